@@ -1,4 +1,4 @@
-# Two commands are enough on a fresh Debian or Ubuntu with Go, git, make and a C compiler: make demo, make test.
+# Two commands are enough on a fresh Debian or Ubuntu with Go, git and make: make demo, make test.
 # `make help` lists all.
 
 PREFIX := /usr/local
@@ -6,7 +6,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install release demo test steady lint words bench truth faults fuzz matrix clients cases soak screenshots clean compiler pika
+.PHONY: help setup build install release demo test race steady lint words bench truth faults fuzz matrix clients cases soak screenshots clean compiler pika
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,10 +36,13 @@ demo: setup ## the dashboard on a throwaway RabbitMQ with live traffic
 	@$(MAKE) --no-print-directory build
 	bin/dlxtop demo
 
-test: setup pika compiler ## all tests, on real brokers, with the race detector (a sample; DLXTOP_FULL=0: each of them; DLXTOP_FULL=2: in full size)
+test: setup ## all tests, on real brokers (a sample; DLXTOP_FULL=0: each of them; DLXTOP_FULL=2: in full size)
 	@bash scripts/test.sh ./...
 
-steady: setup pika compiler ## the same ten times in a row under a load of four, until one fails (STEADY=3: three times)
+race: setup pika compiler ## the same with the race detector, and two real applications
+	@RACE=1 bash scripts/test.sh ./...
+
+steady: setup pika compiler ## make race ten times in a row under a load of four, until one fails (STEADY=3: three times)
 	@bash scripts/steady.sh
 
 lint: ## formatting (gofumpt), go vet, staticcheck, and nothing too large to be read
@@ -69,13 +72,13 @@ faults: setup ## 200 kills, 100 that are gone on with, 50 of each fault at rando
 fuzz: ## what reads bytes of a broker, a file or a person, with random ones: each for 10 minutes (DLXTOP_FUZZ=30s: shorter)
 	@bash scripts/fuzz.sh
 
-matrix: setup pika compiler ## the tests in full size, and the applications of make clients, on RabbitMQ 3.10, 4.0 and 4.3, and a table of them
+matrix: setup pika ## the tests in full size, and the applications of make clients, on RabbitMQ 3.10, 4.0 and 4.3, and a table of them
 	@bash scripts/matrix.sh
 
 clients: setup compiler ## real applications on many frameworks: what dlxtop does right with each, as a table (Linux; installs PHP, Python and Ruby packages as root on Debian, npm's into the cache)
 	@bash scripts/clients.sh
 
-cases: setup compiler ## situations that strangers reported, on a real broker, and what dlxtop says of each
+cases: setup ## situations that strangers reported, on a real broker, and what dlxtop says of each
 	@bash scripts/test.sh -count=1 ./cases
 
 screenshots: setup build ## pictures of the real program on real queues, and contact sheets of all screens, themes and sizes (25 minutes; PICTURES=NAME: one)
@@ -84,11 +87,11 @@ screenshots: setup build ## pictures of the real program on real queues, and con
 clean: ## remove what was built
 	rm -rf bin
 
-# One of the two applications on which the tests run dlxtop is written with it.
+# One of the two applications on which `make race` runs dlxtop is written with it.
 pika:
 	@sh scripts/setup.sh --pika
 
 # The race detector needs cgo, and that a C compiler.
 compiler:
 	@set -- $$(go env CC); command -v "$$1" >/dev/null || { \
-		echo "make test: no C compiler ($$1) found, which Go's race detector needs: install one (Debian, Ubuntu: apt-get install gcc libc6-dev; macOS: xcode-select --install)" >&2; exit 1; }
+		echo "make race: no C compiler ($$1) found, which Go's race detector needs: install one (Debian, Ubuntu: apt-get install gcc libc6-dev; macOS: xcode-select --install)" >&2; exit 1; }

@@ -8,21 +8,22 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"time"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/broker/spool"
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/export"
 	"github.com/dlxtop/dlxtop/internal/unasked"
 	"github.com/dlxtop/dlxtop/journal"
-	"github.com/dlxtop/dlxtop/kept"
+	"github.com/dlxtop/dlxtop/jq"
 	"github.com/dlxtop/dlxtop/mgmt"
-	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/dashboard"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/preferences"
 	"github.com/dlxtop/dlxtop/ui"
 )
 
@@ -35,17 +36,22 @@ const (
 
 	collectAfter = 200      // percent of the memory in use
 	memoryLimit  = 96 << 20 // bytes that the program stays below if possible: see keepRoom
-
-	spareProcessors = 2 // of Go's scheduler, for keys
 )
 
+// programs runs jq programs in children of this process.
+var programs = jq.New()
+
 func main() {
+	if jq.Serve() {
+		return
+	}
 	os.Exit(run())
 }
 
 // run exists so that deferred calls run before os.Exit.
 func run() int {
 	unasked.Restore()
+
 	// Most allocated memory is garbage a moment later: it is collected seldom while there is little of it, and often when
 	// a hundred thousand messages are looked at. GOGC and GOMEMLIMIT override that.
 	if os.Getenv("GOGC") == "" {
@@ -54,28 +60,42 @@ func run() int {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
+
 	ctx, stop := untilSignal()
 	defer stop()
+
 	program := cli.Program{
-		Build: built(),
-		In:    os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: environment,
-		Source: newSource, Broker: newBroker, Files: export.Files{}, Dashboard: dashboard, Ask: ui.Ask,
-		Frame: func(ctx context.Context, d cli.Dashboard, f ports.Frame) error {
+		Build:     built(),
+		In:        os.Stdin,
+		Out:       os.Stdout,
+		Err:       os.Stderr,
+		Env:       environment,
+		Source:    newSource,
+		Broker:    newBroker,
+		Files:     export.Files{},
+		JQ:        programs,
+		Dashboard: showDashboard,
+		Ask:       ui.Ask,
+		Frame: func(ctx context.Context, d cli.Dashboard, f dashboard.Frame) error {
 			return ui.WriteFrame(ctx, f, optionsOf(d))
 		},
+
 		Journal: func(dir string) cli.Journal {
 			return journal.New(journal.Options{Path: journalPath(dir), Login: login()})
 		},
 		States: func(dir string) ([]byte, error) { return marksIn(dir).Load() },
-		Index:  func(c config.Connection) ports.Index { return indexOf(c) },
+		Index:  indexOf,
+		Store:  func(c config.Connection) cli.PeekStore { return storeOf(c) },
 		Demo: func(ctx context.Context, log io.Writer) (cli.Node, error) {
 			return demo.Start(ctx, demo.Options{Log: log})
 		},
-		Themes: ui.Themes(), CheckKey: ui.CheckActionKey, CheckTheme: ui.CheckTheme,
+		Screens: config.Screens{Themes: ui.Themes(), CheckKey: ui.CheckActionKey, CheckTheme: ui.CheckTheme},
 	}
+
 	for _, s := range demo.Scenarios() {
 		program.Scenarios = append(program.Scenarios, cli.Scenario{Name: s.Name, About: s.Summary})
 	}
+
 	return program.Run(ctx, os.Args[1:])
 }
 
@@ -90,6 +110,7 @@ func built() cli.Build {
 	if v := info.Main.Version; v != "(devel)" {
 		b.Version = cmp.Or(b.Version, v)
 	}
+
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":
@@ -98,24 +119,42 @@ func built() cli.Build {
 			b.Date = cmp.Or(b.Date, setting.Value)
 		}
 	}
+
 	return b
 }
 
 func newSource(c config.Connection) (cli.Source, error) {
 	return mgmt.New(mgmt.Options{
-		URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, TLS: c.APITLS,
-		Timeout: timeout,
+		URL:      c.API,
+		User:     c.User,
+		Password: c.Password,
+		VHost:    c.VHost,
+		Roles:    c.Roles,
+		TLS:      c.APITLS,
+		Timeout:  timeout,
 	})
 }
 
-func newBroker(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
-	o := broker.Options{URL: c.AMQP, TLS: c.TLS, Timeout: timeout, Full: c.FullJournal, Reread: reread}
+func newBroker(c config.Connection, j cli.Journal, reads cli.Rereads) (cli.Broker, error) {
+	o := broker.Options{
+		URL:     c.AMQP,
+		TLS:     c.TLS,
+		Timeout: timeout,
+		Full:    c.FullJournal,
+		Turns:   journal.NewTurns(c.Command),
+		Reread:  reads.Topology,
+		Totals:  reads.Totals,
+		JQ:      programs,
+	}
+
 	if path := journalPath(c.JournalDir); path != "" {
-		o.Looks = journal.NewLooks(path)
+		o.Looks = journal.NewPeekLedger(path)
 	}
 	if j != nil {
-		o.Journal = j
+		o.Journal = j.(broker.Recorder) // program.Journal made it
 	}
+
+	o.Store = storeOf(c)
 	return broker.New(o)
 }
 
@@ -129,6 +168,7 @@ func environment(name string) string {
 	if me, err := user.Current(); err == nil && filepath.IsAbs(me.HomeDir) {
 		return me.HomeDir
 	}
+
 	return ""
 }
 
@@ -141,6 +181,7 @@ func login() string {
 	if err != nil {
 		return ""
 	}
+
 	return me.Username
 }
 
@@ -153,12 +194,8 @@ func journalPath(dir string) string {
 	return path
 }
 
-func dashboard(ctx context.Context, d cli.Dashboard) (next string, err error) {
-	// While messages are read, a key would wait until one of Go's processors is free, at worst 10 ms. With more processors
-	// than cores the system decides, which favours what has waited. GOMAXPROCS overrides that.
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareProcessors)
-	}
+func showDashboard(ctx context.Context, d cli.Dashboard) (next string, err error) {
+	spareProcessorsForKeys()
 	defer keepRoom()()
 	return ui.Run(ctx, optionsOf(d))
 }
@@ -166,47 +203,86 @@ func dashboard(ctx context.Context, d cli.Dashboard) (next string, err error) {
 func optionsOf(d cli.Dashboard) ui.Options {
 	c := d.Connection
 	o := ui.Options{
-		Looks: d.Looks, Source: d.Source, Broker: d.Broker, Files: export.Files{},
-		Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Title: c.Name, VHost: c.VHost,
-		Interval: interval, ReadOnly: c.ReadOnly, Production: c.Production, Index: indexOf(c),
-		Contexts: d.Contexts, Trouble: d.Trouble,
+		Appearance: d.Appearance,
+		Source:     d.Source,
+		Broker:     d.Broker,
+		Files:      export.Files{},
+		JQ:         programs,
+		Editor:     cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")),
+		Title:      c.Name,
+		VHost:      c.VHost,
+		Interval:   interval,
+		ReadOnly:   c.ReadOnly,
+		Production: c.Production,
+		Consent:    c.Looks,
+		Index:      indexOf(c),
+		Store:      storeOf(c),
+		Contexts:   d.Contexts,
+		Trouble:    d.Trouble,
 	}
+
 	if d.Journal != nil { // an interface that holds a nil is not nil
 		o.Journal = d.Journal
 	}
+
 	path := journalPath(c.JournalDir)
 	if c.NoJournal || path == "" {
 		return o
 	}
 	o.Marks = marksIn(c.JournalDir)
 	if c.JournalDir == "" { // the demo leaves nothing behind
-		o.Kept = kept.File{Path: filepath.Join(filepath.Dir(path), kept.Name)}
+		o.Preferences = preferences.File{Path: filepath.Join(filepath.Dir(path), preferences.ScreensName)}
 	}
+
 	return o
 }
 
 // marksIn is the file with the marks of causes: beside the journal in this directory; "" is the user's own.
-func marksIn(dir string) kept.File {
+func marksIn(dir string) preferences.File {
 	path := journalPath(dir)
 	if path == "" {
-		return kept.File{}
+		return preferences.File{}
 	}
-	return kept.File{Path: filepath.Join(filepath.Dir(path), kept.CausesName)}
+	return preferences.File{Path: filepath.Join(filepath.Dir(path), preferences.CausesName)}
 }
 
-// indexOf is the index of failed queues that were read, in the user's cache. The demo leaves nothing behind, and
-// --no-journal asks for the same.
-func indexOf(c config.Connection) ports.Index {
+// indexOf is the index of failed queues that were read, in the user's cache.
+func indexOf(c config.Connection) cli.Index {
+	dir := cacheOf(c)
+	if dir == "" {
+		return nil
+	}
+	return preferences.CauseIndex{Dir: filepath.Join(dir, preferences.CauseIndexDir)}
+}
+
+type peekStore interface {
+	broker.PeekStore
+	peek.Store
+}
+
+// storeOf returns the store of peeks that used up a delivery limit, in the user's cache.
+func storeOf(c config.Connection) peekStore {
+	dir := cacheOf(c)
+	if dir == "" {
+		return nil
+	}
+	return spool.Store{Dir: filepath.Join(dir, spool.StoreDir)}
+}
+
+// cacheOf is dlxtop's directory in the user's cache, "" without one. The demo leaves nothing behind, and --no-journal
+// asks for the same.
+func cacheOf(c config.Connection) string {
+	if c.JournalDir != "" || c.NoJournal {
+		return ""
+	}
 	dir, err := os.UserCacheDir()
 	if err != nil || !filepath.IsAbs(dir) {
 		home := environment("HOME")
 		if !filepath.IsAbs(home) {
-			return nil
+			return ""
 		}
 		dir = filepath.Join(home, ".cache")
 	}
-	if c.JournalDir != "" || c.NoJournal {
-		return nil
-	}
-	return kept.Index{Dir: filepath.Join(dir, "dlxtop", kept.IndexDir)}
+
+	return filepath.Join(dir, "dlxtop")
 }

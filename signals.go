@@ -20,6 +20,7 @@ func untilSignal() (ctx context.Context, stop func()) {
 			signal.Notify(signals, s)
 		}
 	}
+
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
 		select {
@@ -29,6 +30,7 @@ func untilSignal() (ctx context.Context, stop func()) {
 		case <-ctx.Done():
 		}
 	}()
+
 	return ctx, func() {
 		signal.Stop(signals)
 		cancel()

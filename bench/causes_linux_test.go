@@ -52,16 +52,21 @@ func BenchmarkCauses(b *testing.B) {
 					Read   int        `json:"read"`
 					Causes []struct{} `json:"causes"`
 				}
+
 				err = json.Unmarshal(out, &found)
-				must.That(b, err == nil && found.Read == manyMessages, "%d read: %v", found.Read, err)
+				must.Do(b, err)
+				must.Equal(b, found.Read, manyMessages, "%d read: %v", found.Read, err)
 				memory := peakMemory(command)
 				b.ReportMetric(took.Seconds(), "s/causes")
 				b.ReportMetric(memory, "MB/causes")
 				b.ReportMetric(float64(len(found.Causes)), "causes")
 				b.Logf("%d causes of %d messages in %s, %.0f MB", len(found.Causes), found.Read, took, memory)
-				assert.That(b, took <= mostCausesTime && memory <= mostMemory,
-					"%s and %.0f MB: %s and %d MB are the most", took, memory, mostCausesTime, mostMemory)
+				assert.That(b, took <= mostCausesTime, "%s and %.0f MB: %s and %d MB are the most", took, memory, mostCausesTime,
+					mostMemory)
+				assert.That(b, memory <= mostMemory, "%s and %.0f MB: %s and %d MB are the most", took, memory, mostCausesTime,
+					mostMemory)
 			}
+
 			b.ReportMetric(0, "ns/op")
 		})
 	}
@@ -74,6 +79,7 @@ func wordOf(n int) string {
 		word = append(word, "bcdfghjklm"[n%10])
 		n /= 10
 	}
+
 	return string(word)
 }
 
@@ -85,6 +91,7 @@ func fillCauses(b *testing.B, prefix string, text func(i int) string) {
 	for i := range benchFailedQueues {
 		dial.Queue(b, channel, queue(i), nil)
 	}
+
 	var last *amqp.DeferredConfirmation
 	body := []byte(strings.Repeat("x", 1024))
 	for i := range manyMessages {
@@ -92,6 +99,7 @@ func fillCauses(b *testing.B, prefix string, text func(i int) string) {
 			MessageId: fmt.Sprintf("0f3c9a00-%08d", i), Headers: amqp.Table{"x-error": text(i)}, Body: body,
 		}))(b)
 	}
+
 	last.Wait()
 }
 
@@ -115,6 +123,7 @@ func BenchmarkFind(b *testing.B) {
 						Read    int `json:"read"`
 						Elapsed int `json:"elapsed_ms"`
 					}
+
 					lines := bufio.NewScanner(out)
 					for n := 0; lines.Scan(); n++ {
 						if n == 0 {
@@ -122,10 +131,12 @@ func BenchmarkFind(b *testing.B) {
 						}
 						must.Do(b, json.Unmarshal(lines.Bytes(), &end))
 					}
+
 					must.Do(b, command.Wait())
 					processor = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 					return end.Read, time.Duration(end.Elapsed) * time.Millisecond, first
 				}
+
 				read, took, first := run("message 0 of")
 				must.Equal(b, read, manyMessages, "read")
 				speed := float64(read) / took.Seconds()
@@ -138,11 +149,13 @@ func BenchmarkFind(b *testing.B) {
 				export = exec.Command("sh", "-c", `"$@" | jq -c 'select(.body | contains("message 0 of"))' | grep -c .`, "sh")
 				export.Args = append(append(export.Args, built.Program), built.ToNode("export", queue, "-")...)
 				began = time.Now()
+
 				if out, err := export.Output(); err != nil || strings.TrimSpace(string(out)) != "1" {
 					b.Logf("without jq: %v %s", err, out)
 				} else {
 					b.ReportMetric(float64(read)/time.Since(began).Seconds(), "export-jq-msg/s")
 				}
+
 				began = time.Now()
 				getByAPI(b, built.Node, queue, mostGot)
 				b.ReportMetric(mostGot/time.Since(began).Seconds(), "web-get-msg/s")
@@ -150,6 +163,7 @@ func BenchmarkFind(b *testing.B) {
 				b.ReportMetric(speed, "msg/s")
 				b.ReportMetric(float64(first.Milliseconds()), "ms/first-hit")
 			}
+
 			b.ReportMetric(0, "ns/op")
 		})
 	}
@@ -177,12 +191,14 @@ func BenchmarkMemory(b *testing.B) {
 				asked := time.Now()
 				screen.Press("M").WaitFor("bench." + kind + "   100,000 messages")
 				took := time.Since(asked)
+
 				screen.Press("/message 99999 of")
 				asked = time.Now()
 				screen.WaitFor("match 1 of 1 in 100,000")
 				filtered := time.Since(asked)
 				screen.Press("\x1b").WaitFor("R replay all shown")
-				peak, settled := memoryOf(b, screen.Command.Process.Pid, "VmHWM"), memoryOf(b, screen.Command.Process.Pid, "VmRSS")
+				peak := memoryOf(b, screen.Command.Process.Pid, "VmHWM")
+				settled := memoryOf(b, screen.Command.Process.Pid, "VmRSS")
 				screen.Press("\x03").WaitForEnd(0)
 				b.Logf("dashboard: %.0f MB at its start, %.0f at most, %.0f then; a look took %s, a filter %s", start,
 					peak, settled, took, filtered)
@@ -191,11 +207,13 @@ func BenchmarkMemory(b *testing.B) {
 				b.ReportMetric(settled, "MB/dashboard")
 				b.ReportMetric(took.Seconds(), "s/look")
 				b.ReportMetric(filtered.Seconds(), "s/filter")
+
 				commands := map[string][]string{
 					"MB/peek-json":  {"peek", queue, "-n", strconv.Itoa(manyMessages), "-o", "json"},
 					"MB/peek-table": {"peek", queue, "-n", strconv.Itoa(manyMessages), "-o", "table"},
 					"MB/export":     {"export", queue, "-"},
 				}
+
 				most := peak
 				for name, args := range commands {
 					used := commandMemory(b, args...)
@@ -203,8 +221,10 @@ func BenchmarkMemory(b *testing.B) {
 					b.Logf("%.0f %s", used, name)
 					most = max(most, used)
 				}
+
 				assert.That(b, most <= mostMemory, "%.0f MB: %d is the most", most, mostMemory)
 			}
+
 			b.ReportMetric(0, "ns/op")
 		})
 	}
@@ -237,6 +257,7 @@ func fillDead(b *testing.B, queue, kind string) {
 			Body: append([]byte(body), strings.Repeat(" ", 1024-len(body))...),
 		}))(b)
 	}
+
 	last.Wait()
 	must.Await(b, "all are there", func() bool { return depth.Of(b, channel, queue) == manyMessages })
 }
@@ -246,7 +267,8 @@ func memoryOf(b testing.TB, pid int, name string) float64 {
 	b.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	match := regexp.MustCompile(name + `:\s+(\d+) kB`).FindSubmatch(status)
-	must.That(b, err == nil && match != nil, "no %s of process %d: %v", name, pid, err)
+	must.Do(b, err)
+	must.That(b, match != nil, "no %s of process %d: %v", name, pid, err)
 	n, _ := strconv.ParseFloat(string(match[1]), 64)
 	return n * 1024 / 1e6
 }

@@ -61,6 +61,7 @@ func BenchmarkCommands(b *testing.B) {
 				c.measure(load.kind, load.size)
 				c.report(fmt.Sprintf("%s, %s, RabbitMQ %s", load.kind, load.body, n.Version()))
 			}
+
 			b.ReportMetric(0, "ns/op")
 		})
 	}
@@ -105,6 +106,7 @@ func (c *bench) measure(kind string, size int) {
 		dial.Queue(c, c.channel, queue, amqp.Table{"x-queue-type": kind})
 		defer func() { _, _ = c.channel.QueueDelete(queue, false, false, false) }()
 	}
+
 	c.fill(size)
 	exported := filepath.Join(c.home, "exported.jsonl")
 	movers := c.movers()
@@ -119,6 +121,7 @@ func (c *bench) measure(kind string, size int) {
 			c.await(to)
 			from, to = to, from
 		}
+
 		c.time("peek -o json", func() { c.dlxtop("peek", benchFailed, "-n", strconv.Itoa(c.messages), "-o", "json") })
 		c.await(benchFailed)
 		c.time(leastLook, func() { c.look(benchFailed) })
@@ -133,6 +136,7 @@ func (c *bench) measure(kind string, size int) {
 		c.await(benchFailed)
 		must.Do(c, os.Remove(exported))
 	}
+
 	some := min(c.messages, mostGot)
 	c.timeOf("the web UI's get", some, func() { getByAPI(c.B, c.node, benchFailed, some) })
 	c.await(benchFailed)
@@ -197,6 +201,7 @@ func (c *bench) fill(size int) {
 			Headers: amqp.Table{"x-tenant": "acme"}, Body: []byte(body),
 		}))(c)
 	}
+
 	last.Wait()
 	c.await(benchFailed)
 }
@@ -204,12 +209,15 @@ func (c *bench) fill(size int) {
 func (c *bench) time(name string, what func()) { c.timeOf(name, c.messages, what) }
 
 func (c *bench) timeOf(name string, n int, what func()) {
-	began, own, broker := time.Now(), c.own, spent(c, c.broker)
+	began := time.Now()
+	own := c.own
+	broker := spent(c, c.broker)
 	what()
 	took := time.Since(began)
 	if c.turns[name] == nil {
 		c.names = append(c.names, name)
 	}
+
 	c.turns[name] = append(c.turns[name], benchRun{
 		turn: c.turn, speed: float64(n) / took.Seconds(), own: (c.own - own) / time.Duration(n),
 		broker: (spent(c, c.broker) - broker) / time.Duration(n),
@@ -253,6 +261,7 @@ func (c *bench) report(of string) {
 		"| " + of + " | messages a second | lowest and highest | dlxtop | the broker |",
 		"|---|---|---|---|---|",
 	}
+
 	for _, name := range c.names {
 		speeds := c.sorted(name, func(r benchRun) float64 { return r.speed })
 		own := c.sorted(name, func(r benchRun) float64 { return float64(r.own.Microseconds()) })
@@ -260,6 +269,7 @@ func (c *bench) report(of string) {
 		rows = append(rows, fmt.Sprintf("| %s | %.0f | %.0f, %.0f | %.0f µs | %.0f µs |", name, median(speeds), speeds[0],
 			speeds[len(speeds)-1], median(own), median(broker)))
 	}
+
 	for _, pair := range [][2]string{
 		{"replay", "a shovel over TCP"},
 		{"replay", "the web UI's move (amqp://)"},
@@ -279,6 +289,7 @@ func (c *bench) report(of string) {
 			ratios[len(ratios)-1]))
 		c.ReportMetric(ratio, unitOf.Replace(pair[0]+"/"+pair[1]))
 	}
+
 	c.Log("\n" + strings.Join(rows, "\n"))
 }
 
@@ -308,6 +319,7 @@ func (c *bench) ratios(name, other string) []float64 {
 			}
 		}
 	}
+
 	slices.Sort(ratios)
 	return ratios
 }
@@ -324,6 +336,7 @@ func BenchmarkKeyToFrame(b *testing.B) {
 		return fmt.Sprintf("TimeoutError: %s did not answer in %d ms", wordOf(i%50), i)
 	})
 	workersOf(b, prefix)
+
 	for b.Loop() {
 		var reading, resting []time.Duration
 		for range keyRounds {
@@ -336,9 +349,11 @@ func BenchmarkKeyToFrame(b *testing.B) {
 			resting = append(resting, keysWhile(b, screen, func(n int) bool { return n < restingKeys })...)
 			screen.Press("\x03").WaitForEnd(0)
 		}
+
 		reportKeys(b, "reading", reading)
 		reportKeys(b, "resting", resting)
 	}
+
 	b.ReportMetric(0, "ns/op")
 }
 
@@ -377,15 +392,18 @@ func keysWhile(b *testing.B, s *built.Terminal, holds func(n int) bool) (times [
 		if len(times)/rows%2 == 1 {
 			key = "k"
 		}
+
 		from, began := cursorRow(), time.Now()
 		s.Press(key)
 		for cursorRow() == from {
 			must.That(b, time.Since(began) <= built.Patience, "the cursor stays in line %d", from)
 			time.Sleep(100 * time.Microsecond)
 		}
+
 		times = append(times, time.Since(began))
 		time.Sleep(10*time.Millisecond + rand.N(20*time.Millisecond)) // not in step with the frames
 	}
+
 	return times
 }
 
@@ -400,6 +418,7 @@ func spent(t testing.TB, pid int) time.Duration {
 	for _, field := range fields[11:13] { // utime, stime
 		ticks += must.Get(strconv.Atoi(field))(t)
 	}
+
 	return time.Duration(ticks) * time.Second / ticksPerSecond
 }
 
@@ -412,11 +431,14 @@ func watch(t testing.TB, pid int, d time.Duration) float64 {
 // watchTwo does the same for two processes.
 func watchTwo(t testing.TB, a, b int, d time.Duration) [2]float64 {
 	t.Helper()
-	began, ofA, ofB := time.Now(), spent(t, a), spent(t, b)
+	began := time.Now()
+	ofA := spent(t, a)
+	ofB := spent(t, b)
 	select {
 	case <-time.After(d):
 	case <-t.Context().Done():
 	}
+
 	took := time.Since(began).Seconds()
 	return [2]float64{(spent(t, a) - ofA).Seconds() / took, (spent(t, b) - ofB).Seconds() / took}
 }
@@ -436,6 +458,7 @@ func brokerProcess(t testing.TB, node *demo.Node) int {
 		}
 		return must.Get(strconv.Atoi(filepath.Base(filepath.Dir(path))))(t)
 	}
+
 	t.Fatal("the broker's process is not found: this needs a RabbitMQ that is installed")
 	return 0
 }

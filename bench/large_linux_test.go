@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/built"
-	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -69,6 +69,7 @@ func orderly() (d definitions, flow string) {
 	for _, name := range []string{"master", "retry", "failed"} {
 		d.exchange("/", name, "topic")
 	}
+
 	for i := range 3000 {
 		name := fmt.Sprintf("service-%04d", i)
 		d.queue("/", name, fields{"x-dead-letter-exchange": "failed", "x-dead-letter-routing-key": name})
@@ -80,6 +81,7 @@ func orderly() (d definitions, flow string) {
 		d.bind("/", "retry", name, name+".retry")
 		d.bind("/", "failed", name, name+".failed")
 	}
+
 	return d, "service-1500"
 }
 
@@ -93,6 +95,7 @@ func tangled() (d definitions, flow string) {
 		for i := range 10 {
 			d.exchange(vhost, fmt.Sprintf("exchange-%d", i), []string{"direct", "topic", "fanout"}[i%3])
 		}
+
 		for i := range 50 {
 			arguments := fields{}
 			if random.IntN(2) == 0 {
@@ -101,6 +104,7 @@ func tangled() (d definitions, flow string) {
 			if random.IntN(3) == 0 {
 				arguments["x-message-ttl"] = 60_000 + random.IntN(60_000)
 			}
+
 			d.queue(vhost, fmt.Sprintf("queue-%02d", i), arguments)
 			for range 3 {
 				key := fmt.Sprintf("key.%d", random.IntN(30))
@@ -108,6 +112,7 @@ func tangled() (d definitions, flow string) {
 			}
 		}
 	}
+
 	return d, ""
 }
 
@@ -137,19 +142,24 @@ func measureLarge(b *testing.B, d definitions, flow string) {
 	alone := watch(b, broker, largeAlone)
 	answers := answerTime(b, n)
 	flows := flowsTime(b, n)
+
 	rows := []string{
 		fmt.Sprintf("| %s queues, RabbitMQ %s | dlxtop | broker, more than alone | memory | age |",
 			fmt.Sprint(len(d.Queues)), n.Version()), "|---|---|---|---|---|",
 	}
+
 	command := exec.Command(built.Program, "--url", n.AMQP(), "--api", n.API())
+
 	if flow != "" {
 		command.Args[2] += "%2f"
 	}
+
 	began := time.Now()
 	screen := built.Start(b, command)
 	screen.WaitFor("FLOW")
 	must.Await(b, "the first flow", func() bool { return firstFlow.MatchString(screen.Text()) })
 	first := time.Since(began)
+
 	pid := command.Process.Pid
 	for _, at := range []struct{ name, keys, shows string }{
 		{"Flows", "1", "FLOW"},
@@ -167,6 +177,7 @@ func measureLarge(b *testing.B, d definitions, flow string) {
 			100*(shares[1]-alone), memoryOf(b, pid, "VmRSS"), age))
 		b.ReportMetric(100*shares[0], strings.ReplaceAll(at.name, " ", "-")+"-%")
 	}
+
 	screen.Press("\x1b\x1b1").WaitFor("FLOW")
 	shares := watchTwo(b, pid, broker, largeRun)
 	resident := memoryOf(b, pid, "VmRSS")
@@ -175,6 +186,7 @@ func measureLarge(b *testing.B, d definitions, flow string) {
 	rows = append(rows, fmt.Sprintf("| Flows for %v | %.1f %% | %+.1f %% | %.0f MB | |", largeRun, 100*shares[0],
 		100*(shares[1]-alone), resident))
 	b.ReportMetric(100*(shares[1]-alone), "broker-%")
+
 	b.Logf("\n%s\nthe broker alone: %.1f %%; its answers take %v together, the first flow stood on the screen after "+
 		"%v (%.2f times), and `dlxtop flows` took %v (%.2f times)", strings.Join(rows, "\n"), 100*alone,
 		answers.Round(time.Millisecond), first.Round(time.Millisecond), first.Seconds()/answers.Seconds(),
@@ -210,7 +222,9 @@ func answerTime(b *testing.B, n *demo.Node) time.Duration {
 	b.Helper()
 	began := time.Now()
 	for _, path := range []string{"overview", "queues", "exchanges", "bindings", "policies", "operator-policies"} {
-		manage.Do(b, n.API(), http.MethodGet, path, "")
+		response := must.Get(http.Get(n.API() + "/api/" + path))(b)
+		must.Get(io.Copy(io.Discard, response.Body))(b)
+		response.Body.Close()
 	}
 	return time.Since(began)
 }

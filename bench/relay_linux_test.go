@@ -74,6 +74,7 @@ func lookAtMessages(address, queue string, messages int) error {
 			left--
 		}
 	}
+
 	return source.Call(closed, closing, []byte{0, 200}, raw.Short(""), make([]byte, 4)) // returns them in their order
 }
 
@@ -99,6 +100,7 @@ func relayMessages(address, from, to string, messages int) error {
 	if err := target.Call(confirmsOn, confirmSelect, []byte{0}); err != nil {
 		return err
 	}
+
 	const mandatory = 1
 	r := &relay{source: source, target: target, failed: make(chan error, 1), publish: raw.MethodFrameOf(publish,
 		[]byte{0, 0}, raw.Short(""), raw.Short(to), []byte{mandatory})}
@@ -113,6 +115,7 @@ func relayMessages(address, from, to string, messages int) error {
 	if err := errors.Join(settled, <-r.failed); err != nil {
 		return err
 	}
+
 	return setPrefetch(source, relayed) // once it is answered, the broker has all acknowledgements
 }
 
@@ -123,6 +126,7 @@ func (r *relay) forward(messages int) (err error) {
 			r.target.Close()
 		}
 	}()
+
 	var bodyLeft uint64 // bytes still to come of the message
 	for left := messages; left > 0; {
 		frame, err := r.source.Frame()
@@ -136,18 +140,21 @@ func (r *relay) forward(messages int) (err error) {
 			}
 			frame = r.publish
 		}
+
 		if _, err := r.target.Out.Write(frame); err != nil {
 			return err
 		}
 		if frame[0] != raw.MethodFrame && bodyLeft == 0 {
 			left--
 		}
+
 		if r.source.In.Buffered() == 0 {
 			if err := r.target.Out.Flush(); err != nil {
 				return err
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -169,6 +176,7 @@ func (r *relay) settle(messages int) error {
 				confirmed[i] = true
 			}
 		}
+
 		confirmed[tag] = true
 		for confirmed[done+1] {
 			done++
@@ -183,6 +191,7 @@ func (r *relay) settle(messages int) error {
 		}
 		acknowledged = done
 	}
+
 	return nil
 }
 
@@ -209,5 +218,6 @@ func bodyRest(frame []byte, left uint64) uint64 {
 	case raw.BodyFrame:
 		return left - uint64(len(payload))
 	}
+
 	return left
 }

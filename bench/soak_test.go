@@ -38,6 +38,7 @@ func TestSoak(t *testing.T) {
 		stop()
 		assert.Succeeds(t, <-played)
 	}()
+
 	broker := brokerProcess(t, built.Node)
 	part := func(share float64) time.Duration { return time.Duration(share * float64(whole)) }
 
@@ -63,11 +64,13 @@ func TestSoak(t *testing.T) {
 	tell("no client is connected", 0, none)
 	tell("Flows", onFlows[0], onFlows[1])
 	tell("one flow", onFlow[0], onFlow[1])
+
 	t.Logf("%s on RabbitMQ %s, all scenarios; of one core\n%-28s %11s %11s\n%s\nthe broker more than alone: Flows "+
 		"%+.2f %%, one flow %+.2f %% (alone before and after: %.2f %%, %.2f %%)\nresident memory: at first %.0f MB, "+
 		"after Flows %.0f MB, after the flow %.0f MB\ngoroutines: %d after the start, %d at the end", whole,
 		built.Node.Version(), "", "dlxtop", "broker", strings.Join(rows, "\n"), 100*(onFlows[1]-none),
 		100*(onFlow[1]-none), 100*alone, 100*after, atFirst, between, atLast, early, late)
+
 	assert.That(t, late <= early+10, "%d goroutines after the start, and %d at the end", early, late)
 	assert.That(t, atLast <= 2*max(atFirst, between), "memory grew from %.0f and %.0f MB to %.0f", atFirst, between,
 		atLast)
@@ -82,6 +85,7 @@ func openSoaked(t *testing.T) *built.Terminal {
 	command.Stderr = said
 	screen := built.Start(t, command)
 	screen.WaitFor("ucenter@user", "worker-queue")
+
 	return screen
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
+
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/manage"
@@ -41,6 +43,7 @@ func BenchmarkStart(b *testing.B) {
 			screen.Press("\x03").WaitForEnd(0)
 		}
 	}
+
 	b.ReportMetric(float64(took.Milliseconds())/float64(rounds), "ms/start")
 	b.ReportMetric(0, "ns/op") // the loop also waits for the program to end
 	if info, err := os.Stat(built.Program); err == nil {
@@ -54,16 +57,20 @@ func BenchmarkStart(b *testing.B) {
 // messages", whose address amqp:///VHOST is a connection inside the broker. It ends when all messages have arrived.
 func (c *bench) shovel(from, to, address string) {
 	c.Helper()
-	value := map[string]any{"value": map[string]any{
-		"src-protocol": "amqp091", "src-uri": address, "src-queue": from, "src-delete-after": "queue-length",
-		"src-prefetch-count": 1000,
-		"dest-protocol":      "amqp091", "dest-uri": address, "dest-queue": to, "ack-mode": "on-confirm",
-		"dest-add-forward-headers": false,
-	}}
-	body := must.Get(json.Marshal(value))(c)
 	c.shovels++ // a shovel that ends with its last message may remain a while longer
-	path := fmt.Sprintf("parameters/shovel/%%2F/bench-%d", c.shovels)
-	manage.Do(c, c.node.API(), http.MethodPut, path, string(body))
+	n := manage.Of(c, c.node.API())
+	n.Done(n.DeclareShovel("/", fmt.Sprint("bench-", c.shovels), rabbithole.ShovelDefinition{
+		SourceProtocol:      "amqp091",
+		SourceURI:           rabbithole.URISet{address},
+		SourceQueue:         from,
+		SourceDeleteAfter:   "queue-length",
+		SourcePrefetchCount: 1000,
+		DestinationProtocol: "amqp091",
+		DestinationURI:      rabbithole.URISet{address},
+		DestinationQueue:    to,
+		AckMode:             "on-confirm",
+	}))
+
 	c.await(to)
 }
 
@@ -72,7 +79,8 @@ func (c *bench) getLoop(messages int) {
 	c.Helper()
 	for range messages {
 		_, ok, err := c.channel.Get(benchFailed, false)
-		must.That(c, err == nil && ok, "a message: %v, %v", ok, err)
+		must.Do(c, err)
+		must.That(c, ok, "a message: %v, %v", ok, err)
 	}
 }
 
@@ -85,5 +93,6 @@ func getByAPI(b *testing.B, n *demo.Node, queue string, messages int) {
 	defer response.Body.Close()
 	var got []struct{ Payload string }
 	err = json.NewDecoder(response.Body).Decode(&got)
-	must.That(b, err == nil && len(got) == messages, "%d messages: %v", len(got), err)
+	must.Do(b, err)
+	must.Equal(b, len(got), messages, "%d messages: %v", len(got), err)
 }

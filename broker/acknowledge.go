@@ -58,10 +58,17 @@ type sentAcks struct {
 
 func startAcknowledger(s *source, l *ledger, outcome plan.Outcome, failed func(error)) *acknowledger {
 	a := &acknowledger{
-		source: s, ledger: l, outcome: outcome, failed: failed,
-		wake: make(chan struct{}, 1), ending: make(chan struct{}), over: make(chan struct{}),
+		source:  s,
+		ledger:  l,
+		outcome: outcome,
+		failed:  failed,
+		wake:    make(chan struct{}, 1),
+		ending:  make(chan struct{}),
+		over:    make(chan struct{}),
 	}
+
 	go a.run()
+
 	return a
 }
 
@@ -92,6 +99,7 @@ func (a *acknowledger) run() {
 		case <-a.ending:
 			last = true
 		}
+
 		batch := a.next()
 		err := a.batch(batch)
 		if err == nil && last {
@@ -100,6 +108,7 @@ func (a *acknowledger) run() {
 				err = a.batch(batch)
 			}
 		}
+
 		if err != nil {
 			a.failed(fmt.Errorf("acknowledge: %w", link.Loss(err)))
 			a.lose(batch, err)
@@ -107,6 +116,7 @@ func (a *acknowledger) run() {
 			return
 		}
 	}
+
 	if err := a.source.flush(); err != nil {
 		a.failed(fmt.Errorf("acknowledge: %w", link.Loss(err)))
 		a.lose(nil, err)
@@ -123,6 +133,7 @@ func (a *acknowledger) next() (batch []*flight) {
 		a.pending = []*flight{batch[i]}
 		batch = slices.Delete(batch, i, i+1)
 	}
+
 	return batch
 }
 
@@ -131,6 +142,7 @@ func (a *acknowledger) batch(batch []*flight) error {
 	if len(batch) == 0 {
 		return nil
 	}
+
 	// Consecutive messages from the head of the queue share one acknowledgement; behind a message that is kept, each needs
 	// its own.
 	n := 0
@@ -138,16 +150,19 @@ func (a *acknowledger) batch(batch []*flight) error {
 		a.floor++
 		n++
 	}
+
 	if n > 0 {
 		if err := a.source.acknowledge(a.floor, true, n); err != nil {
 			return err
 		}
 	}
+
 	for _, s := range batch[n:] {
 		if err := a.source.acknowledge(s.tag, false, 1); err != nil {
 			return err
 		}
 	}
+
 	if err := a.source.sync(); err != nil {
 		return err
 	}
@@ -156,6 +171,7 @@ func (a *acknowledger) batch(batch []*flight) error {
 		a.ledger.record(a.outcome, s.message, "")
 		positions[i] = s.message.Position
 	}
+
 	a.sent = append(a.sent, sentAcks{a.source.commands.Load(), time.Now(), positions})
 	a.forget()
 	return nil
@@ -163,12 +179,14 @@ func (a *acknowledger) batch(batch []*flight) error {
 
 // forget drops the records of acknowledgements that the queue has certainly received and written to disk.
 func (a *acknowledger) forget() {
-	quorum, applied := a.source.plan.Type == model.Quorum, a.source.applied.Load()
+	quorum := a.source.plan.Type == model.Quorum
+	applied := a.source.applied.Load()
 	first, n := len(a.sent), 0
 	for first > 0 && (quorum && a.sent[first-1].command > applied || !quorum && n < unwrittenMost) {
 		first--
 		n += len(a.sent[first].positions)
 	}
+
 	a.sent = a.sent[first:]
 }
 
@@ -177,6 +195,7 @@ func (a *acknowledger) lose(batch []*flight, err error) {
 	for _, s := range batch {
 		a.ledger.record(plan.Unsure, s.message, a.unsure(err))
 	}
+	a.ledger.note(func(*plan.Account) { a.ledger.arrived(len(batch)) })
 	a.doubt(err)
 }
 
@@ -186,8 +205,11 @@ func (a *acknowledger) lose(batch []*flight, err error) {
 func (a *acknowledger) doubt(err error) {
 	var e *amqp.Error
 	stopped := errors.As(a.source.reason(err), &e) && e.Code == amqp.ConnectionForced
-	forgotten, waiting := a.source.forgets(err), a.source.stashed()
-	quorum, applied := a.source.plan.Type == model.Quorum, a.source.applied.Load()
+	forgotten := a.source.forgets(err)
+	waiting := a.source.stashed()
+	quorum := a.source.plan.Type == model.Quorum
+	applied := a.source.applied.Load()
+
 	n := 0
 	for _, s := range slices.Backward(a.sent) {
 		late := quorum || n < latestMost && a.sent[len(a.sent)-1].at.Sub(s.at) <= latest
@@ -196,6 +218,7 @@ func (a *acknowledger) doubt(err error) {
 		}
 		n += len(s.positions)
 	}
+
 	a.sent = nil
 }
 
@@ -252,6 +275,7 @@ func (s *source) replaceAnchor(
 	if cancel == "" {
 		a.holds.Store(last)
 	}
+
 	return cancel, rest
 }
 
@@ -271,6 +295,7 @@ func (s *source) raiseAnchor() error {
 	if q.Messages > 0 {
 		return s.cancelAnchor()
 	}
+
 	return s.forgotten()
 }
 
@@ -282,6 +307,7 @@ func (s *source) cancelAnchor() error {
 	if err := s.cancel(consumer); err != nil {
 		return s.reason(err)
 	}
+
 	return s.forgotten()
 }
 
@@ -305,6 +331,7 @@ func (s *source) forgets(err error) bool {
 	case errors.Is(err, model.ErrQueueDown) || errors.Is(err, errForgotten):
 		return true
 	}
+
 	return !errors.As(s.reason(err), &closed) || !closed.Server || closed.Code == amqp.InternalError
 }
 

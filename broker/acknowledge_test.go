@@ -19,6 +19,7 @@ func TestWhatIsUncertainWhenTheChannelGoes(t *testing.T) {
 		Code: amqp.ConnectionForced, Reason: "broker forced connection closure with reason 'shutdown'", Server: true,
 	}
 	cut := &amqp.Error{Code: amqp.FrameError, Reason: "EOF"}
+
 	refused := &amqp.Error{Code: amqp.PreconditionFailed, Reason: "unknown delivery tag 7", Server: true}
 	for _, test := range []struct {
 		name    string
@@ -35,6 +36,7 @@ func TestWhatIsUncertainWhenTheChannelGoes(t *testing.T) {
 		{"classic, cut, perhaps with its node", model.Classic, 10, 0, 0, cut, 2500},
 		{"classic, cut, more than a node forgets", model.Classic, 200, 0, 0, cut, 33000},
 		{"classic, its node is gone", model.Classic, 10, 0, 0, errForgotten, 2500},
+
 		{"classic, deleted", model.Classic, 10, 0, 0, model.ErrQueueGone, 0},
 		{"classic, channel error", model.Classic, 10, 0, 0, refused, 0},
 		{"quorum, stopped", model.Quorum, 10, 0, 0, stopped, 2500},
@@ -52,15 +54,18 @@ func TestWhatIsUncertainWhenTheChannelGoes(t *testing.T) {
 			l := &ledger{account: plan.Account{Operation: plan.Replay, Moved: 250 * test.batches}}
 			s := &source{plan: peek.Plan{Type: test.kind}, holding: &amqp.Channel{}}
 			a := &acknowledger{source: s, ledger: l, outcome: plan.Moved}
+
 			began := time.Now().Add(-test.every * time.Duration(test.batches-1))
 			for i := range test.batches {
 				a.sent = append(a.sent, sentAcks{s.commands.Add(1), began.Add(time.Duration(i) * test.every), make([]int, 250)})
 				s.applied.Store(min(test.applied, s.commands.Load()))
 				a.forget()
 			}
+
 			a.doubt(test.err)
-			assert.That(t, l.account.Unknown == test.want && l.account.Moved == 250*test.batches-test.want,
-				"%d uncertain, want %d; %d moved", l.account.Unknown, test.want, l.account.Moved)
+			assert.Equal(t, l.account.Unknown, test.want, "%d uncertain, want %d; %d moved", l.account.Unknown, test.want,
+				l.account.Moved)
+			assert.Equal(t, l.account.Moved, 250*test.batches-test.want)
 			a.doubt(test.err)
 			assert.Equal(t, l.account.Unknown, test.want, "after it was reported again")
 		})

@@ -36,7 +36,7 @@ const (
 	// where one more return would lose some of them: when a consumer is cancelled, RabbitMQ counts messages in flight to
 	// it as returned (3.10.8), and the next look may be such a consumer.
 	comeback      = 500 * time.Millisecond
-	brinkComeback = turn
+	brinkComeback = turnLimit
 )
 
 // With 33 consumers or more, their messages return to a quorum queue out of order (3.10.8, 4.0.5). An execution uses
@@ -71,7 +71,7 @@ type source struct {
 
 	disconnect func() // closes the channels
 	released   func() // records that nothing is held any more
-	unlock     func() // lets others look at the queue
+	turn       *turn  // nil for a stream
 
 	calls    sync.Mutex // one synchronous call at a time on holding
 	prefetch int
@@ -85,11 +85,13 @@ type source struct {
 	asking atomic.Int32 // passive declares without an answer
 	open   atomic.Bool  // a page is open: messages may be in flight
 
-	brink   *brink
+	brink   *doomedMessages
 	rescuer *rescuer // nil: nothing had to be rescued yet
-	acts    bool     // messages are acknowledged
-	noted   bool     // this look was counted
-	highest int64    // highest delivery count that a message may have after the release
+
+	recognizers []recognizer // of replays that are watched
+	acts        bool         // messages are acknowledged
+	noted       bool         // this look was counted
+	highest     int64        // highest delivery count that a message may have after the release
 
 	acknowledged atomic.Int64 // messages
 	commands     atomic.Int64 // acknowledgements sent
@@ -100,37 +102,48 @@ type source struct {
 // eachTaken receives the messages that a source takes, in order, with delivery tags and without fingerprints.
 type eachTaken func(tag uint64, m *message.Message)
 
-// openSource opens the queue and counts its messages; it takes none yet. Until its release the queue counts as held by
-// dlxtop. acts: messages will be acknowledged. The error is a *peek.LimitReached or a *peek.RescueImpossible where
-// taking messages could lose them.
-func (c *Client) openSource(ctx context.Context, plan peek.Plan, acts bool) (*source, error) {
-	s := &source{client: c, plan: plan, acts: acts, brink: &brink{plan: plan}}
-	unlock, err := c.lock(ctx, s)
-	if err != nil {
-		return nil, err
+// openSource waits for the turn at a queue, opens it, and counts its messages; it takes none yet. Until its release the
+// queue counts as held by dlxtop. acts: messages will be acknowledged. The error is a *peek.LimitReached or a
+// *peek.RescueImpossible where taking messages could lose them.
+func (c *Client) openSource(ctx context.Context, plan peek.Plan, acts bool) (_ *source, err error) {
+	s := &source{client: c, plan: plan, acts: acts, brink: &doomedMessages{plan: plan}}
+	if plan.Method != peek.Stream {
+		if s.turn, err = c.takeTurn(ctx, plan.Queue, s.acts || plan.Decides); err != nil {
+			return nil, err
+		}
 	}
+
 	if err := link.Patiently(ctx, link.IsChannelLimit, func() error { return s.connect(ctx) }); err != nil {
 		if errors.Is(err, model.ErrQueueGone) {
 			c.forget(ctx, plan.Queue)
 		}
-		unlock()
+		s.turn.end()
 		return nil, err
 	}
+
 	if plan.Careful() { // a rescue must be possible while the source's channels are open
 		err = c.canRescue(ctx, plan)
 	}
 	if err == nil {
 		err = c.lookBegins(ctx, s)
 	}
+
 	if err != nil {
 		s.disconnect()
-		unlock()
+		s.turn.end()
 		return nil, err
 	}
+
 	ended := c.holds.begin(plan.Queue)
-	s.unlock, s.released = unlock, func() { s.disconnect(); ended(); unlock() }
+	c.outdate(s) // already now: the program may be killed while it acts
+	s.released = func() { s.disconnect(); ended(); c.outdate(s); s.turn.end() }
+	s.recognizers = c.watched.of(plan.Queue)
 	return s, nil
 }
+
+// shares reports whether other looks may run between the pages of an action, which can take hours: only if returning
+// messages neither loses one nor changes the order.
+func (s *source) shares() bool { return s.acts && (s.plan.TakesAll || s.plan.Type != model.Quorum) }
 
 // connect opens both channels, before any message is held on them, and counts the queue's messages.
 func (s *source) connect(ctx context.Context) error {
@@ -146,17 +159,21 @@ func (s *source) connect(ctx context.Context) error {
 		}
 		release()
 	}
+
 	if s.probe, err = s.client.Open(held.Connection); err == nil {
 		channels = append(channels, s.probe)
 		s.depth, err = s.awaitLeast(ctx)
 	}
+
 	if err == nil {
 		s.holding, err = s.client.Open(held.Connection)
 	}
+
 	if err != nil {
 		s.disconnect()
 		return err
 	}
+
 	channels = append(channels, s.holding)
 	s.closed = s.holding.NotifyClose(make(chan *amqp.Error, 1))
 	s.anchor.cancels = s.holding.NotifyCancel(make(chan string, mostCancels))
@@ -193,6 +210,7 @@ func (s *source) awaitLeast(ctx context.Context) (depth int64, err error) {
 		delete(s.client.late, s.plan.Queue)
 		s.client.mu.Unlock()
 	}
+
 	for began := time.Now(); ; {
 		depth, err = s.ready()
 		over := time.Since(began) > settling
@@ -206,6 +224,7 @@ func (s *source) awaitLeast(ctx context.Context) (depth int64, err error) {
 		case over:
 			return depth, nil
 		}
+
 		if err := pause(ctx, countEvery); err != nil {
 			return depth, err
 		}
@@ -219,9 +238,11 @@ func (s *source) declared(channel *amqp.Channel) (q amqp.Queue, answered bool, e
 		q, answered, err = s.client.Declared(channel, s.plan.Queue.Name)
 		return err
 	})
+
 	if err == nil {
 		s.asking.Add(-1)
 	}
+
 	return q, answered, err
 }
 
@@ -235,16 +256,18 @@ func (s *source) inTime(request func() error) error {
 		s.silent.Store(true)
 		s.link.HangUp()
 	})
+
 	err := request()
 	if !limit.Stop() {
 		return model.ErrQueueSilent
 	}
+
 	return err
 }
 
-// take takes the next n messages, up to 65,535, with one consumer. With 0 it only consumes and cancels, and takes what
-// arrives meanwhile: at most one message. It ignores delivery limits: page respects them.
-func (s *source) take(ctx context.Context, n int, each eachTaken) (taken int, err error) {
+// takeNext takes the next n messages, up to 65,535, with one consumer. With 0 it only consumes and cancels, and takes
+// what arrives meanwhile: at most one message. It ignores delivery limits: page respects them.
+func (s *source) takeNext(ctx context.Context, n int, each eachTaken) (taken int, err error) {
 	switch {
 	case s.plan.Method == peek.Get:
 		return s.get(ctx, n, each)
@@ -255,6 +278,7 @@ func (s *source) take(ctx context.Context, n int, each eachTaken) (taken int, er
 			return taken, err
 		}
 	}
+
 	last, err := s.takeWith(ctx, 1, true, each)
 	return taken + last, err
 }
@@ -276,6 +300,7 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 		s.again = d.Redelivered
 		s.took(d, each)
 	}
+
 	ended, err := s.receive(ctx, deliveries, n, &taken, receive)
 	if ended {
 		return taken, err
@@ -287,6 +312,7 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 			return taken, err
 		}
 	}
+
 	// Deliveries still in flight are taken too: a message that is not received would stay unacknowledged.
 	cancelled := make(chan error, 1)
 	go func() {
@@ -298,6 +324,7 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 		}
 		cancelled <- err
 	}()
+
 	for d := range deliveries {
 		receive(&d)
 	}
@@ -307,6 +334,7 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 	if anchors && held != 0 { // only now: acknowledging the old anchor's message would let it receive another
 		s.anchor.holds.Store(held)
 	}
+
 	s.open.Store(false)
 	// Consume and cancel went through the queue's log, behind what was sent before. What the channel had buffered follows,
 	// and is applied once the next consume and cancel have gone through.
@@ -314,6 +342,7 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 	if s.through = sent; !stashed {
 		through = sent
 	}
+
 	s.applied.Store(through)
 	return taken, err
 }
@@ -329,6 +358,7 @@ func (s *source) consume(tag string, n int) (<-chan amqp.Delivery, error) {
 	if s.anchors() {
 		arguments["x-cancel-on-ha-failover"] = true // 3.10 would silently register it again
 	}
+
 	s.calls.Lock()
 	defer s.calls.Unlock()
 	s.prefetch = max(n, 1) // 0 means no limit
@@ -343,6 +373,7 @@ func (s *source) consume(tag string, n int) (<-chan amqp.Delivery, error) {
 	if err != nil {
 		return nil, s.reason(err)
 	}
+
 	return deliveries, nil
 }
 
@@ -356,9 +387,12 @@ func (s *source) receive(
 ) (ended bool, err error) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	latest, at, empty := -1, time.Now(), 0
+	latest := -1
+	at := time.Now()
+	empty := 0
 	done, ending := ctx.Done(), time.Time{}
 	var d amqp.Delivery
+
 	var ok bool
 	for *taken < n {
 		select {
@@ -379,6 +413,7 @@ func (s *source) receive(
 					continue
 				}
 			}
+
 			idle := now.Sub(at)
 			if !ending.IsZero() {
 				return false, nil
@@ -389,6 +424,7 @@ func (s *source) receive(
 				}
 				continue
 			}
+
 			q, answered, err := s.declared(s.probe)
 			switch {
 			case err != nil:
@@ -411,6 +447,7 @@ func (s *source) receive(
 			}
 		}
 	}
+
 	return false, nil
 }
 
@@ -418,6 +455,9 @@ func (s *source) took(d *amqp.Delivery, each eachTaken) {
 	s.taken++
 	m := s.link.Wire.Message(d)
 	s.brink.note(d.DeliveryTag, &m, s.taken)
+	for i := range s.recognizers {
+		s.recognizers[i].look(&m, s.taken)
+	}
 	each(d.DeliveryTag, &m)
 }
 
@@ -435,6 +475,7 @@ func (s *source) get(ctx context.Context, n int, each eachTaken) (taken int, err
 		taken++
 		s.took(&d, each)
 	}
+
 	return taken, nil
 }
 
@@ -468,9 +509,11 @@ func (s *source) sync() error {
 			return link.QueueError("ask", s.plan.Queue, s.reason(err))
 		}
 	}
+
 	if err := s.holding.Qos(max(s.prefetch, 1), 0, false); err != nil {
 		return s.reason(err)
 	}
+
 	return s.forgotten()
 }
 
@@ -503,6 +546,7 @@ func (s *source) flush() error {
 	case s.plan.Type != model.Quorum && s.plan.Method != peek.Get:
 		return nil
 	}
+
 	s.calls.Lock()
 	q, _, err := s.declared(s.holding)
 	s.calls.Unlock()
@@ -516,16 +560,18 @@ func (s *source) flush() error {
 		}
 		return nil
 	}
+
 	if q.Messages > 0 && (!s.stashed() || s.plan.Most() > 0) {
 		return s.sync()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), settling)
 	defer cancel()
 	for s.commands.Load() > s.applied.Load() {
-		_, err := s.take(ctx, min(q.Messages, 1), func(uint64, *message.Message) {})
+		_, err := s.takeNext(ctx, min(q.Messages, 1), func(uint64, *message.Message) {})
 		if err != nil && !errors.Is(err, errNothingComes) {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -48,12 +48,14 @@ func sendAMQP10(t testing.TB, n *demo.Node, queue string, messages ...[]byte) {
 			}
 		}
 	}
+
 	send := func(kind, performative byte, payload []byte, fields ...[]byte) {
 		t.Helper()
 		body := append(described10(performative, list10(fields...)), payload...)
 		frame := append(binary.BigEndian.AppendUint32(nil, uint32(len(body)+8)), 2, kind, 0, 0)
 		must.Get(conn.Write(append(frame, body...)))(t)
 	}
+
 	text := func(code byte, s string) []byte { return append([]byte{code, byte(len(s))}, s...) }
 	number := func(n byte) []byte { return []byte{0x52, n} }
 	null, no := []byte{0x40}, []byte{0x42}
@@ -67,6 +69,7 @@ func sendAMQP10(t testing.TB, n *demo.Node, queue string, messages ...[]byte) {
 	send(0, 0x12, nil, text(0xa1, "sender"), number(0), no, null, null, // attach
 		described10(0x28, list10()), target, null, null, number(0))
 	read(0x13) // flow
+
 	for i, one := range messages {
 		send(0, 0x14, one, number(0), number(byte(i)), text(0xa0, string(rune('a'+i))), number(0), no) // transfer
 		read(0x15)                                                                                     // disposition
@@ -95,7 +98,8 @@ func TestPartsOfAMQP10(t *testing.T) {
 	skipUnlessConverted(t)
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
-		q, other := a.queue("q", kind), a.queue("other", kind)
+		q := a.queue("q", kind)
+		other := a.queue("other", kind)
 		c, j := journaled(t, false)
 		at := binary.BigEndian.AppendUint64([]byte{0x80}, uint64(time.Now().Add(time.Hour).UnixMilli()))
 		data := described10(0x75, []byte{0xa0, 1, 'x'})
@@ -105,7 +109,9 @@ func TestPartsOfAMQP10(t *testing.T) {
 			append(described10(0x72, map10("x-opt-delivery-time", at)), data...), // an annotation
 			append(described10(0x73, list10([]byte{0x40}, []byte{0x40}, []byte{0x40}, // a subject shows nothing
 				[]byte{0xa1, 1, 's'})), data...))
+
 		a.await(q, 4)
+
 		says := func(warnings []plan.Warning) {
 			t.Helper()
 			for _, w := range warnings {
@@ -115,14 +121,17 @@ func TestPartsOfAMQP10(t *testing.T) {
 			}
 			t.Error(warnings)
 		}
+
 		sample := lookAt(t, c, q, peek.Want{}).Messages
 		drop := planned(t, topology([]*model.Queue{q}), plan.ActionWant{
 			Operation: plan.Drop, From: q.QueueRef, Selection: plan.Chosen(sample), Sample: message.MessageList(sample),
 			Planned: 4, Insist: true, Journaled: true,
 		})
+
 		says(drop.Warnings)
 		account := execute(t, c, drop)
-		assert.That(t, account.Dropped == 4 && account.Converted == 3, "%+v", account)
+		assert.Equal(t, account.Dropped, 4, "%+v", account)
+		assert.Equal(t, account.Converted, 3)
 		says(planUndo(t, c, j, account.JournalID, q).Warnings)
 		undo(t, c, j, account.JournalID, q)
 		a.await(q, 4)
@@ -131,13 +140,16 @@ func TestPartsOfAMQP10(t *testing.T) {
 		move := movePlan(t, sample, q, other)
 		says(move.Warnings)
 		account = execute(t, c, move)
-		assert.That(t, account.Moved == 4 && account.Converted == 3, "%+v", account)
+		assert.Equal(t, account.Moved, 4, "%+v", account)
+		assert.Equal(t, account.Converted, 3)
 		a.await(other, 4)
+
 		for _, m := range lookAt(t, c, other, peek.Want{}).Messages {
 			if at, ok := message.DeliveryTime(m.Headers); ok && at.After(time.Now()) {
 				return
 			}
 		}
+
 		t.Error("the time of delivery was taken off, where RabbitMQ does not look at it")
 	})
 }

@@ -47,7 +47,9 @@ func TestTwoAtOnce(t *testing.T) {
 							}
 						}
 					})
-					assert.That(t, first != 0 && other != 0, "the first did %d, and the second %d", first, other)
+
+					assert.That(t, first != 0, "the first did %d, and the second %d", first, other)
+					assert.That(t, other != 0, "the first did %d, and the second %d", first, other)
 				}
 			})
 		}
@@ -64,36 +66,48 @@ func twoAtOnce(
 	one := newStage(t, node, plan.Replay, kind, n)
 	one.patience = patience // there is no fault here: wait for a stalled broker
 	two := *one
-	two.operation, two.cable, two.under = second, &cable{random: one.random}, &underWay{}
+	two.operation = second
+	two.cable = &cable{random: one.random}
+	two.under = &underWay{}
 	begins := make(chan struct{})
 	begin := sync.OnceFunc(func() { close(begins) })
 	prepare(one, begin, func() bool {
 		moved, _, ended := two.progress()
 		return moved > 0 || ended
 	})
+
 	two.path = one.path // it has a new one when the moment was not known
 	var running sync.WaitGroup
 	running.Go(func() {
 		one.run(t)
 		begin()
 	})
+
 	running.Go(func() {
 		<-begins
 		two.run(t)
 	})
+
 	running.Wait()
+
 	for _, s := range []*stage{one, &two} {
 		a := s.account
-		assert.That(t, s.err == nil && a.Stopped == "" && a.Refused+a.Returned+a.Unknown <= 0, "%v %+v", s.err, a)
+		must.That(t, s.err == nil, "%v %+v", s.err, a)
+		assert.Equal(t, a.Stopped, "", "%v", s.err)
+		assert.That(t, a.Refused+a.Returned+a.Unknown <= 0, "%v %+v", s.err, a)
 	}
+
 	assert.Equal(t, one.account.Moved+two.account.Moved+two.account.Dropped, n, "were moved or dropped")
 	one.await(one.from, 0)
-	target, journaled := one.find(one.to), outcomes(t, one.path)
+	target := one.find(one.to)
+	journaled := outcomes(t, one.path)
 	for _, id := range count(n) {
 		done, there := journaled[id], target[id]
-		assert.That(t, len(done) == 1 && (done[0] == plan.Moved && there == 1 || done[0] == plan.Dropped && there == 0),
+		must.Equal(t, len(done), 1, "%s was %s, and is %d times in the target", id, done, there)
+		assert.That(t, done[0] == plan.Moved && there == 1 || done[0] == plan.Dropped && there == 0,
 			"%s was %s, and is %d times in the target", id, done, there)
 	}
+
 	t.Logf("%d moved, then %d moved and %d dropped", one.account.Moved, two.account.Moved, two.account.Dropped)
 	return one.account.Moved, two.account.Moved + two.account.Dropped
 }
@@ -110,16 +124,19 @@ func TestActionWaitsForALook(t *testing.T) {
 				assert.Succeeds(t, err)
 				accounts <- account
 			}()
+
 			select {
 			case account := <-accounts: // nothing is left for it
 				accounts <- account
 			case <-time.After(200 * time.Millisecond): // it waits
 			}
 		})
+
 		must.Get(c.Read(t.Context(), planPeek(from, peek.Want{}), func(*message.Message) error {
 			begin()
 			return nil
 		}))(t)
+
 		wantOutcome(t, <-accounts, outcome{Planned: 5, Dropped: 5})
 	})
 }
@@ -134,6 +151,7 @@ func outcomes(t *testing.T, path string) map[string][]plan.Outcome {
 		assert.That(t, e.Outcome != "", "%s has no outcome", e.MessageID)
 		found[e.MessageID] = append(found[e.MessageID], e.Outcome)
 	})
+
 	return found
 }
 
@@ -171,6 +189,7 @@ func TestUndoAtOnce(t *testing.T) {
 						break
 					}
 				}
+
 				t.Logf("%d races, %d undos were refused", rounds, refused)
 			})
 		})
@@ -208,12 +227,14 @@ func (s *undoRace) run(r *rand.Rand, processes bool) (refused int) {
 	defer j.Close()
 	account := s.act(c, n)
 	must.Equal(s, account.Moved+account.Dropped, n, "moved or dropped")
+
 	undos := make([]func() (plan.Account, error), 2+r.IntN(3))
 	for i := range undos {
 		if undos[i] = s.planned(account.JournalID); processes {
 			undos[i] = s.process(account.JournalID)
 		}
 	}
+
 	var all sync.WaitGroup
 	back := make([]int, len(undos))
 	for i := range undos {
@@ -225,6 +246,7 @@ func (s *undoRace) run(r *rand.Rand, processes bool) (refused int) {
 			}
 		})
 	}
+
 	all.Wait()
 	total := 0
 	for _, b := range back {
@@ -232,11 +254,13 @@ func (s *undoRace) run(r *rand.Rand, processes bool) (refused int) {
 			refused++
 		}
 	}
+
 	s.await(s.to, 0)
 	got := s.drain(s.from, s.ready(s.from))
 	wantOnce(s, got, n)
-	assert.That(s, len(byID(got)) == n && total == n,
-		"%d different messages of %d came back; the undos report %d: %v", len(byID(got)), n, total, back)
+	assert.Equal(s, len(byID(got)), n, "%d different messages of %d came back; the undos report %d: %v", len(byID(got)), n,
+		total, back)
+	assert.Equal(s, total, n)
 	return refused
 }
 
@@ -267,6 +291,7 @@ func (s *undoRace) process(id int64) func() (plan.Account, error) {
 	})
 	in := must.Get(command.StdinPipe())(s)
 	lines := started(s, command, "planned")
+
 	return func() (a plan.Account, err error) {
 		if _, err := in.Write([]byte("go\n")); err != nil {
 			return a, err
@@ -279,6 +304,7 @@ func (s *undoRace) process(id int64) func() (plan.Account, error) {
 		if refusal != "<nil>" {
 			err = errors.New(lines.Text())
 		}
+
 		return a, errors.Join(err, command.Wait())
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/raw"
 	"github.com/dlxtop/dlxtop/model"
@@ -30,7 +31,8 @@ import (
 // Whether it is known that the exchange is internal or not, nothing is taken out of the queue.
 func TestReplayToAnInternalExchange(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
-		from, to := a.queue("failed", kind), a.queue("worker", kind)
+		from := a.queue("failed", kind)
+		to := a.queue("worker", kind)
 		exchange := to.Name + ".internal"
 		must.Do(t, a.channel.ExchangeDeclare(exchange, "direct", false, true, true, false, nil))
 		must.Do(t, a.channel.QueueBind(to.Name, "k", exchange, false, nil))
@@ -39,10 +41,12 @@ func TestReplayToAnInternalExchange(t *testing.T) {
 		want := viaExchange(from, 50, exchange)
 		account := executed(t, c, planned(t, told, want), outcome{Planned: 50, Refused: 1, Stopped: true})
 		assert.Contains(t, account.Stopped, "internal")
+
 		snapshot := *told.Snapshot
 		for i := range snapshot.Exchanges {
 			snapshot.Exchanges[i].Internal = snapshot.Exchanges[i].Name == exchange
 		}
+
 		made := plan.New(model.NewTopology(&snapshot), want)
 		assert.That(t, strings.Contains(made.Refusal.Words(), "internal"), "the plan says %q", made.Refusal.Words())
 		wantIDs(t, "kept", a.drain(from, 50), count(50))
@@ -53,13 +57,15 @@ func TestReplayToAnInternalExchange(t *testing.T) {
 // that was, whatever was in flight, and the rest stays where it is.
 func messageThatIsTooLarge(t *testing.T, n *demo.Node) {
 	const total, large = 2000, 1500
-	a, queues := newAppOn(t, n), map[*model.Queue]*model.Queue{}
+	a := newAppOn(t, n)
+	queues := map[*model.Queue]*model.Queue{}
 	for _, kind := range kinds {
 		messages := numbered(total)
 		messages[large-1].Body = make([]byte, 15<<20) // 4.x accepts 16 MiB by default, 3.10 128 MiB
 		from := a.filled("failed."+string(kind), kind, messages...)
 		queues[from] = a.queue("worker."+string(kind), kind)
 	}
+
 	limit := func(most int) {
 		t.Helper()
 		_, err := n.Control(context.Background(), "eval",
@@ -67,15 +73,19 @@ func messageThatIsTooLarge(t *testing.T, n *demo.Node) {
 				"%[1]d).", most))
 		assert.Succeeds(t, err)
 	}
+
 	limit(8_000_000)
 	defer limit(16 << 20)
+
 	for from, to := range queues {
 		c := clientOf(t, n)
 		made := replayTo(t, from, to, plan.Selection{})
 		made.Planned = total
 		account := executed(t, c, made, outcome{Planned: total, Moved: large - 1, Refused: 1, Stopped: true})
-		assert.That(t, len(account.Problems) == 1 && account.Problems[0].MessageID == fmt.Sprint(large) &&
-			strings.Contains(account.Problems[0].Reason, "size") && strings.Contains(account.Stopped, "size"), "%+v", account)
+		must.Equal(t, len(account.Problems), 1, "%+v", account)
+		assert.Equal(t, account.Problems[0].MessageID, fmt.Sprint(large))
+		assert.Contains(t, account.Problems[0].Reason, "size")
+		assert.Contains(t, account.Stopped, "size")
 		a.wantMoved(from, count(total)[large-1:], to, count(large-1))
 	}
 }
@@ -85,8 +95,9 @@ func messageThatIsTooLarge(t *testing.T, n *demo.Node) {
 func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
-		from, others := a.queue("failed", kind), a.queue("others", kind)
-		channel := dial.Channel(t, user(t, "other", everyRight))
+		from := a.queue("failed", kind)
+		others := a.queue("others", kind)
+		channel := dial.Channel(t, user(t, "other", manage.EveryRight))
 		for i, m := range []amqp.Publishing{
 			{UserId: "other"},
 			{Expiration: "600000"},
@@ -96,6 +107,7 @@ func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
 			m.MessageId, m.Body = fmt.Sprint(i+1), []byte("body")
 			must.That(t, dial.Send(t, channel, "", from.Name, m), "it is refused")
 		}
+
 		a.await(from, 4)
 		wantIDs(t, "by CC and BCC", a.drain(others, 2), []string{"3", "4"})
 		c, j := journaled(t, false)
@@ -103,8 +115,10 @@ func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
 		wantOutcome(t, undo(t, c, j, account.JournalID, from), outcome{Planned: 4, Moved: 4})
 		back := a.drain(from, 4)
 		wantIDs(t, "brought back", back, count(4))
-		assert.That(t, back[0].UserId == "" && back[1].Expiration == "600000" && back[2].Headers["keep"] == "me" &&
-			back[2].Headers["CC"] == nil, "%+v", back)
+		assert.Equal(t, back[0].UserId, "", "%+v", back)
+		assert.Equal(t, back[1].Expiration, "600000")
+		assert.That(t, back[2].Headers["keep"] == "me", "%+v", back)
+		assert.That(t, back[2].Headers["CC"] == nil, "%+v", back)
 		a.drain(others, 0)
 	})
 }
@@ -129,12 +143,14 @@ func TestImportOfABadMessage(t *testing.T) {
 				return err
 			}
 		}
+
 		return nil
 	}, nil)
+
 	must.Do(t, err)
 	wantOutcome(t, account, outcome{Planned: 6, Moved: 4, Refused: 2})
-	assert.That(t, len(account.Problems) == 2 && strings.Contains(account.Problems[0].Reason, "expiration"),
-		"%+v", account.Problems)
+	must.Equal(t, len(account.Problems), 2, "%+v", account.Problems)
+	assert.Contains(t, account.Problems[0].Reason, "expiration")
 	imported := a.drain(q, 4)
 	wantIDs(t, "imported", imported, []string{"1", "3", "4", "6"})
 	assert.That(t, len(imported[2].Headers) == 0, "%+v", imported[2].Headers)
@@ -150,13 +166,16 @@ func anotherBrokerAtTheSameAddress(t *testing.T, other *demo.Node) {
 	cable.cut()
 	var connect *model.ConnectError
 	app := newApp(t)
+
 	app.until(func() error { // until the client has noticed the cut
 		if err := c.Check(t.Context(), ""); !errors.As(err, &connect) {
 			return fmt.Errorf("it said: %w", err)
 		}
 		return nil
 	})
-	assert.That(t, connect.Kind == model.TwoBrokers && strings.Contains(connect.Cause, "belonged to"), "%+v", connect)
+
+	assert.Equal(t, connect.Kind, model.TwoBrokers, "%+v", connect)
+	assert.Contains(t, connect.Cause, "belonged to")
 	cable.lead(t, node)
 	assert.Succeeds(t, c.Check(t.Context(), ""))
 }
@@ -217,6 +236,7 @@ func (r *rawAMQP) publishWith(exchange, key string, properties, body []byte) {
 	for part := range slices.Chunk(body, 131072-8) {
 		_, _ = r.Out.Write(raw.FrameOf(raw.BodyFrame, part))
 	}
+
 	must.Equal(r, r.answer(), 60<<16|80, "the answer to a message")
 }
 
@@ -239,8 +259,11 @@ func (r *rawAMQP) drain(queue string) (all []rawMessage) {
 		}
 		must.Equal(r, answer, 60<<16|71, "the answer to a get")
 		header := r.payload(raw.HeaderFrame)
-		size, flags, properties := binary.BigEndian.Uint64(header[4:]), binary.BigEndian.Uint16(header[12:]), header[14:]
+		size := binary.BigEndian.Uint64(header[4:])
+		flags := binary.BigEndian.Uint16(header[12:])
+		properties := header[14:]
 		m := rawMessage{properties: header[12:]}
+
 		text := func(bit uint16) string {
 			if flags&bit == 0 {
 				return ""
@@ -250,24 +273,31 @@ func (r *rawAMQP) drain(queue string) (all []rawMessage) {
 			properties = properties[1+n:]
 			return s
 		}
+
 		text(1 << 15)
 		text(1 << 14)
+
 		if flags&(1<<13) != 0 {
 			n := binary.BigEndian.Uint32(properties)
-			m.table, properties = properties[4:4+n], properties[4+n:]
+			m.table = properties[4 : 4+n]
+			properties = properties[4+n:]
 		}
+
 		for _, bit := range []uint16{1 << 12, 1 << 11} { // delivery mode, priority
 			if flags&bit != 0 {
 				properties = properties[1:]
 			}
 		}
+
 		for _, bit := range []uint16{1 << 10, 1 << 9, 1 << 8} {
 			text(bit)
 		}
+
 		m.id = text(1 << 7)
 		for uint64(len(m.body)) < size {
 			m.body = append(m.body, r.payload(raw.BodyFrame)...)
 		}
+
 		all = append(all, m)
 	}
 }
@@ -287,11 +317,13 @@ func sorted(t testing.TB, table []byte, without ...string) []byte {
 			entries = append(entries, e)
 		}
 	}
+
 	slices.SortStableFunc(entries, func(a, b entry) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
 	var out []byte
 	for _, e := range entries {
 		out = append(append(out, raw.Short(e.name)...), e.value...)
 	}
+
 	return out
 }
 
@@ -309,6 +341,7 @@ func inOrder(t testing.TB, value []byte) []byte {
 		}
 		return append([]byte("A"), raw.Long(string(out))...)
 	}
+
 	return value
 }
 
@@ -336,14 +369,18 @@ func oddTables() map[string][]byte {
 		}
 		return entry("n", value...)
 	}
+
 	many := func(n int, value ...byte) (b []byte) {
 		for i := range n {
 			b = append(b, entry(fmt.Sprintf("h%05d", i), value...)...)
 		}
 		return b
 	}
-	full, none := bytes.Repeat([]byte{0xff}, 8), make([]byte, 8)
+
+	full := bytes.Repeat([]byte{0xff}, 8)
+	none := make([]byte, 8)
 	unsigned := func(name string, value []byte) []byte { return append(entry(name, 'L'), value...) }
+
 	return map[string][]byte{
 		"L":                append(unsigned("n", full), unsigned("m", none)...),
 		"u":                entry("n", 'u', 0xff, 0xff),

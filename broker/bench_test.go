@@ -23,6 +23,7 @@ func fill(a *app, suffix string, kind model.QueueType, n int) *model.Queue {
 	for i := range messages {
 		copy(messages[i].Body, messages[i].MessageId)
 	}
+
 	q := a.filled(suffix, kind, messages...)
 	q.Ready, q.ReadyBytes = model.Some(int64(n)), model.Some(int64(n)*1024)
 	return q
@@ -43,14 +44,17 @@ func BenchmarkReplayOverALongWay(b *testing.B) {
 				a := newApp(b)
 				j := openJournal(b, journalPath(b))
 				way, address := newCable(b, 0)
-				way.latency, way.jitter = 10*time.Millisecond, time.Microsecond
+				way.latency = 10 * time.Millisecond
+				way.jitter = time.Microsecond
 				c := must.Get(broker.New(broker.Options{URL: address, Journal: j}))(b)
-				from, to := fill(a, "failed", kind, replayMessages), a.queue("worker", kind)
+				from := fill(a, "failed", kind, replayMessages)
+				to := a.queue("worker", kind)
 				made := replayTo(b, from, to, plan.Selection{})
 				b.ReportMetric(speedOf(replayMessages, func() {
 					account := execute(b, c, made)
 					must.That(b, account.Moved == replayMessages, "%+v", account)
 				}), "replay-msg/s")
+
 				b.ReportMetric(0, "ns/op")
 				c.Close()
 				j.Close()

@@ -15,8 +15,9 @@ import (
 // how much of the limit is left, and as few more as possible are taken before one that has used it up.
 var carefulPages = []int{1, 8, 64}
 
-// brink knows which held messages of a source are at their delivery limit: returning them in any way loses them.
-type brink struct {
+// doomedMessages knows which held messages of a source are at their delivery limit: returning them in any way loses
+// them.
+type doomedMessages struct {
 	plan peek.Plan
 
 	mu      sync.Mutex
@@ -28,7 +29,7 @@ type brink struct {
 }
 
 // note examines a message before it is passed on. It copies m, and keeps only what m points to.
-func (b *brink) note(tag uint64, m *message.Message, position int) {
+func (b *doomedMessages) note(tag uint64, m *message.Message, position int) {
 	if !b.plan.Limited() {
 		return
 	}
@@ -40,18 +41,21 @@ func (b *brink) note(tag uint64, m *message.Message, position int) {
 		b.highest = max(b.highest, count)
 		return
 	}
+
 	b.met = true
 	kept := *m
 	kept.Identify()
 	kept.Position = position
 	if b.doomed == nil {
-		b.doomed, b.claimed = map[uint64]*message.Message{}, map[uint64]bool{}
+		b.doomed = map[uint64]*message.Message{}
+		b.claimed = map[uint64]bool{}
 	}
+
 	b.doomed[tag] = &kept
 }
 
 // claim records that a message is acted on, which decides its outcome.
-func (b *brink) claim(tag uint64) {
+func (b *doomedMessages) claim(tag uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.doomed[tag] != nil {
@@ -60,14 +64,14 @@ func (b *brink) claim(tag uint64) {
 }
 
 // unclaim records that nothing is acted on any more.
-func (b *brink) unclaim() {
+func (b *doomedMessages) unclaim() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	clear(b.claimed)
 }
 
 // acknowledged forgets messages that have left the queue.
-func (b *brink) acknowledged(tag uint64, multiple bool) {
+func (b *doomedMessages) acknowledged(tag uint64, multiple bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.doomed, tag)
@@ -77,7 +81,7 @@ func (b *brink) acknowledged(tag uint64, multiple bool) {
 }
 
 // unclaimed are the tags of the messages that are not acted on, in order.
-func (b *brink) unclaimed() []uint64 {
+func (b *doomedMessages) unclaimed() []uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var tags []uint64
@@ -86,23 +90,25 @@ func (b *brink) unclaimed() []uint64 {
 			tags = append(tags, tag)
 		}
 	}
+
 	slices.Sort(tags)
 	return tags
 }
 
-func (b *brink) message(tag uint64) *message.Message {
+func (b *doomedMessages) message(tag uint64) *message.Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.doomed[tag]
 }
 
-func (b *brink) end(s *source) (end peek.LookEnd) {
+func (b *doomedMessages) end(s *source) (end peek.LookEnd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	end.Complete, end.Ended, end.Uncounted = int64(s.taken) >= s.depth, s.endedBy(), !s.noted
 	if s.plan.Method == peek.Stream {
 		end.Complete = s.taken < s.prefetch
 	}
+
 	end.Moved = s.acknowledged.Load()
 	if b.plan.Type == model.Quorum {
 		end.Moved = int64(s.taken)
@@ -113,11 +119,12 @@ func (b *brink) end(s *source) (end peek.LookEnd) {
 	if b.met && !end.Complete {
 		end.Highest = b.plan.Budget // there may be more of them
 	}
+
 	return end
 }
 
 // given is the highest delivery count of the messages once they are returned.
-func (b *brink) given() int64 {
+func (b *doomedMessages) given() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.plan.Carries {
@@ -127,21 +134,24 @@ func (b *brink) given() int64 {
 }
 
 // weigh is the reason not to take any more messages, or nil.
-func (b *brink) weigh() error {
+func (b *doomedMessages) weigh() error {
 	doomed := len(b.unclaimed()) > 0
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	count := b.highest
+
 	switch {
 	case doomed:
 		count = b.plan.Budget + 1
 	case b.counted > 1:
 		return nil
 	}
+
 	if reached := b.plan.Weigh(count); reached != nil {
 		reached.Left = max(reached.Left-1, 0) // its return counts, too
 		return reached
 	}
+
 	return nil
 }
 
@@ -155,25 +165,30 @@ func (s *source) page(ctx context.Context, n int, each eachTaken) (taken int, er
 		if (s.plan.Careful() || s.plan.Ended.Sure()) && s.pages < len(carefulPages) {
 			part = min(part, carefulPages[s.pages])
 		}
+
 		switch {
 		case rest == 0:
 			return taken, &peek.LookEnded{Type: s.plan.Type, Ended: s.plan.Ended, Reached: true}
 		case s.plan.Scarce:
 			part = 1
 		}
+
 		part = min(part, rest)
 		var got int
-		got, err = s.take(ctx, part, each)
+		got, err = s.takeNext(ctx, part, each)
 		taken += got
+
 		switch {
 		case !s.plan.Careful() && s.plan.Limited():
 			s.rescue()
 		case s.plan.Careful() && err == nil:
 			err = s.brink.weigh()
 		}
+
 		if got < part {
 			break
 		}
 	}
+
 	return taken, s.explained(err)
 }

@@ -86,6 +86,7 @@ func (c *cable) lay(t testing.TB, n *demo.Node) string {
 			near.Close()
 			return
 		}
+
 		c.mu.Lock()
 		c.conns = append(c.conns, near, far)
 		c.ends = append(c.ends, far.LocalAddr().String())
@@ -93,6 +94,7 @@ func (c *cable) lay(t testing.TB, n *demo.Node) string {
 		go c.carry(near, far)
 		go c.carry(far, &frames{from: &counted{Conn: near, cable: c}, cable: c})
 	})
+
 	return u.String()
 }
 
@@ -133,10 +135,12 @@ func (c *cable) carry(to net.Conn, from io.Reader) {
 		_, _ = io.Copy(to, from)
 		return
 	}
+
 	type packet struct {
 		due   time.Time
 		bytes []byte
 	}
+
 	under := make(chan packet, 1000) // in flight
 	go func() {
 		defer close(under)
@@ -152,6 +156,7 @@ func (c *cable) carry(to net.Conn, from io.Reader) {
 			}
 		}
 	}()
+
 	for p := range under {
 		due := p.due
 		if paused := time.Unix(0, c.pausedUntil.Load()); paused.After(due) {
@@ -189,6 +194,7 @@ func (r *counted) Read(p []byte) (int, error) {
 	if s := r.cable.struck.Load(); s != nil && total >= s.at {
 		s.strike()
 	}
+
 	switch c := r.cable; {
 	case c.limit == 0:
 	case c.stall == nil && total > c.limit:
@@ -196,6 +202,7 @@ func (r *counted) Read(p []byte) (int, error) {
 	case c.stall != nil && r.bytes > c.limit:
 		<-c.stall
 	}
+
 	return n, err
 }
 
@@ -213,6 +220,7 @@ func (f *frames) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
+
 	n := copy(p, f.whole)
 	f.whole = f.whole[n:]
 	return n, nil
@@ -225,6 +233,7 @@ func (f *frames) next() error {
 		_, err := io.ReadFull(f.from, f.whole)
 		return err
 	}
+
 	head := make([]byte, 7)
 	if _, err := io.ReadFull(f.from, head); err != nil {
 		return err
@@ -243,10 +252,12 @@ func (f *frames) next() error {
 			}
 			f.whole = append(f.whole[:0], venom(binary.BigEndian.Uint16(frame[1:]))...)
 		}
+
 		if m == basicConsume && f.cable.consumes != nil {
 			f.cable.consumes(int(f.cable.consumed.Add(1)))
 		}
 	}
+
 	f.whole = append(f.whole, frame...)
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
@@ -28,7 +27,6 @@ type canary struct {
 	execution *execution
 	plan      *plan.Canary
 	goOn      <-chan struct{}
-	released  plan.Released
 	sent      int                      // messages of all stages so far
 	hurried   bool                     // the user did not want to wait any longer for this stage
 	targets   []*canaryTarget          // reached by the messages of this stage
@@ -78,7 +76,6 @@ func (c *canary) release(p *message.Publishing) {
 		return
 	}
 	c.sent++
-	c.released.Add(p)
 	for _, ref := range p.Reaches {
 		target := c.target(ref)
 		target.behind++
@@ -103,11 +100,13 @@ func (c *canary) prepare(ctx context.Context) {
 	for _, r := range c.execution.plan.Recipients {
 		refs = append(refs, r.Queue)
 	}
+
 	counts, err := c.execution.client.Count(ctx, refs)
 	if err != nil {
 		c.execution.end(err)
 		return
 	}
+
 	for ref, n := range counts {
 		if err := silent(counts, ref); err != nil {
 			c.execution.end(err)
@@ -115,6 +114,7 @@ func (c *canary) prepare(ctx context.Context) {
 		}
 		c.before[ref] = n.Ready.Or(0)
 	}
+
 	c.countAcks(ctx)
 }
 
@@ -129,18 +129,21 @@ func (c *canary) passes(ctx context.Context) bool {
 		x.end(fmt.Errorf("the canary did not arrive: %d of %d went through", done, wanted))
 		return false
 	}
+
 	if len(c.targets) == 0 {
 		return true // nothing was selected
 	}
-	c.growth, c.hurried = growth{since: time.Now(), old: x.left, ready: x.left}, false
+	c.growth = growth{since: time.Now(), old: x.left, ready: x.left}
+	c.hurried = false
 	if !c.await(ctx) || !c.watch(ctx) || !c.hurried && !c.acknowledged(ctx) {
 		return false
 	}
 	if c.hurried {
-		c.say(plan.CanaryHurried)
+		c.enterPhase(plan.CanaryHurried)
 	} else {
-		c.say(plan.CanaryPassed)
+		c.enterPhase(plan.CanaryPassed)
 	}
+
 	return true
 }
 
@@ -152,11 +155,13 @@ func (c *canary) wait(
 	case <-c.goOn: // a signal that came too late for the previous wait
 	default:
 	}
+
 	c.until = time.Now().Add(limit)
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -182,6 +187,7 @@ func (c *canary) await(ctx context.Context) bool {
 	if c.taken() {
 		return true
 	}
+
 	return c.wait(ctx, canaryTick, c.plan.Patience, func() (decided, passed bool) {
 		if !c.step(ctx) {
 			return true, false
@@ -199,7 +205,8 @@ func (c *canary) await(ctx context.Context) bool {
 // watch waits for a while to make sure that nothing comes back.
 func (c *canary) watch(ctx context.Context) bool {
 	c.until = time.Now().Add(c.plan.Wait)
-	c.say(plan.CanaryWatches)
+	c.enterPhase(plan.CanaryWatches)
+
 	return c.wait(ctx, canaryTick, c.plan.Wait, func() (decided, passed bool) {
 		return !c.step(ctx), false
 	}, func() bool {
@@ -227,7 +234,7 @@ func (c *canary) over() {
 		return
 	}
 	if account := c.execution.ledger.copy(); account.Canary.Waits() && !c.judged {
-		c.say(plan.CanaryCut)
+		c.enterPhase(plan.CanaryCut)
 	}
 }
 
@@ -235,7 +242,7 @@ func (c *canary) taken() bool {
 	return !slices.ContainsFunc(c.targets, func(t *canaryTarget) bool { return !t.taken })
 }
 
-func (c *canary) say(phase plan.CanaryPhase) {
+func (c *canary) enterPhase(phase plan.CanaryPhase) {
 	c.execution.ledger.watch(plan.CanaryState{Phase: phase, Sent: c.sent, Wait: c.plan.Wait, Until: c.until})
 }
 
@@ -250,12 +257,14 @@ func (c *canary) waiting() plan.CanaryState {
 		}
 		s.Ahead = max(s.Ahead, min(t.behind, t.ready))
 	}
+
 	return s
 }
 
 // notTaken is the error when the patience is used up.
 func (c *canary) notTaken() error {
-	waits, patience := c.waiting(), model.ShortDuration(c.plan.Patience)
+	waits := c.waiting()
+	patience := model.ShortDuration(c.plan.Patience)
 	if why := waits.WaitsFor(); why != "" {
 		return fmt.Errorf("the canary was not taken within %s: %s", patience, why)
 	}
@@ -269,11 +278,13 @@ func (c *canary) count(ctx context.Context, now time.Time) bool {
 	for _, t := range c.targets {
 		refs = append(refs, t.queue)
 	}
+
 	counts, err := x.client.Count(ctx, refs)
 	if err != nil {
 		x.end(err)
 		return false
 	}
+
 	for _, t := range c.targets {
 		n, there := counts[t.queue]
 		ready, answered := n.Ready.Get()
@@ -286,15 +297,18 @@ func (c *canary) count(ctx context.Context, now time.Time) bool {
 		t.ready, t.consumers = ready, n.Consumers
 		t.taken = t.taken || !there || ready == 0 || t.behind <= 0
 	}
+
 	n, there := counts[x.plan.From]
 	if !there {
 		x.end(fmt.Errorf("watch %s: %w", model.Printable(x.plan.From.String()), model.ErrQueueGone))
 		return false
 	}
+
 	ready, answered := n.Ready.Get()
 	if c.growth.silent = !answered; answered {
 		c.growth.count(ready, n.Consumers.Or(0), n.Held, now)
 	}
+
 	return true
 }
 
@@ -303,40 +317,37 @@ func (c *canary) look(ctx context.Context) bool {
 	x, g := c.execution, &c.growth
 	g.unseen = false
 	acquire := x.plan.Acquire
-	acquire.TakesAll = false // a look returns everything that it takes
-	back, read, err := x.client.cameBack(ctx, acquire, &c.released, g.old)
+	acquire.TakesAll, acquire.Decides = false, true // a look returns everything that it takes
+	pass, at := x.released.ComeBacks(), int64(0)
+	read, err := x.client.Read(ctx, acquire, func(m *message.Message) error {
+		at++
+		pass.Look(m, at > g.old)
+		return nil
+	})
+
 	g.looked = time.Now()
 	x.ledger.rescued(read.Rescued)
+
 	switch {
 	case ctx.Err() != nil:
 		return false
 	case err == nil && read.Stopped != "":
 		err = errors.New(read.Stopped)
 	}
-	if back > 0 {
+
+	if back := pass.Count; back > 0 {
 		x.ledger.note(func(a *plan.Account) { a.CameBack = back })
 		x.ledger.watch(plan.CanaryState{Phase: plan.CanaryFailed, Sent: c.sent, Back: back})
 		x.end(fmt.Errorf("%d of %d came back", back, c.sent))
 		return false
 	}
+
 	if err != nil {
 		x.end(fmt.Errorf("the queue could not be searched for messages that came back: %w", err))
 		return false
 	}
-	return true
-}
 
-// cameBack counts the released messages in a queue that had old messages before.
-func (c *Client) cameBack(
-	ctx context.Context, look peek.Plan, released *plan.Released, old int64,
-) (n int, read peek.Read, err error) {
-	pass, at := released.ComeBacks(), int64(0)
-	read, err = c.Read(ctx, look, func(m *message.Message) error {
-		at++
-		pass.Look(m, at > old)
-		return nil
-	})
-	return pass.Count, read, err
+	return true
 }
 
 const (
@@ -370,6 +381,7 @@ func (c *Client) statistics(ctx context.Context) (*model.Topology, error) {
 	if err != nil || t.Snapshot.Overview.StatsOff {
 		return nil, err
 	}
+
 	return t, nil
 }
 
@@ -381,6 +393,7 @@ func (c *canary) acknowledged(ctx context.Context) bool {
 			acks = append(acks, &plan.CanaryAcks{Queue: t.queue, Sent: t.sent})
 		}
 	}
+
 	var missing *plan.CanaryAcks
 	try := func() (decided, passed bool) {
 		if missing = c.unacknowledged(ctx, acks); missing == nil {
@@ -391,11 +404,14 @@ func (c *canary) acknowledged(ctx context.Context) bool {
 			c.refuseUnsettled(missing)
 			return true, false
 		}
+
 		return false, false
 	}
+
 	if decided, passed := try(); decided {
 		return passed && ctx.Err() == nil
 	}
+
 	return c.wait(ctx, acksEvery, max(acksPatience, c.plan.Wait), try, func() bool {
 		c.refuseUnsettled(missing)
 		return false
@@ -422,11 +438,18 @@ func (c *canary) unacknowledged(ctx context.Context, acks []*plan.CanaryAcks) *p
 			return a
 		}
 	}
+
 	return nil
 }
 
 func (c *canary) unsettled(a *plan.CanaryAcks) plan.CanaryState {
-	return plan.CanaryState{Phase: plan.CanaryUnsettled, Sent: c.sent, Wait: c.plan.Wait, Until: c.until, Acks: a}
+	return plan.CanaryState{
+		Phase: plan.CanaryUnsettled,
+		Sent:  c.sent,
+		Wait:  c.plan.Wait,
+		Until: c.until,
+		Acks:  a,
+	}
 }
 
 // refuseUnsettled ends it: the messages were taken, but no acknowledgement shows that they were processed.

@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/target"
 )
@@ -38,6 +39,7 @@ func (a *app) work(queue *model.Queue, handle func(amqp.Delivery)) *worker {
 		w.mu.Unlock()
 		handle(d)
 	})
+
 	return w
 }
 
@@ -104,8 +106,10 @@ func runCanary(
 			other(a)
 		}
 	}))(t)
+
 	mu.Lock()
 	defer mu.Unlock()
+
 	return account, told
 }
 
@@ -119,6 +123,7 @@ func TestCanaryPasses(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var others sync.WaitGroup
 		traffic := 0
+
 		others.Go(func() { // other failures, with different contents
 			for ctx.Err() == nil {
 				traffic++
@@ -131,23 +136,28 @@ func TestCanaryPasses(t *testing.T) {
 				}
 			}
 		})
+
 		p := canaryPlan(t, plan.Replay, from, to, 47)
 		p.Selection.Limit = 47
 		account, told := runCanary(t.Context(), t, c, p)
 		cancel()
 		others.Wait()
 		wantOutcome(t, account, outcome{Planned: 47, Moved: 47})
-		assert.That(t, account.CameBack == 0 && strings.Contains(account.Canary.Words(),
-			"11 were taken, and none came back within 700ms"), "%d came back: %s", account.CameBack, account.Canary.Words())
+		assert.Equal(t, account.CameBack, 0, "%d came back: %s", account.CameBack, account.Canary.Words())
+		assert.Contains(t, account.Canary.Words(), "11 were taken, and none came back within 700ms")
+
 		words := strings.Join(told, "\n")
 		for _, want := range []string{"1 taken, watching for 700ms", "11 taken, watching"} {
 			assert.That(t, strings.Contains(words, want), "%q is not among the stages:\n%s", want, words)
 		}
+
 		w.awaits(t, count(47))
 		a.await(from, traffic)
 		records, err := j.Records(t.Context(), 10)
-		assert.That(t, err == nil && len(records) == 1 && records[0].Entries == 47 && records[0].Account.Moved == 47,
-			"%v %+v", err, records)
+		must.Do(t, err)
+		must.Equal(t, len(records), 1, "%v %+v", err, records)
+		assert.Equal(t, records[0].Entries, 47)
+		assert.Equal(t, records[0].Account.Moved, 47)
 	})
 }
 
@@ -162,6 +172,7 @@ func TestCanaryStops(t *testing.T) {
 			fails(d, from, amqp.Publishing{Body: d.Body})
 		},
 	}
+
 	for name, fail := range workers {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
@@ -175,8 +186,9 @@ func TestCanaryStops(t *testing.T) {
 				p.Canary.Wait = 5 * time.Second // a busy machine takes time to bring it back
 				account := must.Get(c.Execute(t.Context(), p, nil))(t)
 				wantOutcome(t, account, outcome{Planned: 47, Moved: 1, Stopped: true})
-				assert.That(t, account.CameBack == 1 && account.Stopped == "1 of 1 came back",
-					"%d came back: %s", account.CameBack, account.Stopped)
+
+				assert.Equal(t, account.CameBack, 1, "%d came back: %s", account.CameBack, account.Stopped)
+				assert.Equal(t, account.Stopped, "1 of 1 came back")
 				took := time.Since(began)
 				assert.That(t, took <= patience/2, "it took %v", took)
 				assert.List(t, w.received(), count(1), "the worker")
@@ -186,7 +198,9 @@ func TestCanaryStops(t *testing.T) {
 				assert.That(t, string(got[46].Body) == "body of 1" || string(got[46].Body) == "failed",
 					"behind them: %s", got[46].Body)
 				records, err := j.Records(t.Context(), 10)
-				assert.That(t, err == nil && len(records) == 1 && records[0].Account.Stopped != "", "%v %+v", err, records)
+				must.Do(t, err)
+				must.Equal(t, len(records), 1, "%v %+v", err, records)
+				assert.That(t, records[0].Account.Stopped != "", "%v %+v", err, records)
 			})
 		})
 	}
@@ -197,26 +211,32 @@ func TestCanaryOfASilentQueue(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	c, _ := journaled(t, false)
-	from, to := a.filled("failed", model.Quorum, numbered(20)...), a.queue("worker", model.Classic)
+	from := a.filled("failed", model.Quorum, numbered(20)...)
+	to := a.queue("worker", model.Classic)
 	to.Consumers = model.Some[int64](1)
 	type ran struct {
 		account plan.Account
 		told    []string
 	}
+
 	over := make(chan ran, 1)
 	go func() {
 		account, told := runCanary(t.Context(), t, c, canaryPlan(t, plan.Replay, from, to, 20))
 		over <- ran{account, told}
 	}()
+
 	a.await(to, 1) // the canary waits for a worker
 	end := stopped(t, node, from.QueueRef, time.Minute, 1)
 	w := a.work(to, succeed)
 	r := <-over
 	end()
-	account, told, got := r.account, r.told, len(w.received())
-	assert.That(t, got == 1 && account.Moved == 1 && strings.Contains(account.Stopped, "does not answer") &&
-		!strings.Contains(strings.Join(told, "\n")+account.Canary.Words(), "did not come back"), "the worker got %d, %+v\n%s",
-		got, account, strings.Join(told, "\n"))
+	account := r.account
+	told := r.told
+	got := len(w.received())
+	assert.Equal(t, got, 1, "the worker got %d, %+v\n%s", got, account, strings.Join(told, "\n"))
+	assert.Equal(t, account.Moved, 1)
+	assert.Contains(t, account.Stopped, "does not answer")
+	assert.Lacks(t, strings.Join(told, "\n")+account.Canary.Words(), "did not come back")
 	a.await(from, 19)
 }
 
@@ -233,10 +253,13 @@ func TestCanaryOfSomeFailures(t *testing.T) {
 			}
 			_ = d.Ack(false)
 		})
+
 		account := executed(t, c, canaryPlan(t, plan.Replay, from, to, 48),
 			outcome{Planned: 48, Moved: 11, Stopped: true})
-		assert.That(t, account.CameBack >= 1 && account.CameBack <= 3 &&
-			strings.HasSuffix(account.Stopped, "of 11 came back"), "%d came back: %s", account.CameBack, account.Stopped)
+		assert.That(t, account.CameBack >= 1, "%d came back: %s", account.CameBack, account.Stopped)
+		assert.That(t, account.CameBack <= 3, "%d came back: %s", account.CameBack, account.Stopped)
+		assert.That(t, strings.HasSuffix(account.Stopped, "of 11 came back"), "%d came back: %s", account.CameBack,
+			account.Stopped)
 		a.await(from, 48-11+3)
 		wantIDs(t, "those that were not touched", a.drain(from, 48-11+3)[:37],
 			append(count(47, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), "twin"))
@@ -254,6 +277,7 @@ func TestCanaryWithoutATaker(t *testing.T) {
 			cancel()
 		}
 	})
+
 	wantOutcome(t, account, outcome{Planned: 20, Moved: 1, Stopped: true})
 	assert.Contains(t, strings.Join(told, "\n"), "1 sent, waiting until it is taken: no consumers on "+to.Name)
 	a.await(from, 19)
@@ -297,6 +321,7 @@ func TestCanaryOfAFilter(t *testing.T) {
 		w.awaits(t, even)
 		wantIDs(t, "the others", a.drain(from, n/2), odd)
 		seen := map[int]bool{}
+
 		err := j.Entries(t.Context(), account.JournalID, func(e *plan.Entry) error {
 			if seen[e.Position] || e.Outcome != plan.Moved {
 				return fmt.Errorf("position %d: %s", e.Position, e.Outcome)
@@ -304,7 +329,9 @@ func TestCanaryOfAFilter(t *testing.T) {
 			seen[e.Position] = true
 			return nil
 		})
-		assert.That(t, err == nil && len(seen) == n/2, "%d entries: %v", len(seen), err)
+
+		must.Do(t, err)
+		assert.Equal(t, len(seen), n/2, "%d entries: %v", len(seen), err)
 	})
 }
 
@@ -329,10 +356,12 @@ func TestCanaryHurriedOnce(t *testing.T) {
 		now.Acked, now.Redelivered = model.Some[int64](0), model.Some(1000*read.Add(1))
 		return topology([]*model.Queue{from, &now}), nil
 	}})
+
 	goOn := make(chan struct{})
 	p := canaryPlan(t, plan.Replay, from, to, 20)
 	p.GoOn = goOn
 	began := false
+
 	account := must.Get(c.Execute(t.Context(), p, func(account plan.Account) {
 		switch {
 		case account.Canary.Sent > 1 && !began:
@@ -342,6 +371,7 @@ func TestCanaryHurriedOnce(t *testing.T) {
 			offer(goOn)
 		}
 	}))(t)
+
 	wantOutcome(t, account, outcome{Planned: 20, Moved: 11, Stopped: true})
 	assert.Contains(t, account.Stopped, "the canary has not passed: 11 taken, none acknowledged")
 }
@@ -374,6 +404,7 @@ func TestCanaryOfAQueueThatWasEmptied(t *testing.T) {
 		assert.Succeeds(t, err)
 		succeed(d)
 	})
+
 	executed(t, c, canaryPlan(t, plan.Replay, from, to, n), outcome{Planned: n, Moved: 1, Gone: n - 1})
 }
 
@@ -383,10 +414,12 @@ func TestReplayIsFollowed(t *testing.T) {
 	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		c, j := journaled(t, false)
-		source, to := a.filled("failed", kind, numbered(12)...), a.queue("worker", kind)
+		source := a.filled("failed", kind, numbered(12)...)
+		to := a.queue("worker", kind)
 		retry := a.queue("retry", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", to.Name,
 			"x-message-ttl", int64(1000))
 		to.Consumers = model.Some[int64](1)
+
 		a.work(to, func(d amqp.Delivery) {
 			_, tried := d.Headers["x-death"]
 			into := retry
@@ -400,37 +433,103 @@ func TestReplayIsFollowed(t *testing.T) {
 				delete(d.Headers, "x-death")
 				into = source
 			}
+
 			fails(d, into, amqp.Publishing{MessageId: d.MessageId, Headers: d.Headers, Body: []byte("failed again")})
 		})
+
 		topology := topology([]*model.Queue{source, to, retry})
+
 		replay := func(n int) (plan.Run, plan.Account) {
 			run := planned(t, topology, plan.ActionWant{
 				Operation: plan.Replay, From: source.QueueRef, Planned: n, Mode: target.ToQueue, Mark: true, Journaled: true,
 				Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true,
 			})
+
 			account := must.Get(c.Execute(t.Context(), run, nil))(t)
 			wantOutcome(t, account, outcome{Planned: n, Moved: n})
 			return run, account
 		}
+
 		run, account := replay(12)
 		following, ok := run.Follow(topology, &account)
-		must.That(t, ok && following.Sent == 12 && following.Watch == 10*time.Second, "%+v", following)
+		must.That(t, ok, "%+v", following)
+		must.Equal(t, following.Sent, 12)
+		must.Equal(t, following.Watch, 10*time.Second)
 		ctx, enough := context.WithTimeout(t.Context(), time.Minute)
 		defer enough()
+
 		sequel := must.Get(c.Follow(ctx, following, func(s plan.Sequel) {
-			if s.Taken == 12 && s.Back == 2 {
+			if number, _ := s.CameBack(); s.Taken == 12 && number == 2 {
 				enough()
 			}
 		}))(t)
-		assert.That(t, sequel.Taken == 12 && sequel.Back == 2 && sequel.Left, "%+v", sequel)
+
+		number, _ := sequel.CameBack()
+		assert.Equal(t, sequel.Taken, 12, "%+v", sequel)
+		assert.Equal(t, number, 2)
+		assert.That(t, sequel.Left, "%+v", sequel)
 		record := must.Get(j.Record(t.Context(), account.JournalID))(t)
-		must.That(t, record.Sequel != nil && record.Sequel.Back == 2 && record.Sequel.Left, "%+v", record.Sequel)
+		must.That(t, record.Sequel != nil, "%+v", record.Sequel)
+		must.That(t, record.Sequel.Left, "%+v", record.Sequel)
+		assert.Contains(t, record.Told(), "2 came back")
 
 		run, account = replay(2)
 		following, ok = run.Follow(topology, &account)
 		must.That(t, ok, "it is not followed")
 		sequel = must.Get(c.Follow(t.Context(), following, nil))(t)
 		record = must.Get(j.Record(t.Context(), account.JournalID))(t)
-		assert.That(t, sequel.Over && sequel.Back == 2 && record.Sequel.Over, "%+v %+v", sequel, record.Sequel)
+		number, _ = sequel.CameBack()
+		assert.That(t, sequel.Over, "%+v %+v", sequel, record.Sequel)
+		assert.Equal(t, number, 2)
+		assert.That(t, record.Sequel.Over, "%+v %+v", sequel, record.Sequel)
+	})
+}
+
+// A worker that is faster than the confirms has all messages back in their queue before the replay ends. Where a look
+// costs, the counts say so, and what is read for another reason is recognized.
+func TestMessagesThatCameBackDuringTheReplayAreCounted(t *testing.T) {
+	sideBySide(t, func(t *testing.T, kind model.QueueType) {
+		a := newApp(t)
+		c, j := journaled(t, false)
+		const n = 30
+		source := a.filled("failed", kind, numbered(n)...)
+		to := a.queue("worker", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", source.Name)
+		a.work(to, func(d amqp.Delivery) { _ = d.Reject(false) })
+		topology := topology([]*model.Queue{source, to})
+		run := planned(t, topology, plan.ActionWant{
+			Operation: plan.Replay, From: source.QueueRef, Planned: n, Mode: target.ToQueue, Mark: true, Journaled: true,
+			Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true, Rate: 100,
+		})
+
+		account := executed(t, c, run, outcome{Planned: n, Moved: n})
+		following, ok := run.Follow(topology, &account)
+		must.That(t, ok, "%+v", following)
+		must.Equal(t, following.Before, 0)
+
+		read := following.Look.Free
+
+		sequel := must.Get(c.Follow(t.Context(), following, func(s plan.Sequel) {
+			number, is := s.CameBack()
+			if s.Taken < n || number < n {
+				return // quorum queues count late
+			}
+			if read {
+				assert.Equal(t, is, plan.Exactly, "%+v", s)
+				return
+			}
+
+			assert.Equal(t, is, plan.AtMost, "%+v", s)
+			peeked := must.Get(c.Peek(t.Context(), peek.For(topology, source.QueueRef, peek.Want{Limit: n, Insist: true})))(t)
+			_ = peeked.Messages.Close()
+			read = true
+		}))(t)
+
+		number, is := sequel.CameBack()
+		assert.That(t, read, "%+v", sequel)
+		assert.That(t, sequel.Over, "%+v", sequel)
+		assert.Equal(t, number, n)
+		assert.Equal(t, is, plan.Exactly)
+		record := must.Get(j.Record(t.Context(), account.JournalID))(t)
+		assert.Contains(t, record.Told(), "30 came back")
 	})
 }

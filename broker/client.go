@@ -17,26 +17,39 @@ import (
 	"github.com/dlxtop/dlxtop/broker/spool"
 	"github.com/dlxtop/dlxtop/broker/tap"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/model/trace"
 )
 
 type Options struct {
-	URL     string         // amqp(s)://user:pass@host:port[/vhost]
-	TLS     *tls.Config    // nil: from the URL's parameters, with the system's defaults
-	Timeout time.Duration  // to connect; 0 is 10 s, like a request to the API
-	Journal ports.Recorder // nil: nothing is recorded, and there is no undo
-	Reread  plan.Reread    // to find out whether a replay reaches other queues than planned; nil: not checked
-	Full    bool           // the journal keeps replayed messages completely, not only their changes
-	Looks   Looks          // nil: what looks cost is only remembered while the client lives
+	URL     string        // amqp(s)://user:pass@host:port[/vhost]
+	TLS     *tls.Config   // nil: from the URL's parameters, with the system's defaults
+	Timeout time.Duration // to connect; 0 is 10 s, like a request to the API
+	Journal Recorder      // nil: nothing is recorded, and there is no undo
+	Reread  plan.Reread   // to find out whether a replay reaches other queues than planned; nil: not checked
+	Full    bool          // the journal keeps replayed messages completely, not only their changes
+	Looks   PeekLedger    // nil: what looks cost is only remembered while the client lives
+	Turns   Turns         // nil: looks and actions of other programs are not waited for
+	// Totals counts all queues by the management API, without the delay of its statistics; nil: messages that others hold
+	// are not seen
+	Totals func(context.Context) (map[model.QueueRef]model.QueueCounts, error)
+	Store  PeekStore   // nil: no other program reuses peeks
+	JQ     mend.Runner // runs the jq programs of plans; nil: none can be run
+}
+
+// PeekStore saves, for every dlxtop of this user, peeks that used up a delivery limit.
+type PeekStore interface {
+	Save(cluster string, p *peek.Peeked) error
+	Drop(cluster string, queue model.QueueRef)
 }
 
 // Client talks to one broker, on the connections of its pool. It is safe for concurrent use.
 type Client struct {
 	*link.Pool
-	journal ports.Recorder
+	journal Recorder
 	reread  plan.Reread
 	full    bool
 
@@ -48,12 +61,19 @@ type Client struct {
 	returned map[model.QueueRef]int // how many messages were last returned to a quorum queue: see source.extend
 	late     map[model.QueueRef]lateReturn
 
-	looks       Looks
+	store       PeekStore
+	jq          mend.Runner
+	looks       PeekLedger
 	looksFailed error // why they are no longer used; nil while they are
 	own         *ownLooks
+	turns       Turns
+	turnsFailed error // why they are no longer shared
+	ownTurns    *ownTurns
+	totals      func(context.Context) (map[model.QueueRef]model.QueueCounts, error)
 	rescues     map[string]bool // vhosts in which a rescue is possible
 
 	holds   holds
+	watched watching
 	counter counter
 }
 
@@ -63,16 +83,29 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return &Client{
-		Pool: pool, journal: o.Journal, reread: o.Reread, full: o.Full,
-		patience: defaultPatience, spoolMemory: spool.Memory, comeback: comeback,
-		returned: map[model.QueueRef]int{}, late: map[model.QueueRef]lateReturn{},
-		looks: o.Looks, rescues: map[string]bool{},
-		own:   &ownLooks{looked: map[model.QueueRef]model.Looked{}, locks: map[model.QueueRef]chan struct{}{}},
-		holds: holds{now: map[model.QueueRef]int{}, ended: map[model.QueueRef]time.Time{}},
+		Pool:        pool,
+		journal:     o.Journal,
+		reread:      o.Reread,
+		full:        o.Full,
+		patience:    defaultPatience,
+		spoolMemory: spool.Memory,
+		comeback:    comeback,
+		returned:    map[model.QueueRef]int{},
+		late:        map[model.QueueRef]lateReturn{},
+		looks:       o.Looks,
+		store:       o.Store,
+		jq:          o.JQ,
+		rescues:     map[string]bool{},
+		own:         &ownLooks{looked: map[model.QueueRef]model.Looked{}},
+		turns:       o.Turns,
+		ownTurns:    &ownTurns{},
+		totals:      o.Totals,
+		holds:       holds{now: map[model.QueueRef]int{}, ended: map[model.QueueRef]time.Time{}},
 		counter: counter{
 			turn: make(chan struct{}, 1), lanes: map[string]*[countLanes]*amqp.Channel{}, most: map[string]int{},
-			refused: map[model.QueueRef]time.Time{},
+			refused: map[model.QueueRef]time.Time{}, permits: map[model.ExchangeRef]permit{},
 		},
 	}, nil
 }

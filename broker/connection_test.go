@@ -8,13 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
@@ -34,10 +35,14 @@ func TestNewRefusesABadURLWithoutThePassword(t *testing.T) {
 		"amqp://u:sesame@ho st", "amqp://u:sesame%zz@host", "amqp://u:sesame@host:99999",
 	} {
 		_, err := broker.New(broker.Options{URL: bad})
-		assert.That(t, err != nil && !strings.Contains(err.Error(), "sesame"), "%q: %v", bad, err)
+		must.That(t, err != nil, "%q: %v", bad, err)
+		assert.Lacks(t, err.Error(), "sesame", "%v", bad)
 	}
+
 	c, err := broker.New(broker.Options{URL: "amqp://me:pass@host/%2Fv"})
-	assert.That(t, err == nil && c.User() == "me" && c.VHost() == "/v", "%v %v", c, err)
+	must.Do(t, err)
+	assert.Equal(t, c.User(), "me", "%v %v", c, err)
+	assert.Equal(t, c.VHost(), "/v")
 }
 
 func TestConnectErrors(t *testing.T) {
@@ -48,14 +53,17 @@ func TestConnectErrors(t *testing.T) {
 		change(&u)
 		return u.String()
 	}
+
 	web := must.Get(url.Parse(node.API()))(t)
 	manage.VHost(t, node.API(), "closed")
 	secure := secureServer(t, time.Hour)
 	expired := secureServer(t, -time.Hour)
 	silent := dial.Silent(t)
 	rude := oddServer(t, []byte{})
+
 	// Erlang's TLS, and so RabbitMQ's, answers a client without TLS with the alert "unexpected message".
 	alerting := oddServer(t, []byte{21, 3, 3, 0, 2, 2, 10})
+
 	cases := map[string]struct {
 		url   string
 		vhost string
@@ -71,11 +79,12 @@ func TestConnectErrors(t *testing.T) {
 		"wrong password": {
 			with(func(u *url.URL) { u.User = url.UserPassword("guest", "sesame") }), "/", model.BadCredentials, "user guest",
 		},
+
 		"no such user": {
 			with(func(u *url.URL) { u.User = url.UserPassword("nobody", "sesame") }), "/", model.BadCredentials, "user nobody",
 		},
 		"no such vhost": {amqp.String(), "nowhere", model.NoSuchVHost, "no vhost nowhere"},
-		"closed vhost":  {user(t, "visitor", ""), "closed", model.NotAllowed, "visitor may not enter the vhost closed"},
+		"closed vhost":  {user(t, "visitor"), "closed", model.NotAllowed, "visitor may not enter the vhost closed"},
 		"TLS to plain":  {with(func(u *url.URL) { u.Scheme = "amqps" }), "/", model.TLSMismatch, "does not speak TLS"},
 		"plain to TLS":  {"amqp://guest:sesame@" + alerting, "/", model.TLSMismatch, "expects TLS"},
 		"untrusted":     {"amqps://guest:sesame@" + secure, "/", model.TLSMismatch, "does not trust"},
@@ -88,6 +97,7 @@ func TestConnectErrors(t *testing.T) {
 		"expired":           {"amqps://guest:sesame@" + expired, "/", model.TLSMismatch, "is not valid at this time"},
 		"TLS, then silence": {"amqps://guest:sesame@" + silent, "/", model.Unreachable, "said nothing"},
 	}
+
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
 			timeout := 10 * time.Second
@@ -95,6 +105,7 @@ func TestConnectErrors(t *testing.T) {
 			if silence {
 				timeout = 200 * time.Millisecond
 			}
+
 			var e *model.ConnectError
 			for until := time.Now().Add(patience); ; {
 				c := newClient(t, broker.Options{URL: test.url, Timeout: timeout})
@@ -108,9 +119,13 @@ func TestConnectErrors(t *testing.T) {
 				}
 				timeout *= 2
 			}
+
 			t.Log(e)
-			assert.That(t, e.Kind == test.kind && strings.Contains(e.Cause, test.says) && e.Next != "" &&
-				!strings.Contains(e.Error(), "sesame") && !strings.Contains(e.Error(), "\n"), "%s: %v", e.Kind, e)
+			assert.Equal(t, e.Kind, test.kind, "%s: %v", e.Kind, e)
+			assert.Contains(t, e.Cause, test.says)
+			assert.That(t, e.Next != "", "%s: %v", e.Kind, e)
+			assert.Lacks(t, e.Error(), "sesame")
+			assert.Lacks(t, e.Error(), "\n")
 		})
 	}
 }
@@ -138,11 +153,12 @@ func TestPermissions(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	from, to := a.moving(model.Classic, numbered(10)...)
-	blind := newClient(t, broker.Options{URL: user(t, "blind", `{"configure":"","write":".*","read":""}`)})
+	blind := newClient(t, broker.Options{URL: user(t, "blind", rabbithole.Permissions{Write: ".*"})})
 	var e *model.ConnectError
 	_, err := blind.Peek(t.Context(), planPeek(from, peek.Want{}))
-	assert.That(t, errors.As(err, &e) && e.Kind == model.NotAllowed, "peek without the right to read: %v", err)
-	mute := newClient(t, broker.Options{URL: user(t, "mute", `{"configure":"","write":"","read":".*"}`)})
+	must.That(t, errors.As(err, &e), "peek without the right to read: %v", err)
+	assert.Equal(t, e.Kind, model.NotAllowed)
+	mute := newClient(t, broker.Options{URL: user(t, "mute", rabbithole.Permissions{Read: ".*"})})
 	executed(t, mute, replayTo(t, from, to, plan.Selection{}),
 		outcome{Planned: 10, Refused: 1, Stopped: true})
 	wantIDs(t, "kept", a.drain(from, 10), count(10))
@@ -166,7 +182,9 @@ func TestAnEndOfTheHandshakeIsNoRefusal(t *testing.T) {
 		c := newClient(t, broker.Options{URL: address, Timeout: timeout})
 		return c.Check(t.Context(), "/")
 	}
+
 	must.Do(t, check(t, address, patience))
+
 	const header = 8
 	for limit := int64(header + 1); limit < whole.bytes.Load(); limit += 40 {
 		for how, stall := range map[string]chan struct{}{"cut": nil, "stall": make(chan struct{})} {
@@ -177,6 +195,7 @@ func TestAnEndOfTheHandshakeIsNoRefusal(t *testing.T) {
 				if stall != nil {
 					t.Cleanup(func() { close(stall) })
 				}
+
 				err := check(t, address, 300*time.Millisecond)
 				var e *model.ConnectError
 				if err == nil && limit > header+1 || errors.As(err, &e) && e.Kind == model.Unreachable {
@@ -194,6 +213,7 @@ func secureServer(t *testing.T, validFor time.Duration) string {
 	config := &tls.Config{Certificates: []tls.Certificate{
 		must.Get(tls.X509KeyPair(dial.Certificate(t, validFor, "127.0.0.1")))(t),
 	}}
+
 	return dial.Serve(t, must.Get(tls.Listen("tcp", "127.0.0.1:0", config))(t), func(conn net.Conn) {
 		go func() {
 			_, _ = conn.Read(make([]byte, 1)) // runs the handshake
@@ -213,12 +233,14 @@ func secureNode(t *testing.T, n *demo.Node) (address, authority string) {
 		block, _ := pem.Decode(file)
 		return `base64:decode(<<"` + base64.StdEncoding.EncodeToString(block.Bytes) + `">>)`
 	}
+
 	options := fmt.Sprintf("[{cert, %s}, {key, {'ECPrivateKey', %s}}, {verify, verify_none}]", text(certificate),
 		text(key))
 	const call = `rabbit_networking:ensure_ssl(), rabbit_networking:start_ssl_listener({"127.0.0.1", %s}, %s, 2).`
 	start := fmt.Sprintf(call, strings.TrimPrefix(address, "127.0.0.1:"), options)
 	out, err := n.Control(t.Context(), "eval", start)
 	must.That(t, err == nil, "%v %v", err, out)
+
 	return address, authority
 }
 
@@ -241,6 +263,7 @@ func TestTLS(t *testing.T) {
 
 	named := with("guest:guest", "cacertfile="+authority+"&server_name_indication=rabbit.test")
 	assert.Succeeds(t, named.Check(t.Context(), "/"))
+
 	for _, test := range []struct {
 		user, parameters, vhost string
 		kind                    model.ConnectKind
@@ -256,23 +279,25 @@ func TestTLS(t *testing.T) {
 	} {
 		var e *model.ConnectError
 		err := with(test.user, test.parameters).Check(t.Context(), test.vhost)
-		assert.That(t, errors.As(err, &e) && e.Kind == test.kind && strings.Contains(e.Cause, test.says),
-			"%+v: %v", test, err)
+		must.That(t, errors.As(err, &e), "%+v: %v", test, err)
+		assert.Equal(t, e.Kind, test.kind, "%v", test)
+		assert.Contains(t, e.Cause, test.says, "%v", test)
 	}
+
 	_, err := broker.New(broker.Options{URL: "amqps://guest:sesame@" + address + "/?cacertfile=/nowhere"})
-	assert.That(t, err != nil && !strings.Contains(err.Error(), "sesame"), "a certificate that is not there: %v", err)
+	must.That(t, err != nil, "a certificate that is not there: %v", err)
+	assert.Lacks(t, err.Error(), "sesame")
 }
 
-// everyRight is what a user needs who may do all on a vhost.
-const everyRight = `{"configure":".*","write":".*","read":".*"}`
-
-// user creates a user with rights on "/", none if rights is empty, and returns the URL to connect as it.
-func user(t testing.TB, name, rights string) string {
+// user creates a user with rights on "/", if any are named, and returns the URL to connect as it.
+func user(t testing.TB, name string, rights ...rabbithole.Permissions) string {
 	t.Helper()
-	manage.Do(t, node.API(), http.MethodPut, "users/"+name, `{"password":"secret","tags":""}`)
-	if rights != "" {
-		manage.Do(t, node.API(), http.MethodPut, "permissions/%2F/"+name, rights)
+	n := manage.Of(t, node.API())
+	n.Done(n.PutUser(name, rabbithole.UserSettings{Password: "secret"}))
+	for _, r := range rights {
+		n.Done(n.UpdatePermissionsIn("/", name, r))
 	}
+
 	u := must.Get(url.Parse(node.AMQP()))(t)
 	u.User = url.UserPassword(name, "secret")
 	return u.String()

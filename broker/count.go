@@ -33,6 +33,7 @@ type counter struct {
 	// lanes at most, where a limit allows no more; its owner has the turn
 	most    map[string]int
 	refused map[model.QueueRef]time.Time // until when; its owner has the turn
+	permits map[model.ExchangeRef]permit // its owner has the turn
 }
 
 // Count counts queues exactly and immediately: their ready messages and their consumers. It keeps its channels, so that
@@ -42,25 +43,50 @@ type counter struct {
 //
 // If dlxtop itself held messages of a queue meanwhile, its count says so (Held): ready is then less than what is there.
 func (c *Client) Count(ctx context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
-	select {
-	case c.counter.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("count queues: the last count was not answered yet: %w", ctx.Err())
-	}
 	var counts map[model.QueueRef]model.QueueCounts
 	var err error
+	if late := c.counter.inTurn(ctx, "count queues", func() { counts, err = c.count(ctx, refs) }); late != nil {
+		return nil, late
+	}
+
+	return counts, err
+}
+
+// inTurn does something with the turn. Its error says that the broker has not answered in time: then it still runs.
+func (c *counter) inTurn(ctx context.Context, attempt string, do func()) error {
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("%s: the last count was not answered yet: %w", attempt, ctx.Err())
+	}
+
 	done := make(chan struct{})
-	c.counter.running.Go(func() {
+	c.running.Go(func() {
 		defer close(done)
-		counts, err = c.count(ctx, refs)
-		<-c.counter.turn
+		do()
+		<-c.turn
 	})
+
 	select {
 	case <-done:
-		return counts, err
+		return nil
 	case <-ctx.Done(): // a channel's call ignores the context: it ends with the answer, or with the connection
-		return nil, fmt.Errorf("count queues: %w", ctx.Err())
+		return fmt.Errorf("%s: %w", attempt, ctx.Err())
 	}
+}
+
+// CountInTurn is Count of one queue while no other dlxtop of this machine holds messages of it. decides: an action
+// follows.
+func (c *Client) CountInTurn(
+	ctx context.Context, queue model.QueueRef, decides bool,
+) (map[model.QueueRef]model.QueueCounts, error) {
+	t, err := c.takeTurn(ctx, queue, decides)
+	if err != nil {
+		return nil, fmt.Errorf("count: %w", err)
+	}
+	defer t.end()
+
+	return c.Count(ctx, []model.QueueRef{queue})
 }
 
 // silent is the error of a queue that is there and did not answer.
@@ -81,6 +107,7 @@ func (c *Client) count(ctx context.Context, refs []model.QueueRef) (map[model.Qu
 			byVHost[ref.VHost] = append(byVHost[ref.VHost], ref)
 		}
 	}
+
 	counts := make(map[model.QueueRef]model.QueueCounts, len(refs))
 	var failed error
 	for vhost, own := range byVHost {
@@ -89,13 +116,16 @@ func (c *Client) count(ctx context.Context, refs []model.QueueRef) (map[model.Qu
 			failed = err
 		}
 	}
+
 	if err := ctx.Err(); err != nil && failed == nil {
 		failed = fmt.Errorf("count queues: %w", err)
 	}
+
 	for ref, q := range counts {
 		q.Held = c.holds.since(ref, began.Add(-settledAfter))
 		counts[ref] = q
 	}
+
 	return counts, failed
 }
 
@@ -114,6 +144,7 @@ func (c *Client) countIn(
 		c.counter.lanes[vhost] = kept
 		c.counter.most[vhost] = min(countLanes, max(1, int(connection.Config.ChannelMax)-link.ChannelsNeeded+1))
 	}
+
 	var mu sync.Mutex // guards counts, refused and failed
 	var failed error
 	var lanes sync.WaitGroup
@@ -132,6 +163,7 @@ func (c *Client) countIn(
 				case !link.IsLimit(failed): // the others then lost their connection
 					failed = err
 				}
+
 				stop := failed != nil
 				mu.Unlock()
 				if stop {
@@ -140,10 +172,12 @@ func (c *Client) countIn(
 			}
 		})
 	}
+
 	lanes.Wait()
 	if link.IsChannelLimit(failed) {
 		c.counter.most[vhost] = max(1, most/2)
 	}
+
 	return failed
 }
 
@@ -157,6 +191,7 @@ func (c *Client) countOne(ctx context.Context, channel **amqp.Channel, ref model
 		}
 		*channel = opened
 	}
+
 	for range countTries {
 		q, answered, err := c.Declared(*channel, ref.Name)
 		if err != nil {
@@ -166,6 +201,7 @@ func (c *Client) countOne(ctx context.Context, channel **amqp.Channel, ref model
 			return model.QueueCounts{Ready: model.Some(int64(q.Messages)), Consumers: model.Some(int64(q.Consumers))}, nil
 		}
 	}
+
 	return model.QueueCounts{}, nil
 }
 
@@ -181,6 +217,7 @@ func (h *holds) begin(queue model.QueueRef) (end func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now[queue]++
+
 	return sync.OnceFunc(func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -207,10 +244,12 @@ func (c *Client) Held(since time.Time) map[model.QueueRef]bool {
 	for queue := range c.holds.now {
 		held[queue] = true
 	}
+
 	for queue, ended := range c.holds.ended {
 		if ended.After(since) {
 			held[queue] = true
 		}
 	}
+
 	return held
 }

@@ -2,7 +2,6 @@ package broker_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,12 +12,14 @@ import (
 	"testing"
 	"time"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -33,10 +34,14 @@ func TestCount(t *testing.T) {
 	for i := range 20 { // more than a lane's worth: the kept channels must survive a refusal
 		refs = append(refs, a.queue(fmt.Sprint(i), model.Classic).QueueRef)
 	}
+
 	for range 3 {
 		counts := must.Get(c.Count(t.Context(), refs))(t)
-		assert.That(t, len(counts) == 22 && counts[classic].Ready.Or(-1) == 3 && counts[quorum].Ready.Or(-1) == 4 &&
-			counts[quorum].Consumers.Or(-1) == 0 && !counts[classic].Held, "%+v", counts)
+		must.Equal(t, len(counts), 22, "%+v", counts)
+		assert.Equal(t, counts[classic].Ready.Or(-1), 3)
+		assert.Equal(t, counts[quorum].Ready.Or(-1), 4)
+		assert.Equal(t, counts[quorum].Consumers.Or(-1), 0)
+		assert.That(t, !counts[classic].Held, "%+v", counts)
 	}
 }
 
@@ -53,14 +58,19 @@ func TestCountWhileMessagesAreHeld(t *testing.T) {
 		began := time.Now()
 		count := func() model.QueueCounts { return countOf(t, c, queue) }
 		got := count()
-		assert.That(t, !got.Held && !c.Held(began)[queue.QueueRef], "it counts as held before anything was taken")
+		assert.That(t, !got.Held, "it counts as held before anything was taken")
+		assert.That(t, !c.Held(began)[queue.QueueRef], "it counts as held before anything was taken")
 		var meanwhile model.QueueCounts
 		must.Get(c.Read(t.Context(), planPeek(queue, peek.Want{}), func(*message.Message) error {
 			meanwhile = count()
 			return nil
 		}))(t)
-		assert.That(t, meanwhile.Held && meanwhile.Ready.Or(-1) == 0, "while five messages are held: %+v", meanwhile)
-		assert.That(t, c.Held(began)[queue.QueueRef] && !c.Held(time.Now())[queue.QueueRef], "when it was held is not known")
+
+		assert.That(t, meanwhile.Held, "while five messages are held: %+v", meanwhile)
+		assert.Equal(t, meanwhile.Ready.Or(-1), 0)
+		assert.That(t, c.Held(began)[queue.QueueRef], "when it was held is not known")
+		assert.That(t, !c.Held(time.Now())[queue.QueueRef], "when it was held is not known")
+
 		a.until(func() error {
 			if got := count(); got.Held || got.Ready.Or(-1) != 5 {
 				return fmt.Errorf("afterwards: %+v", got)
@@ -76,6 +86,7 @@ func countSurvivesALostBroker(t *testing.T, n *demo.Node) {
 	queue := a.queue("q", model.Classic).QueueRef
 	must.Get(c.Count(t.Context(), []model.QueueRef{queue}))(t)
 	must.Do(t, n.Halt())
+
 	for range 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		_, err := c.Count(ctx, []model.QueueRef{queue})
@@ -87,6 +98,7 @@ func countSurvivesALostBroker(t *testing.T, n *demo.Node) {
 			t.Logf("%v", err) // the first one may find the kept channel just closing
 		}
 	}
+
 	must.Do(t, n.Resume(t.Context()))
 	a.until(func() error {
 		counts, err := c.Count(t.Context(), []model.QueueRef{queue})
@@ -103,11 +115,17 @@ func countSurvivesALostBroker(t *testing.T, n *demo.Node) {
 // entry that stays long without being in the other list does not count.
 func connectionsOf(t testing.TB, n *demo.Node, user string) ([]string, error) {
 	t.Helper()
-	names, status, err := connections(n, "/api/connections/username/"+url.PathEscape(user))
-	if status == http.StatusNotFound { // the user was deleted
-		names, _, err = connections(n, "/api/connections")
-		return names, err
+	api := manage.Of(t, n.API())
+	list, err := api.ListConnectionsOfUser(user)
+	if refused, ok := errors.AsType[rabbithole.ErrorResponse](err); ok && refused.StatusCode == http.StatusNotFound {
+		return allConnections(api) // the user was deleted
 	}
+
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+
 	const long = 10 * time.Second // ten times the delay of the other list
 	var suspects []string
 	for _, name := range names {
@@ -115,10 +133,11 @@ func connectionsOf(t testing.TB, n *demo.Node, user string) ([]string, error) {
 			suspects = append(suspects, name)
 		}
 	}
+
 	if err != nil || len(suspects) == 0 {
 		return names, err
 	}
-	all, _, err := connections(n, "/api/connections")
+	all, err := allConnections(api)
 	return slices.DeleteFunc(names, func(name string) bool {
 		return slices.Contains(suspects, name) && !slices.Contains(all, name)
 	}), err
@@ -127,26 +146,14 @@ func connectionsOf(t testing.TB, n *demo.Node, user string) ([]string, error) {
 // listedSince is when tests first saw a connection's name in a list.
 var listedSince sync.Map
 
-func connections(n *demo.Node, path string) (names []string, status int, err error) {
-	request, err := http.NewRequest(http.MethodGet, n.API()+path, nil)
-	if err != nil {
-		return nil, 0, err
+func allConnections(api manage.Node) ([]string, error) {
+	list, err := api.ListConnections()
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
 	}
-	request.Close = true // leaves no goroutine
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, response.StatusCode, errors.New(response.Status)
-	}
-	var all []struct{ Name string }
-	err = json.NewDecoder(response.Body).Decode(&all)
-	for _, c := range all {
-		names = append(names, c.Name)
-	}
-	return names, response.StatusCode, err
+
+	return names, err
 }
 
 // allGone reports whether the broker has noticed that all connections of a user ended. What they held is then available
@@ -175,6 +182,7 @@ func (c *cable) gone(t testing.TB, n *demo.Node, user string) error {
 			return fmt.Errorf("the connection %s is still there", name)
 		}
 	}
+
 	return nil
 }
 
@@ -205,6 +213,7 @@ func (a *app) empty(queue *model.Queue) (got []amqp.Delivery) {
 		must.Do(a, channel.Ack(0, true))
 		got = append(got, more...)
 	}
+
 	return got
 }
 
@@ -212,7 +221,9 @@ func (a *app) empty(queue *model.Queue) (got []amqp.Delivery) {
 func TestReasonsOfTheBroker(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
-	q, single := a.queue("q", model.Classic), a.queue("single", model.Quorum, "x-single-active-consumer", true)
+	q := a.queue("q", model.Classic)
+	single := a.queue("single", model.Quorum, "x-single-active-consumer", true)
+
 	dial := func(u string) (*amqp.Connection, error) {
 		connection, err := amqp.Dial(u)
 		if err == nil {
@@ -220,11 +231,13 @@ func TestReasonsOfTheBroker(t *testing.T) {
 		}
 		return connection, err
 	}
+
 	channel := func(u string) *amqp.Channel {
 		t.Helper()
 		connection := must.Get(dial(u))(t)
 		return must.Get(connection.Channel())(t)
 	}
+
 	at := func(user *url.Userinfo, vhost string) string {
 		u := must.Get(url.Parse(node.AMQP()))(t)
 		if user != nil {
@@ -233,21 +246,27 @@ func TestReasonsOfTheBroker(t *testing.T) {
 		u.Path = "/" + vhost
 		return u.String()
 	}
-	poor, stranger := user(t, "poor", `{"configure":"","write":"","read":""}`), user(t, "stranger", "")
+
+	poor := user(t, "poor", rabbithole.Permissions{})
+	stranger := user(t, "stranger")
 	owned := must.Get(channel(node.AMQP()).QueueDeclare("", false, false, true, false, nil))(t)
 	must.Get(channel(node.AMQP()).Consume(q.Name, "", false, true, false, false, nil))(t)
+
 	consume := func(u, queue string) error {
 		_, err := channel(u).Consume(queue, "", false, false, false, false, nil)
 		return err
 	}
+
 	get := func(queue string) error {
 		_, _, err := channel(node.AMQP()).Get(queue, false)
 		return err
 	}
+
 	login := func(u string) error {
 		_, err := dial(u)
 		return err
 	}
+
 	publish := func() error {
 		c := channel(poor)
 		closed := c.NotifyClose(make(chan *amqp.Error, 1))
@@ -256,6 +275,7 @@ func TestReasonsOfTheBroker(t *testing.T) {
 		}
 		return <-closed
 	}
+
 	for _, test := range []struct {
 		on   link.Attempt
 		want link.Reason

@@ -23,6 +23,7 @@ func (s *source) endedBy() (ended model.Ended) {
 	if known := link.ReasonOf(link.OnQueue, why); known != link.UnknownReason {
 		return ended
 	}
+
 	// 541, too, when the queue's node is unreachable (4.3.6)
 	nothingComes := s.plan.Method != peek.Get && !s.open.Load() && why.Code == amqp.InternalError
 	if nothingComes || s.plan.Type == model.Classic && s.asking.Load() > 0 {
@@ -33,6 +34,7 @@ func (s *source) endedBy() (ended model.Ended) {
 		// amqp091-go 1.16 drops deliveries that it has not passed on when a connection ends
 		Before: int64(s.held() + s.link.Wire.Unclaimed()), Times: s.plan.Ended.Times + 1, At: time.Now(),
 	}
+
 	_, broken := s.link.Wire.Heard()
 	switch {
 	case why.Server && why.Code == amqp.InternalError && model.ParseVersion(s.link.Version()).AtLeast(4, 0):
@@ -43,6 +45,7 @@ func (s *source) endedBy() (ended model.Ended) {
 	default:
 		ended.By = model.EndedByClient
 	}
+
 	return ended
 }
 
@@ -67,6 +70,7 @@ func (s *source) most() int {
 	case s.acts && s.plan.Type == model.Quorum:
 		most = min(most, stashLimit)
 	}
+
 	return max(int(most)-s.taken, 0)
 }
 
@@ -84,9 +88,11 @@ func (s *source) reason(err error) error {
 		case <-time.After(time.Second):
 		}
 	}
+
 	if why := s.why.Load(); why != nil {
 		return why
 	}
+
 	return err
 }
 
@@ -101,6 +107,7 @@ func (s *source) gone() error {
 			return fmt.Errorf("read %s: %w", model.Printable(s.plan.Queue.String()), known)
 		}
 	}
+
 	return fmt.Errorf("read %s: %w: the queue's node went down or was out of sight, or its leader moved",
 		model.Printable(s.plan.Queue.String()), errForgotten)
 }

@@ -50,43 +50,66 @@ func (c *Client) execute(
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned}}
 	l.converts = r.Topology != nil && r.Topology.Behaviour.ConvertsAMQP10
 	attempt := fmt.Sprintf("%s %s", p.Operation, model.Printable(p.From.String()))
+	ofRecord := r.Undoing != nil || r.Resuming != nil
+
 	switch {
 	case p.Refusal.Refused():
 		return l.copy(), left, fmt.Errorf("%s: %s", attempt, p.Refusal.Words())
 	case !p.Acquire.Allowed():
 		return l.copy(), left, fmt.Errorf("%s: %s", attempt, p.Acquire.Refusal.Words())
-	case p.Operation == plan.Undo && p.Undoing == nil && p.Resuming == nil, c.journal == nil &&
-		(p.Undoing != nil || p.Resuming != nil), !slices.Contains(operations, p.Operation), !r.Routable(),
+	case p.Operation == plan.Undo && !ofRecord, ofRecord && c.journal == nil,
+		!slices.Contains(operations, p.Operation), !r.Routable(),
 		p.Acquire.Method == peek.Stream, p.Acquire.Queue != p.From:
 		return l.copy(), left, fmt.Errorf("%s: this plan cannot be executed", attempt)
 	}
-	if p.Resuming != nil {
-		p.Acquire.Least = p.Resuming.Left
+
+	if r.Resuming != nil {
+		p.Acquire.Least = r.Resuming.Left
 	}
+
+	ctx = model.TellWaits(ctx, l.waitFor)
+	reported := report(l, progress)
+	defer reported()
 	source, err := c.openSource(ctx, p.Acquire, true)
 	if err != nil {
 		return l.copy(), left, fmt.Errorf("%s: %w", attempt, err)
 	}
+
 	if p.Mark && p.MarkName == "" {
 		p.MarkName = message.NewMark()
 	}
-	l.account.Mark = p.MarkName
-	p.Mend, p.Selection.Filter = p.Mend.Within(ctx), p.Selection.Filter.Within(ctx)
+
+	p.Mend = p.Mend.Within(ctx, c.jq)
+	p.Selection.Filter = p.Selection.Filter.Within(ctx)
 	x := &execution{
-		client: c, run: &r, plan: p, source: source, ledger: l, left: source.depth, outcome: plan.Dropped,
-		guard: c.guardOf(&r, l), staying: map[message.Fingerprint]int{},
+		client:   c,
+		run:      &r,
+		plan:     p,
+		source:   source,
+		ledger:   l,
+		left:     source.depth,
+		outcome:  plan.Dropped,
+		guard:    c.guardOf(&r, l),
+		staying:  map[message.Fingerprint]int{},
+		released: &plan.Released{Mark: p.MarkName},
 	}
+
+	l.note(func(a *plan.Account) { a.Mark, a.Depth = p.MarkName, source.depth })
 	if p.Operation.Publishes() {
 		x.outcome = plan.Moved
 	}
 	if p.Canary != nil {
-		x.canary = &canary{execution: x, plan: p.Canary, goOn: r.GoOn, released: plan.Released{Mark: p.MarkName}}
+		x.canary = &canary{execution: x, plan: p.Canary, goOn: r.GoOn}
 	}
-	if err := x.work(ctx, progress); err != nil {
+
+	if err := x.work(ctx); err != nil {
 		_ = source.release()
 		c.lookEnds(source)
 		return l.copy(), left, err
 	}
+
+	reported()
+	l.account.Released = x.released
 	account = l.copy()
 	if progress != nil {
 		progress(account)
@@ -94,6 +117,7 @@ func (c *Client) execute(
 	if x.retrieval != nil {
 		left = x.retrieval.Left()
 	}
+
 	return account, left, nil
 }
 
@@ -112,7 +136,9 @@ type execution struct {
 	window *window // nil for a drop
 	acks   *acknowledger
 	canary *canary // nil without one
-	guard  *guard  // nil when no relevant change is possible
+	// what was published so far; its owner is the goroutine that writes the journal, and between stages the canary
+	released *plan.Released
+	guard    *guard // nil when no relevant change is possible
 	// finds copies of replayed messages; nil: they are replayed, too
 	doubling *plan.Doubling
 	// for an undo that takes messages back, once they are granted to it; otherwise nil
@@ -135,7 +161,7 @@ type execution struct {
 }
 
 // work runs the plan. An error means that nothing was done.
-func (x *execution) work(ctx context.Context, progress func(plan.Account)) error {
+func (x *execution) work(ctx context.Context) error {
 	work, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	x.stop = stop
@@ -146,23 +172,26 @@ func (x *execution) work(ctx context.Context, progress func(plan.Account)) error
 			return err
 		}
 	}
+
 	if err := x.begin(ctx); err != nil {
 		if x.window != nil {
 			_ = x.window.finish()
 		}
 		return err
 	}
-	x.ledger.account.JournalID = x.ledger.journal.number()
-	if err := x.spare(ctx); err != nil {
+
+	x.ledger.note(func(a *plan.Account) { a.JournalID = x.ledger.journal.number() })
+	if err := x.findDoubles(ctx); err != nil {
 		x.end(err)
 	}
+
 	x.picker = x.plan.Selection.Picker(x.plan.From)
-	reported := report(x.ledger, progress)
 	guarding, unguarded := context.WithCancel(work)
 	var watching sync.WaitGroup
 	if x.guard != nil {
 		watching.Go(func() { x.guard.watch(guarding, x.end) })
 	}
+
 	complete := x.acknowledgeArrived(work) && x.stages(work)
 	x.canary.over()
 	if x.window != nil && !x.finished {
@@ -170,44 +199,50 @@ func (x *execution) work(ctx context.Context, progress func(plan.Account)) error
 			x.end(err)
 		}
 	}
+
 	unguarded()
 	watching.Wait()
-	reported()
+	held := complete && x.held(ctx)
 	x.ledger.wait("")
 	if ctx.Err() != nil {
 		x.end(errCancelled)
 	}
+
 	x.guard.close(ctx)
-	x.close(complete)
+	x.close(complete, held)
 	if err := x.ledger.journal.finish(x.ledger.copy()); err != nil {
 		x.end(err)
 	}
+
 	return nil
 }
 
 // begin begins the record. It reduces an undo to what no other undo has claimed.
 func (x *execution) begin(ctx context.Context) (err error) {
-	record := recordOf(x.plan, x.source.depth)
-	switch g := x.plan.Resuming; {
+	record := recordOf(x.run, x.source.depth)
+	g := x.run.Resuming
+	switch {
 	case g != nil:
 		x.left, x.gone = min(x.left, g.Left), g.Gone
 		x.ledger.journal, err = x.client.resume(ctx, record, g.Found)
 		return err
-	case x.plan.Undoing == nil:
+	case x.run.Undoing == nil:
 		x.ledger.journal, err = x.client.begin(ctx, record)
 		return err
 	}
-	entry, err := x.client.journal.Find(ctx, x.plan.Undoing.Record)
+
+	entry, err := x.client.journal.Find(ctx, x.run.Undoing.Record)
 	if err != nil {
 		return err
 	}
 	var granted []int
-	x.ledger.journal, granted, err = x.client.claim(ctx, record, x.plan.Undoing.Claim())
+	x.ledger.journal, granted, err = x.client.claim(ctx, record, x.run.Undoing.Claim())
 	if err == nil {
-		*x.plan = x.plan.Granted(granted)
-		x.retrieval = x.plan.Undoing.Retrieval(entry)
+		x.run.Grant(granted)
+		x.retrieval = x.run.Undoing.Retrieval(entry)
 		x.ledger.note(func(a *plan.Account) { a.Planned = len(granted) })
 	}
+
 	return err
 }
 
@@ -226,6 +261,7 @@ func (x *execution) stages(ctx context.Context) (complete bool) {
 				return false
 			}
 		}
+
 		if !watched {
 			return x.stage(ctx, 0)
 		}
@@ -260,23 +296,28 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 	var taker sync.WaitGroup
 	taker.Go(func() {
 		defer close(pages)
-		complete = x.take(ctx, pages)
+		complete = x.takePages(ctx, pages)
 	})
+
 	taker.Go(func() {
 		defer close(written)
 		x.write(ctx, pages, written)
 	})
+
 	x.act(ctx, written)
 	taker.Wait()
+
 	if err := x.settle(most == 0); err != nil {
 		x.end(err)
 	}
+
 	// A quorum queue that is being deleted may report that it is empty (3.10.8); it is gone once all is settled.
 	if x.short {
 		if _, err := x.source.ready(); err != nil {
 			x.end(err)
 		}
 	}
+
 	x.acks.finish()
 	back := min(x.source.depth, x.left) - x.source.acknowledged.Load()
 	rescued, err := x.client.giveBack(x.source, nil)
@@ -285,9 +326,11 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 		x.end(err)
 		x.acks.doubt(err)
 	}
+
 	if x.short && x.source.plan.Type == model.Quorum && x.client.has(x.plan.From, back) {
 		x.end(fmt.Errorf("%s did not deliver all that it has", model.Printable(x.plan.From.String())))
 	}
+
 	x.left -= int64(x.ledger.done() - before)
 	return complete
 }
@@ -317,6 +360,7 @@ func (x *execution) settle(last bool) error {
 		x.finished = true
 		return x.window.finish()
 	}
+
 	x.window.quiet()
 	return x.window.why()
 }
@@ -327,6 +371,7 @@ func (x *execution) act(ctx context.Context, batches <-chan []*flight) {
 		for range batches { // so that the sender never blocks
 		}
 	}()
+
 	pace := pace{rate: x.plan.Rate}
 	for batch := range batches {
 		for i, f := range batch {
@@ -339,10 +384,12 @@ func (x *execution) act(ctx context.Context, batches <-chan []*flight) {
 				x.acks.add(f)
 				continue
 			}
+
 			err := x.guard.publishes(f.publishing)
 			if err == nil {
 				err = x.window.publish(ctx, f)
 			}
+
 			if err != nil {
 				x.end(err)
 				return
@@ -356,15 +403,32 @@ func (x *execution) end(err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = errCancelled
 	}
+
 	var changed *errChanged
 	if errors.As(err, &changed) {
 		x.ledger.change(changed.changes)
 	}
+
 	x.ledger.stop(err.Error())
 	x.stop(err)
 }
 
-func (x *execution) close(complete bool) {
+// held reports whether messages that were not found may be there nevertheless, as someone else holds some of the queue,
+// or it is unknown whether someone does.
+func (x *execution) held(ctx context.Context) bool {
+	account := x.ledger.copy()
+	if account.Stopped != "" || x.picker.Picked() >= account.Planned {
+		return false
+	}
+	x.ledger.wait("it finds out whether others hold what it did not find")
+	// It took all that was ready: only what it gave back is left.
+	left := plan.Left{Queue: x.plan.From, Type: x.plan.Acquire.Type, Ready: int64(x.source.held())}
+	others, err := x.client.Others(ctx, []plan.Left{left})
+	return err != nil || others[x.plan.From].Hold
+}
+
+// close completes the account. held: what was not found may be there nevertheless.
+func (x *execution) close(complete, held bool) {
 	l := x.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -373,6 +437,8 @@ func (x *execution) close(complete bool) {
 	switch {
 	case !complete || a.Stopped != "":
 	case x.plan.Selection.Fingerprints != nil && x.picker.Done():
+	case held:
+		a.Held = a.Planned - picked
 	default:
 		a.Gone = a.Planned - picked
 	}
@@ -390,6 +456,7 @@ func report(l *ledger, progress func(plan.Account)) (end func()) {
 			progress(l.copy())
 		}
 	})
+
 	return func() {
 		stop()
 		telling.Wait()
@@ -412,11 +479,13 @@ func (p *pace) wait(ctx context.Context) error {
 	if p.next.Before(now) {
 		p.next = now
 	}
+
 	if d := p.next.Sub(now); d > 0 {
 		if err := pause(ctx, d); err != nil {
 			return err
 		}
 	}
+
 	p.next = p.next.Add(time.Duration(float64(time.Second) / p.rate))
 	return nil
 }

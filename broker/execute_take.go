@@ -10,18 +10,29 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// take takes messages until all that were there at the start were seen, or all selected ones are found, and passes the
-// selected ones on. It reports whether it got that far.
-func (x *execution) take(ctx context.Context, pages chan<- []*flight) (complete bool) {
+// takePages takes messages until all that were there at the start were seen, or all selected ones are found, and passes
+// the selected ones on. It reports whether it got that far.
+func (x *execution) takePages(ctx context.Context, pages chan<- []*flight) (complete bool) {
+	back := 0
 	for left, number := min(x.source.depth, x.left), 0; left > 0 && !x.full(); number++ {
 		n := x.nextPage(left, number)
 		var page []*flight
+		if err := x.source.turn.retry(ctx); err != nil {
+			x.end(err)
+			return false
+		}
+
 		taken, err := x.source.page(ctx, n, func(tag uint64, m *message.Message) {
 			x.taken++
 			m.Identify()
 			m.Position = x.taken
-			// Messages that came back are not sent again, even if others ahead of them are gone.
-			if !x.full() && !m.MarkedBy(x.plan.MarkName) && !x.meets(m) && x.picker.Pick(m) {
+			if m.MarkedBy(x.plan.MarkName) { // it came back: it is not sent again, even if others ahead of it are gone
+				back++
+				x.ledger.note(func(a *plan.Account) { a.CameBack = max(a.CameBack, back) })
+				return
+			}
+
+			if !x.full() && !x.meets(m) && x.picker.Pick(m) {
 				m.Position = max(m.Position, x.last+1) // it identifies the message in the journal: others may have left
 				x.last = m.Position
 				x.kept += int64(m.BodyBytes)
@@ -29,10 +40,12 @@ func (x *execution) take(ctx context.Context, pages chan<- []*flight) (complete 
 				page = append(page, &flight{tag: tag, message: m})
 			}
 		})
+
 		left -= int64(taken)
-		if x.source.shares() && (left > 0 || x.source.plan.Type == model.Quorum) { // other queues may share its lock
-			x.source.unlock()
+		if x.source.shares() && left > 0 {
+			x.source.turn.pause()
 		}
+
 		if len(page) > 0 {
 			select {
 			case pages <- page:
@@ -40,6 +53,7 @@ func (x *execution) take(ctx context.Context, pages chan<- []*flight) (complete 
 				return false
 			}
 		}
+
 		var ended *peek.LookEnded
 		switch {
 		case errors.As(err, &ended) && ended.Reached: // act on what was taken
@@ -49,6 +63,7 @@ func (x *execution) take(ctx context.Context, pages chan<- []*flight) (complete 
 			x.end(err)
 			return false
 		}
+
 		if ctx.Err() != nil {
 			return false
 		}
@@ -57,6 +72,7 @@ func (x *execution) take(ctx context.Context, pages chan<- []*flight) (complete 
 			break
 		}
 	}
+
 	return true
 }
 
@@ -80,8 +96,8 @@ func unpublished(why error) model.Objection {
 	return nil
 }
 
-// spare finds what was sent earlier, including by a resumed record, so that its copies stay.
-func (x *execution) spare(ctx context.Context) error {
+// findDoubles finds what was sent earlier, including by a resumed record, so that its copies stay.
+func (x *execution) findDoubles(ctx context.Context) error {
 	if !x.plan.SparesDoubles() {
 		return nil
 	}
@@ -93,6 +109,7 @@ func (x *execution) spare(ctx context.Context) error {
 			return err
 		}
 	}
+
 	x.doubling = plan.NewDoubling(sent, x.plan.From)
 	return nil
 }
@@ -123,6 +140,7 @@ func (x *execution) nextPage(left int64, number int) int {
 		mean := max(x.kept/int64(picked), 1)
 		n = min(n, max(x.plan.Acquire.MaxBytes/pageShare/mean, 1))
 	}
+
 	selection := &x.plan.Selection
 	if !selection.OneByOne() {
 		if rate := x.plan.Rate; rate > 0 {
@@ -138,5 +156,6 @@ func (x *execution) nextPage(left int64, number int) int {
 	} else if rest := int64(maxPages - number); rest > 0 {
 		n = max(n, (left+rest-1)/rest)
 	}
+
 	return int(min(max(n, 1), left, peek.MaxPage))
 }

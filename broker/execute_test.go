@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -44,10 +46,14 @@ func TestReplayOfOneChosenMessage(t *testing.T) {
 				got := a.drain(to, 1)[0]
 				want := everyType()
 				assert.NoDiff(t, cmp.Diff(want, got.Headers))
-				assert.That(t, got.MessageId == fmt.Sprint(at) && string(got.Body) == fmt.Sprintf("body of %d", at) &&
-					got.ContentType == "text/plain" && got.AppId == "shop" && got.DeliveryMode == 2, "%+v", got)
+				assert.Equal(t, got.MessageId, fmt.Sprint(at), "%+v", got)
+				assert.Equal(t, string(got.Body), fmt.Sprintf("body of %d", at))
+				assert.Equal(t, got.ContentType, "text/plain")
+				assert.Equal(t, got.AppId, "shop")
+				assert.Equal(t, got.DeliveryMode, 2)
 				rest := a.drain(from, n-1)
 				wantIDs(t, "the others", rest, count(n, at))
+
 				for _, d := range rest {
 					must.That(t, string(d.Body) == "body of "+d.MessageId, "%s: %s", d.MessageId, d.Body)
 				}
@@ -65,7 +71,8 @@ func TestReplayOfTwins(t *testing.T) {
 		executed(t, c, replayTo(t, from, to, plan.Chosen(chosen), chosen...), outcome{Planned: 2, Moved: 2})
 		wantIDs(t, "moved", a.drain(to, 2), []string{"twin", "twin"})
 		got := ids(a.drain(from, 2))
-		assert.That(t, slices.Contains(got, "other") && slices.Contains(got, "twin"), "kept: %v", got)
+		assert.That(t, slices.Contains(got, "other"), "kept: %v", got)
+		assert.That(t, slices.Contains(got, "twin"), "kept: %v", got)
 	})
 }
 
@@ -77,7 +84,8 @@ func TestReplayOfEverything(t *testing.T) {
 		account := must.Get(c.Execute(t.Context(), replayTo(t, from, to, plan.Selection{}),
 			func(a plan.Account) { reports = append(reports, a) }))(t)
 		wantOutcome(t, account, outcome{Planned: n, Moved: n})
-		assert.That(t, len(reports) > 0 && reports[len(reports)-1].Moved == n, "reports: %+v", reports)
+		must.That(t, len(reports) > 0, "reports: %+v", reports)
+		assert.Equal(t, reports[len(reports)-1].Moved, n)
 		a.wantMoved(from, nil, to, count(n))
 	})
 }
@@ -130,7 +138,8 @@ func TestDrop(t *testing.T) {
 
 func TestActionOnAnAutoDeleteQueue(t *testing.T) {
 	a, c := besideOthers(t)
-	from, to := a.autoDelete(), a.queue("worker", model.Classic)
+	from := a.autoDelete()
+	to := a.queue("worker", model.Classic)
 	a.publish(from, numbered(30)...)
 	executed(t, c, replayTo(t, from, to, plan.Selection{MessageID: "7"}), outcome{Planned: 1, Moved: 1})
 	a.wantMoved(from, count(30, 7), to, []string{"7"})
@@ -138,7 +147,8 @@ func TestActionOnAnAutoDeleteQueue(t *testing.T) {
 
 func TestUnroutableReplayIsReturned(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
-		from, to := a.queue("failed", kind), a.queue("worker", kind)
+		from := a.queue("failed", kind)
+		to := a.queue("worker", kind)
 		// The plan knows a binding of a topic exchange that no longer exists on the broker for the key of every third
 		// message.
 		exchange := strings.ReplaceAll(t.Name(), "/", ".")
@@ -149,13 +159,16 @@ func TestUnroutableReplayIsReturned(t *testing.T) {
 		for i := range messages {
 			messages[i].Headers["route"] = i%3 != 2
 		}
+
 		good, bad := split(n, func(i int) bool { return i%3 != 0 })
 		a.publish(from, messages...)
 		told := topology([]*model.Queue{from, to}, exchange)
 		account := executed(t, c, planned(t, told, viaExchange(from, n, exchange)),
 			outcome{Planned: n, Moved: len(good), Returned: len(bad)})
-		assert.That(t, len(account.Problems) == plan.MaxProblems && account.Problems[0].MessageID == "3" &&
-			account.Problems[0].Outcome == plan.Returned, "%d problems, first %+v", len(account.Problems), account.Problems[0])
+		must.Equal(t, len(account.Problems), plan.MaxProblems, "%d problems, first %+v", len(account.Problems),
+			account.Problems[0])
+		assert.Equal(t, account.Problems[0].MessageID, "3")
+		assert.Equal(t, account.Problems[0].Outcome, plan.Returned)
 		a.wantMoved(from, bad, to, good)
 	})
 }
@@ -167,8 +180,9 @@ func TestReplayToAMissingExchange(t *testing.T) {
 		account := executed(t, c, planned(t, told, viaExchange(from, 50, "vanished")),
 			outcome{Planned: 50, Refused: 1, Stopped: true})
 		p := account.Problems[0]
-		assert.That(t, p.MessageID == "1" && strings.Contains(p.Reason, "vanished") &&
-			strings.Contains(account.Stopped, "vanished"), "%+v", account)
+		assert.Equal(t, p.MessageID, "1", "%+v", account)
+		assert.Contains(t, p.Reason, "vanished")
+		assert.Contains(t, account.Stopped, "vanished")
 		wantIDs(t, "kept", a.drain(from, 50), count(50))
 	})
 }
@@ -180,7 +194,9 @@ func TestReplayToAFullQueue(t *testing.T) {
 		const n = 500
 		a.publish(from, numbered(n)...)
 		account := execute(t, c, replayTo(t, from, to, plan.Selection{}))
-		assert.That(t, account.Moved >= 20 && account.Moved+account.Refused == n && account.Stopped == "", "%+v", account)
+		assert.That(t, account.Moved >= 20, "%+v", account)
+		assert.Equal(t, account.Moved+account.Refused, n)
+		assert.Equal(t, account.Stopped, "")
 		moved := ids(a.drain(to, account.Moved))
 		kept := ids(a.drain(from, account.Refused))
 		assert.That(t, slices.IsSortedFunc(kept, byNumber), "the order of the refused has changed")
@@ -194,13 +210,16 @@ func TestReplayToAFullQueue(t *testing.T) {
 func TestReplayToAFullQueueAndAnother(t *testing.T) {
 	a, c := besideOthers(t)
 	const kind, n = model.Classic, 20
-	from, other := a.queue("failed", kind), a.queue("other", kind)
+	from := a.queue("failed", kind)
+	other := a.queue("other", kind)
 	full := a.queue("full", kind, "x-max-length", int32(0), "x-overflow", "reject-publish")
 	exchange := t.Name()
 	must.Do(t, a.channel.ExchangeDeclare(exchange, "direct", false, true, false, false, nil))
+
 	for _, q := range []*model.Queue{full, other} {
 		must.Do(t, a.channel.QueueBind(q.Name, "k", exchange, false, nil))
 	}
+
 	a.publish(from, numbered(n)...)
 	snapshot := *topology([]*model.Queue{from, full, other}, exchange).Snapshot
 	snapshot.Bindings = append(snapshot.Bindings, model.Binding{ // beside the last queue's binding
@@ -210,6 +229,47 @@ func TestReplayToAFullQueueAndAnother(t *testing.T) {
 		outcome{Planned: n, Unknown: 1, Stopped: true})
 	wantIDs(t, "kept", a.drain(from, n), count(n))
 	wantIDs(t, "in the other one", a.drain(other, 1), count(1))
+}
+
+// A full classic queue with reject-publish-dlx refuses a publish and dead-letters it. The run ends at the first such
+// copy, unless the user agreed to them; the account has them all.
+func TestRefusedPublishesLeaveCopies(t *testing.T) {
+	a, c := besideOthers(t)
+	const kind, n, room = model.Classic, 12, 5
+	for _, insist := range []bool{false, true} {
+		left := 1
+		if insist {
+			left = n - room
+		}
+
+		from := a.queue("failed", kind)
+		aside := a.queue("aside", kind)
+		to := a.queue("worker", kind, "x-max-length", int32(room), "x-overflow", "reject-publish-dlx",
+			"x-dead-letter-exchange", "", "x-dead-letter-routing-key", aside.Name)
+		a.publish(from, numbered(n)...)
+		before := *to // the plan knows of more room than there is when it runs
+		before.Arguments = maps.Clone(to.Arguments)
+		before.Arguments["x-max-length"], before.Ready = int64(n), model.Some[int64](0)
+		account := executed(t, c, planned(t, topology([]*model.Queue{from, aside, &before}), plan.ActionWant{
+			Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: target.ToQueue,
+			Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: insist, Mark: true,
+		}), outcome{Planned: n, Moved: room, Refused: left, Stopped: !insist})
+
+		must.That(t, len(account.Copies) == 1, "%+v", account)
+		copies := account.Copies[0]
+		assert.Equal(t, copies.By, to.QueueRef, "%+v", copies)
+		assert.List(t, copies.In, []model.QueueRef{aside.QueueRef})
+		assert.Equal(t, copies.Messages, left)
+		assert.That(t, !copies.AtMost, "%+v", copies)
+		assert.Contains(t, account.Problems[0].Reason, "took a copy to "+aside.Name)
+		wantIDs(t, "copied", a.drain(aside, left), count(n)[room:room+left])
+		wantIDs(t, "kept", a.drain(from, n-room), count(n)[room:])
+		wantIDs(t, "moved", a.drain(to, room), count(room))
+
+		for _, q := range []*model.Queue{from, to, aside} {
+			a.deleteQueue(q.Name)
+		}
+	}
 }
 
 func byNumber(a, b string) int {
@@ -237,15 +297,19 @@ func TestReplayStrips(t *testing.T) {
 		MessageId: "1", Expiration: "600000", UserId: "guest",
 		Headers: amqp.Table{"keep": "me", "CC": []any{"nowhere"}, "x-last-death-queue": "q"},
 	})
+
 	p := replayTo(t, from, to, plan.Selection{})
 	p.User = "somebody else" // so that guest is a foreign user
 	executed(t, c, p, outcome{Planned: 1, Moved: 1})
 	got := a.drain(to, 1)[0]
 	diff := cmp.Diff(amqp.Table{"keep": "me"}, got.Headers)
-	assert.That(t, diff == "" && got.Expiration == "" && got.UserId == "", "%s %q %q", diff, got.Expiration, got.UserId)
+	assert.NoDiff(t, diff, "%s %q %q", diff, got.Expiration, got.UserId)
+	assert.Equal(t, got.Expiration, "")
+	assert.Equal(t, got.UserId, "")
+
 	// A user_id for which the broker would close the channel is refused beforehand.
 	a.publish(from, amqp.Publishing{MessageId: "1", UserId: "guest"}, amqp.Publishing{MessageId: "2"})
-	other := newClient(t, broker.Options{URL: user(t, "other", everyRight)})
+	other := newClient(t, broker.Options{URL: user(t, "other", manage.EveryRight)})
 	p = replayTo(t, from, to, plan.Selection{}) // planned for guest
 	executed(t, other, p, outcome{Planned: 2, Moved: 1, Refused: 1})
 	a.wantMoved(from, []string{"1"}, to, []string{"2"})
@@ -255,12 +319,12 @@ func TestExecuteErrors(t *testing.T) {
 	a, c := besideOthers(t)
 	missing := described(model.QueueRef{VHost: "/", Name: "no such queue"}, model.Classic)
 	_, err := c.Execute(t.Context(), dropPlan(t, missing, plan.Selection{}, 1), nil)
-	assert.That(t, err != nil && strings.Contains(err.Error(), "does not exist"), "missing queue: %v", err)
+	assert.Fails(t, err, "does not exist")
 	q := a.queue("q", model.Classic)
 	p := dropPlan(t, q, plan.Selection{}, 1)
 	p.Refusal = plan.Refusal{plan.NothingLeft{}}
 	_, err = c.Execute(t.Context(), p, nil)
-	assert.That(t, err != nil && strings.Contains(err.Error(), "there is nothing to undo"), "refused plan: %v", err)
+	assert.Fails(t, err, "there is nothing to undo")
 }
 
 func TestSmallerLooksKeepTheOrder(t *testing.T) {
@@ -277,6 +341,7 @@ func TestSmallerLooksKeepTheOrder(t *testing.T) {
 				must.NoDiff(t, cmp.Diff(count(limit), got), "look at %d", limit)
 			}
 		}
+
 		drop := execute(t, c, dropPlan(t, q, plan.Selection{MessageID: "3"}, 1))
 		wantOutcome(t, drop, outcome{Planned: 1, Dropped: 1})
 		assert.List(t, messageIDs(lookAt(t, c, q, peek.Want{Limit: 5}).Messages), count(6, 3))
@@ -316,7 +381,8 @@ func TestMoveAndUndo(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		c, j := journaled(t, false)
-		from, to := a.queue("failed", kind), a.queue("parking", kind)
+		from := a.queue("failed", kind)
+		to := a.queue("parking", kind)
 		source := a.queue("source", model.Classic, "x-message-ttl", int64(1), "x-dead-letter-exchange", "",
 			"x-dead-letter-routing-key", from.Name)
 		headers := everyType()
@@ -332,23 +398,30 @@ func TestMoveAndUndo(t *testing.T) {
 		before := lookAt(t, c, from, peek.Want{}).Messages
 
 		made := movePlan(t, before, from, to)
-		assert.That(t, len(made.Keeps) > 1 && slices.Equal(made.Keeps[:2], []string{"x-death", "x-first-death-exchange"}),
-			"keeps %s", made.Keeps)
+		must.That(t, len(made.Keeps) > 1, "keeps %s", made.Keeps)
+		assert.List(t, made.Keeps[:2], []string{"x-death", "x-first-death-exchange"})
 		account := executed(t, c, made, outcome{Planned: 2, Moved: 2})
 		a.await(to, 2)
+
 		moved := lookAt(t, c, to, peek.Want{}).Messages
 		for i, m := range moved {
-			assert.That(t, m.Exchange == "" && m.RoutingKey == to.Name && m.Properties.Expiration == "" &&
-				m.Headers["CC"] == nil && m.Headers[message.ReplayHeader] == nil && string(m.Body) == string(before[i].Body),
-				"moved: %+v", m)
+			assert.Equal(t, m.Exchange, "", "moved: %+v", m)
+			assert.Equal(t, m.RoutingKey, to.Name, "%v", m)
+			assert.Equal(t, m.Properties.Expiration, "", "%v", m)
+			assert.That(t, m.Headers["CC"] == nil, "moved: %+v", m)
+			assert.That(t, m.Headers[message.ReplayHeader] == nil, "moved: %+v", m)
+			assert.Equal(t, string(m.Body), string(before[i].Body), "%v", m)
 		}
-		assert.That(t, len(moved[0].Deaths) == 1 && moved[0].Deaths[0].Queue == source.Name && moved[0].Deaths[0].Count == 1,
-			"its history is %+v (%s)", moved[0].Deaths, moved[0].DeathsError)
+
+		must.Equal(t, len(moved[0].Deaths), 1, "its history is %+v (%s)", moved[0].Deaths, moved[0].DeathsError)
+		assert.Equal(t, moved[0].Deaths[0].Queue, source.Name)
+		assert.Equal(t, moved[0].Deaths[0].Count, 1)
 
 		wantOutcome(t, undo(t, c, j, account.JournalID, from, to), outcome{Planned: 2, Moved: 2})
 		a.await(from, 2)
 		after := lookAt(t, c, from, peek.Want{}).Messages
 		delete(before[1].Headers, "CC") // it cannot be set again without harm
+
 		for i := range before {
 			want, got := before[i], after[i]
 			if want.Headers = withoutCounters(want.Headers); len(want.Headers) == 0 {
@@ -356,8 +429,9 @@ func TestMoveAndUndo(t *testing.T) {
 			}
 			got.Headers = withoutCounters(got.Headers)
 			diff := cmp.Diff(want.Headers, got.Headers)
-			assert.That(t, diff == "" && string(want.Body) == string(got.Body) && want.Properties == got.Properties,
-				"brought back: %s %+v %+v", diff, want.Properties, got.Properties)
+			assert.NoDiff(t, diff, "brought back: %s %+v %+v", diff, want.Properties, got.Properties)
+			assert.Equal(t, string(want.Body), string(got.Body))
+			assert.Equal(t, want.Properties, got.Properties)
 		}
 	})
 }
@@ -371,21 +445,26 @@ func withoutCounters(headers model.Table) model.Table {
 // A queue with a dead-letter exchange gets the message without its history, so that it does not count as a cycle there.
 func TestMoveWhereDeathsCount(t *testing.T) {
 	a, c := besideOthers(t)
-	from, parking := a.queue("failed", model.Classic), a.queue("parking", model.Classic)
+	from := a.queue("failed", model.Classic)
+	parking := a.queue("parking", model.Classic)
 	to := a.queue("buffer", model.Classic, "x-message-ttl", int64(50), "x-dead-letter-exchange", "",
 		"x-dead-letter-routing-key", from.Name)
 	a.send("", to.Name, amqp.Publishing{MessageId: "one", Body: []byte("first")})
 	a.await(from, 1)
+
 	// Three rounds: with its history a 3.x broker would drop it as a cycle.
 	for range 3 {
 		sample := lookAt(t, c, from, peek.Want{}).Messages
 		made := movePlan(t, sample, from, to)
-		must.That(t, len(made.Keeps) == 0 && made.Strips[0] == "x-death", "keeps %v, strips %v", made.Keeps, made.Strips)
+		must.Equal(t, len(made.Keeps), 0, "keeps %v, strips %v", made.Keeps, made.Strips)
+		must.Equal(t, made.Strips[0], "x-death")
 		executed(t, c, made, outcome{Planned: 1, Moved: 1})
 		a.await(from, 1)
 	}
+
 	got := a.drain(from, 1)[0]
-	assert.That(t, string(got.Body) == "first" && got.MessageId == "one", "%+v", got)
+	assert.Equal(t, string(got.Body), "first", "%+v", got)
+	assert.Equal(t, got.MessageId, "one")
 	a.await(parking, 0)
 }
 
@@ -410,7 +489,9 @@ func TestReplayByAnExpression(t *testing.T) {
 			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Mark: true, Insist: true,
 			Canary: time.Second,
 		})
-		must.That(t, p.Canary != nil && !p.Refusal.Refused(), "%+v", p)
+
+		must.That(t, p.Canary != nil, "%+v", p)
+		must.That(t, !p.Refusal.Refused(), "%+v", p)
 		p.Canary = nil // there are no consumers: a canary would wait
 		executed(t, c, p.On(topology), outcome{Planned: 3, Moved: 3})
 		wantIDs(t, "moved", a.drain(to, 3), count(5)[2:])

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
@@ -31,6 +32,7 @@ import (
 // at most its unknown ones are in both.
 func wantNothingLost(t *testing.T, a *app, cable *cable, from, to *model.Queue, n int, account plan.Account) {
 	t.Helper()
+
 	// Wait until everything that the broken connections sent has arrived, and what they held is back: a connection leaves
 	// the list before its channels requeue.
 	a.until(func() error {
@@ -43,14 +45,17 @@ func wantNothingLost(t *testing.T, a *app, cable *cable, from, to *model.Queue, 
 		}
 		return nil
 	})
+
 	moved, kept := a.empty(to), a.empty(from)
 	seen := byID(slices.Concat(moved, kept))
+
 	twice := 0
 	for _, times := range seen {
 		if times > 1 {
 			twice++
 		}
 	}
+
 	assert.That(t, len(seen) == n, "%d of %d messages are left", len(seen), n)
 	assert.That(t, twice <= account.Unknown,
 		"%d messages are in both queues, the account knows of %d: %+v", twice, account.Unknown, account)
@@ -104,11 +109,13 @@ func TestStalledReplayEnds(t *testing.T) {
 			for i := range messages {
 				messages[i].Body = append(messages[i].Body, make([]byte, 20_000)...) // more than the sockets buffer
 			}
+
 			from, to := a.moving(kind, messages...)
 			cable, address := newCable(t, 10_000_000)
 			cable.stall = make(chan struct{})
 			c := must.Get(broker.New(broker.Options{URL: address}))(t)
 			ctx, cancel := context.WithCancel(t.Context())
+
 			if cancelled {
 				c.SetPatience(time.Minute, time.Minute, 300*time.Millisecond)
 				go func() { // when the cable stalls
@@ -120,6 +127,7 @@ func TestStalledReplayEnds(t *testing.T) {
 			} else {
 				c.SetPatience(time.Second, time.Minute, time.Minute)
 			}
+
 			account, err := c.Execute(ctx, replayTo(t, from, to, plan.Selection{}), nil)
 			cancel()
 			assert.Succeeds(t, err)
@@ -143,16 +151,19 @@ func TestCableCutWhilePeeking(t *testing.T) {
 		cable, address := newCable(t, 0)
 		c := must.Get(broker.New(broker.Options{URL: address}))(t)
 		defer c.Close()
+
 		go func() {
 			for a.ready(q) == n && t.Context().Err() == nil {
 				time.Sleep(time.Millisecond)
 			}
 			cable.cut()
 		}()
+
 		peeked, err := c.Peek(t.Context(), planPeek(q, peek.Want{Limit: n}))
 		assert.That(t, err != nil || peeked.Messages.Len() == n, "a cut peek is no error")
 		t.Log(err)
 		a.await(q, n)
+
 		// It insists because the plan knows nothing of the cut.
 		got := lookAt(t, c, q, peek.Want{Limit: 10, Insist: true})
 		assert.That(t, len(got.Messages) == 10, "%d messages after the cut", len(got.Messages))
@@ -170,6 +181,7 @@ func TestQueueDeletedWhileReplaying(t *testing.T) {
 				once.Do(func() { a.deleteQueue(from.Name) })
 			}
 		}))(t)
+
 		t.Logf("%+v", account)
 		assert.That(t, account.Moved >= n || account.Stopped != "", "it does not say that it was stopped: %+v", account)
 		moved := a.ready(to)
@@ -182,6 +194,7 @@ func TestFaultsOfTheNode(t *testing.T) {
 	size.Long(t)
 	t.Parallel()
 	n := roughNode(t)
+
 	rounds := size.Rounds(1)
 	for _, f := range []struct {
 		name       string
@@ -206,6 +219,7 @@ func TestFaultsOfTheNode(t *testing.T) {
 							stages = append(stages, s)
 						}
 					}
+
 					strikeAll(t, n, stages, f.strike)
 					struck := 0
 					for _, s := range stages {
@@ -217,9 +231,11 @@ func TestFaultsOfTheNode(t *testing.T) {
 						s.deleteQueue(s.from.Name)
 						s.deleteQueue(s.to.Name)
 					}
+
 					assert.That(t, struck != 0, "all was over before it was struck")
 				})
 			}
+
 			t.Log(f.name + ": " + total.String())
 		})
 	}
@@ -234,6 +250,7 @@ func strikeAll(t *testing.T, n *demo.Node, stages []*stage, strike func(*testing
 			running.Go(func() { s.run(t) })
 		}
 	})
+
 	running.Wait()
 }
 
@@ -248,6 +265,7 @@ func restart(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 		}
 		return nil
 	})
+
 	assert.Succeeds(t, n.Halt())
 	assert.Succeeds(t, n.Resume(t.Context()))
 }
@@ -258,7 +276,9 @@ func restart(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 func alarm(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 	dir := t.TempDir()
 	must.Do(t, os.Chmod(dir, 0o777))
-	here, raise, lift := filepath.Join(dir, "here"), filepath.Join(dir, "raise"), filepath.Join(dir, "lift")
+	here := filepath.Join(dir, "here")
+	raise := filepath.Join(dir, "raise")
+	lift := filepath.Join(dir, "lift")
 	ended := make(chan error, 1)
 	go func() {
 		_, err := n.Control(context.Background(), "eval", fmt.Sprintf(`
@@ -271,10 +291,13 @@ func alarm(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 			Await(%[3]q, %[4]d),
 			vm_memory_monitor:set_vm_memory_high_watermark({absolute, "2GB"}).`,
 			here, raise, lift, patience/(5*time.Millisecond)))
+
 		ended <- err
 	}()
+
 	r := seed.Rand(t)
 	some := r.IntN(stages[0].n / 2)
+
 	all := func(what string, holds func(moved int, waited string) bool) {
 		t.Helper()
 		stages[0].until(func() error {
@@ -286,14 +309,17 @@ func alarm(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 			return nil
 		})
 	}
+
 	tell := func(file string) {
 		t.Helper()
 		must.Do(t, os.WriteFile(file, nil, 0o600))
 	}
+
 	stages[0].until(func() error {
 		_, err := os.Stat(here)
 		return err
 	})
+
 	begin()
 	all("before the alarm", func(moved int, _ string) bool { return moved >= some })
 	tell(raise)
@@ -307,7 +333,8 @@ const blocked = "blocks publishers" // reported during an alarm
 
 // wentOn checks that a blocked stage was reported as waiting, and continued.
 func wentOn(s *stage) {
-	assert.That(s, s.account.Complete() && s.account.Waiting == "", "it did not go on: %+v", s.account)
+	assert.That(s, s.account.Complete(), "it did not go on: %+v", s.account)
+	assert.Equal(s, s.account.Waiting, "")
 	assert.That(s, strings.Contains(s.under.waited, blocked), "it reported that it waits for %q", s.under.waited)
 }
 
@@ -360,17 +387,20 @@ var faults = []fault{
 	},
 	{name: "target full, drop-head", complete: true, set: func(s *stage) { s.overflow("drop-head") }},
 	{name: "permission withdrawn", operations: both, set: func(s *stage) {
-		name := "withdrawn-" + url.PathEscape(strings.ReplaceAll(s.Name(), "/", "-"))
-		s.user = must.Get(url.Parse(user(s, name, everyRight)))(s).User
+		name := "withdrawn-" + strings.ReplaceAll(s.Name(), "/", "-")
+		s.user = must.Get(url.Parse(user(s, name, manage.EveryRight)))(s).User
 	}, strike: func(s *stage) {
-		user := url.PathEscape(s.user.Username())
-		withdrawn := [][3]string{
-			{http.MethodPut, "permissions/%2F/", `{"configure":".*","write":"","read":".*"}`},
-			{http.MethodPut, "permissions/%2F/", `{"configure":".*","write":".*","read":""}`},
-			{http.MethodDelete, "permissions/%2F/", ""},
-			{http.MethodDelete, "users/", ""},
-		}[s.random.IntN(4)]
-		manage.Do(s, node.API(), withdrawn[0], withdrawn[1]+user, withdrawn[2])
+		n, user := manage.Of(s, node.API()), s.user.Username()
+		switch s.random.IntN(4) {
+		case 0:
+			n.Done(n.UpdatePermissionsIn("/", user, rabbithole.Permissions{Configure: ".*", Read: ".*"}))
+		case 1:
+			n.Done(n.UpdatePermissionsIn("/", user, rabbithole.Permissions{Configure: ".*", Write: ".*"}))
+		case 2:
+			n.Done(n.ClearPermissionsIn("/", user))
+		case 3:
+			n.Done(n.DeleteUser(user))
+		}
 	}},
 }
 
@@ -397,13 +427,16 @@ func TestFaults(t *testing.T) {
 			if operations == nil {
 				operations = []plan.Operation{plan.Replay}
 			}
+
 			var total verdict
 			for round := range rounds {
-				kind, operation := kinds[round%len(kinds)], operations[(round/len(kinds))%len(operations)]
+				kind := kinds[round%len(kinds)]
+				operation := operations[(round/len(kinds))%len(operations)]
 				t.Run(fmt.Sprintf("%d %s %s", round, operation, kind), func(t *testing.T) {
 					total.add(f.once(t, operation, kind))
 				})
 			}
+
 			t.Log(f.name + ": " + total.String())
 		})
 	}
@@ -420,6 +453,7 @@ func (f *fault) once(t *testing.T, operation plan.Operation, kind model.QueueTyp
 	if f.set != nil {
 		f.set(s)
 	}
+
 	s.runUntilStruck(t)
 	assert.That(t, !f.complete || s.account.Complete(), "it did not go on: %v %+v", s.err, s.account)
 	v := s.judge()
@@ -438,12 +472,14 @@ func TestAccountOfACancelledReplay(t *testing.T) {
 				made := replayTo(t, from, to, plan.Selection{})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
+
 				go func() { // cancels when this many have arrived
 					for ctx.Err() == nil && a.ready(to) < after {
 						time.Sleep(time.Millisecond)
 					}
 					cancel()
 				}()
+
 				account, err := c.Execute(ctx, made, nil)
 				<-ctx.Done()
 				must.That(t, err == nil || ctx.Err() != nil, "%v", err)

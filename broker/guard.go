@@ -59,6 +59,7 @@ func (g *guard) publishes(p *message.Publishing) error {
 	if changes := g.guarded.Publishes(p); len(changes) > 0 {
 		return &errChanged{changes}
 	}
+
 	return nil
 }
 
@@ -90,6 +91,7 @@ func (g *guard) check(ctx context.Context) error {
 	if !needed {
 		return nil
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, guardTimeout)
 	defer cancel()
 	t, err := g.read(ctx)
@@ -105,6 +107,7 @@ func (g *guard) check(ctx context.Context) error {
 	case len(changes) > 0:
 		return &errChanged{changes}
 	}
+
 	return nil
 }
 
@@ -124,12 +127,14 @@ func (g *guard) close(ctx context.Context) {
 	if ctx.Err() != nil {
 		limit = guardLast
 	}
+
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	var changed *errChanged
 	if errors.As(g.check(ctx), &changed) {
 		g.ledger.change(changed.changes)
 	}
+
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ledger.note(func(a *plan.Account) {
@@ -140,6 +145,7 @@ func (g *guard) close(ctx context.Context) {
 			a.Unguarded = fmt.Sprintf("the exchange %s was deleted, and what was bound to it until then is unknown",
 				model.Printable(hidden))
 		}
+
 		if g.failed != nil {
 			a.Unguarded = g.failed.Error()
 		}

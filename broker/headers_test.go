@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
@@ -45,11 +44,13 @@ func newOddStage(t *testing.T, kind model.QueueType) *oddStage {
 		s.tables[good] = append(raw.Short("number"), 'l', 0, 0, 0, 0, 0, 0, 0, byte(i))
 		s.ids = append(s.ids, good, id)
 	}
+
 	untouched := s.queue("untouched", kind)
 	for _, id := range s.ids {
 		s.raw.publish("", s.from.Name, id, s.tables[id], []byte("body of "+id))
 		s.raw.publish("", untouched.Name, id, s.tables[id], []byte("body of "+id))
 	}
+
 	s.await(s.from, len(s.ids))
 	s.await(untouched, len(s.ids))
 	for _, m := range s.raw.drain(untouched.Name) {
@@ -58,6 +59,7 @@ func newOddStage(t *testing.T, kind model.QueueType) *oddStage {
 			t.Logf("RabbitMQ %s, %s: %s is delivered as %.60q", node.Version(), kind, m.id, m.table)
 		}
 	}
+
 	return s
 }
 
@@ -69,12 +71,16 @@ func (s *oddStage) peeked(t *testing.T, c *broker.Client, q *model.Queue) []mess
 	t.Helper()
 	got := lookAt(t, c, q, wholeQueue)
 	ids := messageIDs(got.Messages)
-	must.That(t, slices.Equal(ids, s.ids) && got.Stopped == "", "%s: %q (%s)", q.Name, ids, got.Stopped)
+	must.That(t, slices.Equal(ids, s.ids), "%s: %q (%s)", q.Name, ids, got.Stopped)
+	must.Equal(t, got.Stopped, "")
 	s.await(q, len(s.ids))
 	for _, m := range got.Messages {
-		assert.That(t, string(m.Body) == "body of "+m.Properties.MessageID && m.BodyBytes == len(m.Body) &&
-			len(m.Headers) > 0, "%s: %d headers, body %.40q", m.Properties.MessageID, len(m.Headers), m.Body)
+		assert.Equal(t, string(m.Body), "body of "+m.Properties.MessageID, "%s: %d headers, body %.40q",
+			m.Properties.MessageID, len(m.Headers), m.Body)
+		assert.Equal(t, m.BodyBytes, len(m.Body), "%v", m.Properties.MessageID)
+		assert.That(t, len(m.Headers) > 0, "%s: %d headers, body %.40q", m.Properties.MessageID, len(m.Headers), m.Body)
 	}
+
 	return got.Messages
 }
 
@@ -87,8 +93,10 @@ func (s *oddStage) wantTables(t *testing.T, queue string, ids []string, without 
 		got = append(got, m.id)
 		without := append(without, counters...)
 		same := bytes.Equal(sorted(t, m.table, without...), sorted(t, s.tables[m.id], without...))
-		assert.That(t, same && string(m.body) == "body of "+m.id, "%s is not what it was: %.100q", m.id, m.table)
+		assert.That(t, same, "%s is not what it was: %.100q", m.id, m.table)
+		assert.Equal(t, string(m.body), "body of "+m.id, "%v", m.id)
 	}
+
 	assert.List(t, got, ids, "%s", queue)
 }
 
@@ -106,10 +114,12 @@ func (s *oddStage) wantValues(t *testing.T, messages []message.Message) {
 		case "a name twice":
 			values, twice := m.Headers["k"].(model.Repeated)
 			kept := bytes.Count(s.tables[id], []byte("\x01kS")) == 2
-			assert.That(t, kept == twice && (!kept || slices.Equal(values, model.Repeated{"a", "b"})), "%s: %v", id, m.Headers)
+			assert.Equal(t, kept, twice, "%s: %v", id, m.Headers)
+			assert.That(t, !kept || slices.Equal(values, model.Repeated{"a", "b"}), "%s: %v", id, m.Headers)
 		case "9000 headers":
-			assert.That(t, (len(m.Headers) == 9000 || len(m.Headers) == 9001) && m.Headers["h08999"] == int32(1),
-				"%s: %d headers", id, len(m.Headers))
+			assert.That(t, len(m.Headers) == 9000 || len(m.Headers) == 9001, "%s: %d headers", id, len(m.Headers))
+			assert.That(t, m.Headers["h08999"] == int32(1), "%s: %d headers", id, len(m.Headers))
+
 		case "130 deep", "1500 deep":
 			v, depth := m.Headers["n"], 0
 			for ; ; depth++ {
@@ -119,10 +129,12 @@ func (s *oddStage) wantValues(t *testing.T, messages []message.Message) {
 				}
 				v = inner["t"]
 			}
+
 			left, cut := v.(model.RawValue)
 			whole := depth == 130 && v == "deep"
 			rest := cut && left.Type == 'F' && bytes.Contains(left.Bytes, []byte("deep"))
-			assert.That(t, (id != "130 deep" || whole) && (id != "1500 deep" || rest), "%s: %d levels, then %T", id, depth, v)
+			assert.That(t, id != "130 deep" || whole, "%s: %d levels, then %T", id, depth, v)
+			assert.That(t, id != "1500 deep" || rest, "%s: %d levels, then %T", id, depth, v)
 		}
 	}
 }
@@ -143,8 +155,10 @@ func TestOddHeaders(t *testing.T) {
 		planned.Mark = true
 		account := executed(t, c, planned, outcome{Planned: n, Moved: n - 1, Refused: 1})
 		for _, p := range account.Problems {
-			assert.That(t, p.MessageID == tooLarge && strings.Contains(p.Reason, "frame_max"), "%+v", p)
+			assert.Equal(t, p.MessageID, tooLarge, "%+v", p)
+			assert.Contains(t, p.Reason, "frame_max", "%v", p)
 		}
+
 		s.await(s.to, n-1)
 		wantOutcome(t, undo(t, c, j, account.JournalID, s.from, s.to), outcome{Planned: n - 1, Moved: n - 1})
 		s.await(s.from, n)
@@ -155,6 +169,7 @@ func TestOddHeaders(t *testing.T) {
 		s.await(s.from, 0)
 		wantOutcome(t, undo(t, c, j, account.JournalID, s.from), outcome{Planned: n, Moved: n})
 		s.await(s.from, n)
+
 		for i, m := range s.peeked(t, c, s.from) {
 			assert.That(t, m.Fingerprint == sample[i].Fingerprint || m.RoutingKey != sample[i].RoutingKey,
 				"%s has another fingerprint", m.Properties.MessageID)
@@ -181,6 +196,7 @@ func exported(t *testing.T, messages []message.Message) (lines [][]byte) {
 		line := must.Get(model.JSONLine(messages[i].JSON()))(t)
 		lines = append(lines, line)
 	}
+
 	return lines
 }
 
@@ -209,14 +225,17 @@ func TestTapOfOddHeaders(t *testing.T) {
 	for _, id := range s.ids {
 		s.raw.publish(exchange, "k", id, s.tables[id], nil)
 	}
+
 	rows := tap.awaitRows(len(s.ids))
 	counts := tap.end()
-	assert.That(t, counts.MissedWords() == "" && counts.Seen == int64(len(s.ids)), "%+v", counts)
+	assert.Equal(t, counts.MissedWords(), "", "%+v", counts)
+	assert.Equal(t, counts.Seen, int64(len(s.ids)))
 	var messages []message.Message
 	for i, row := range rows {
 		messages = append(messages, *row.Message)
 		assert.Equal(t, row.Message.Properties.MessageID, s.ids[i], "message %d", i)
 	}
+
 	s.wantValues(t, messages)
 }
 
@@ -229,7 +248,9 @@ type wireProperty struct {
 
 // wireProperties are in the order of their flags, beginning with 1 << 15.
 func wireProperties() []wireProperty {
-	empty, table := raw.Short(""), raw.Long("\x01kS\x00\x00\x00\x01v")
+	empty := raw.Short("")
+	table := raw.Long("\x01kS\x00\x00\x00\x01v")
+
 	return []wireProperty{
 		{"content_type", empty, raw.Short("text/plain")},
 		{"content_encoding", empty, raw.Short("identity")},
@@ -268,18 +289,21 @@ func wireMessages() (names []string, all [][]byte) {
 						list = append(list, written...)
 					}
 				}
+
 				names = append(names, fmt.Sprintf("%s %s, others %s", p.name, states[one], states[others]))
 				all = append(all, append(binary.BigEndian.AppendUint16(nil, flags), list...))
 			}
 		}
 	}
+
 	return names, all
 }
 
 // comparableProperties are the properties of a delivered message, without what a queue adds, and without those named.
 func comparableProperties(t testing.TB, kind model.QueueType, delivered []byte, without ...string) string {
 	t.Helper()
-	flags, rest := binary.BigEndian.Uint16(delivered), delivered[2:]
+	flags := binary.BigEndian.Uint16(delivered)
+	rest := delivered[2:]
 	var out []byte
 	for k, p := range wireProperties() {
 		flag := uint16(1) << (15 - k)
@@ -296,6 +320,7 @@ func comparableProperties(t testing.TB, kind model.QueueType, delivered []byte, 
 		default:
 			n += int(rest[0])
 		}
+
 		value := rest[:n]
 		if rest = rest[n:]; p.name == "headers" {
 			table := sorted(t, value[4:], counters...)
@@ -304,10 +329,12 @@ func comparableProperties(t testing.TB, kind model.QueueType, delivered []byte, 
 			}
 			value = table
 		}
+
 		if !slices.Contains(without, p.name) {
 			out = fmt.Appendf(out, "%s=%x ", p.name, value)
 		}
 	}
+
 	return string(out)
 }
 
@@ -318,18 +345,22 @@ func TestPropertiesByteForByte(t *testing.T) {
 	n := len(all)
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, bare := newApp(t), newRaw(t, node)
-		from, to := a.queue("failed", kind), a.queue("worker", kind)
+		from := a.queue("failed", kind)
+		to := a.queue("worker", kind)
 		untouched := a.queue("untouched", kind)
+
 		body := func(i int) []byte { // every eighth one bypasses the client library as a large one
 			if i%8 != 0 {
 				return nil
 			}
 			return bytes.Repeat([]byte{byte(i)}, 70_000)
 		}
+
 		for i, properties := range all {
 			bare.publishWith("", from.Name, properties, body(i))
 			bare.publishWith("", untouched.Name, properties, body(i))
 		}
+
 		a.await(from, n)
 		want := bare.drain(untouched.Name)
 		check := func(what, queue string, without ...string) {
@@ -339,14 +370,17 @@ func TestPropertiesByteForByte(t *testing.T) {
 			for i := range got {
 				is := comparableProperties(t, kind, got[i].properties, without...)
 				was := comparableProperties(t, kind, want[i].properties, without...)
-				assert.That(t, is == was && bytes.Equal(got[i].body, want[i].body),
-					"%s: %s\n was %s\n  is %s", what, names[i], was, is)
+				assert.Equal(t, is, was, "%s: %s\n was %s\n  is %s", what, names[i], was, is)
+				assert.That(t, bytes.Equal(got[i].body, want[i].body), "%s: %s\n was %s\n  is %s", what, names[i], was, is)
 			}
+
 			for i := range want {
 				bare.publishWith("", from.Name, all[i], body(i))
 			}
+
 			a.await(from, n)
 		}
+
 		c, j := journaled(t, false)
 		execute(t, c, replayTo(t, from, to, plan.Selection{}))
 		check("replay", to.Name, "expiration")
@@ -384,7 +418,9 @@ func imported(t *testing.T, c *broker.Client, q *model.Queue, file [][]byte) pla
 					return err
 				}
 			}
+
 			return nil
 		}, nil))(t)
+
 	return account
 }

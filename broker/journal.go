@@ -6,7 +6,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 const (
@@ -17,9 +16,40 @@ const (
 	runAhead = 1000
 )
 
+// Recorder writes to disk what an execution is about to do, before it does it.
+type Recorder interface {
+	// Replayed has the copies that replays have sent on a broker ("HOST:PORT") and its cluster, without those that an undo
+	// has brought back.
+	Replayed(ctx context.Context, broker, cluster string) (*plan.Doubles, error)
+	Entries(ctx context.Context, id int64, each func(*plan.Entry) error) error
+	// Find returns a function that finds the entries of a record by position, as they were written.
+	Find(ctx context.Context, record int64) (func(position int) (plan.Entry, error), error)
+	// Check proves that the journal is writable.
+	Check(ctx context.Context) error
+	// Begin returns the number of a new record.
+	Begin(ctx context.Context, record plan.Record) (int64, error)
+	// Claim begins an undo with those of the entries that no other undo has claimed. The error is a *plan.ClaimedError
+	// when there are none.
+	Claim(ctx context.Context, record plan.Record, claim plan.Claim) (id int64, granted []int, err error)
+	// Resume begins a record that resumes another one, and records what was found out about the messages of earlier ones.
+	// The error is a *plan.ClaimedError when another action has claimed that.
+	Resume(ctx context.Context, record plan.Record, found map[int64][]plan.Settled) (int64, error)
+	// Amend records what was found out about messages of a record that has ended.
+	Amend(id int64, settled []plan.Settled) error
+	// Write records intentions and outcomes. They are durable when it returns nil.
+	Write(id int64, entries []plan.Entry, settled []plan.Settled) error
+	// Settle records outcomes quickly: when it returns nil they survive a kill of this program, but a power failure only
+	// from the next Write on.
+	Settle(id int64, settled []plan.Settled) error
+	// Follow records what happened to the messages of a replay afterwards. The last call counts.
+	Follow(id int64, s plan.Sequel) error
+	// Finish records how the action ended.
+	Finish(id int64, settled []plan.Settled, account plan.Account) error
+}
+
 // writer writes the journal of one execution. A nil one writes nothing.
 type writer struct {
-	journal ports.Recorder
+	journal Recorder
 	id      int64
 
 	writing sync.Mutex // one write at a time, so that outcomes stay in order
@@ -35,17 +65,27 @@ type writer struct {
 }
 
 // recordOf is the journal's record of a plan that begins when its queue has depth messages.
-func recordOf(p *plan.Plan, depth int64) plan.Record {
-	r := plan.Record{Operation: p.Operation, From: p.From, To: p.Went(), Planned: p.Planned, Intent: p.Intent(depth)}
+func recordOf(p *plan.Run, depth int64) plan.Record {
+	r := plan.Record{
+		Operation: p.Operation,
+		From:      p.From,
+		To:        p.Went(),
+		Planned:   p.Planned,
+		Intent:    p.Intent(depth),
+	}
+
 	if u := p.Undoing; u != nil {
 		r.From, r.Undoes = u.Back, u.Record
 		r.Intent.Selection = plan.Nobody() // the undone record has them
 	}
-	if g := p.Resuming; g != nil {
+
+	if g := p.Resuming; g != nil { // it continues with what was ready when the first one began
+		r.Intent.Depth = min(depth, g.Left)
 		if r.Resumes = g.Record; p.Operation == plan.Undo {
 			r.From, r.Undoes = g.Back, g.Undoes
 		}
 	}
+
 	return r
 }
 
@@ -80,15 +120,21 @@ func (c *Client) claim(ctx context.Context, r plan.Record, claim plan.Claim) (w 
 }
 
 // newWriter writes the record that was begun; err is why it could not be.
-func newWriter(j ports.Recorder, id int64, err error) (*writer, error) {
+func newWriter(j Recorder, id int64, err error) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
 	w := &writer{
-		journal: j, id: id, news: make(chan struct{}, 1), room: make(chan struct{}, 1), ending: make(chan struct{}),
-		over: make(chan struct{}),
+		journal: j,
+		id:      id,
+		news:    make(chan struct{}, 1),
+		room:    make(chan struct{}, 1),
+		ending:  make(chan struct{}),
+		over:    make(chan struct{}),
 	}
+
 	go w.run()
+
 	return w, nil
 }
 
@@ -136,6 +182,7 @@ func (w *writer) intend(ctx context.Context, entries []plan.Entry) error {
 		case fits:
 			return w.write(entries)
 		}
+
 		select {
 		case <-w.room:
 		case <-ctx.Done():
@@ -165,6 +212,7 @@ func (w *writer) write(entries []plan.Entry) error {
 	} else {
 		err = w.journal.Settle(w.id, settled)
 	}
+
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer signal(w.room)
@@ -173,6 +221,7 @@ func (w *writer) write(entries []plan.Entry) error {
 		w.settled = append(settled, w.settled...)
 		return err
 	}
+
 	w.open = max(w.open+len(entries)-len(settled), 0)
 	return nil
 }
@@ -207,10 +256,12 @@ func (x *execution) write(ctx context.Context, pages <-chan []*flight, written c
 		for range pages { // the taker must not block
 		}
 	}()
+
 	most := writeBatch
 	if rate := x.plan.Rate; rate > 0 {
 		most = int(min(max(rate/4, 1), writeBatch)) // not far ahead: what is written but not done is uncertain after a kill
 	}
+
 	for page := range pages {
 		for len(page) > 0 && ctx.Err() == nil {
 			n, bytes := 0, 0
@@ -218,6 +269,7 @@ func (x *execution) write(ctx context.Context, pages <-chan []*flight, written c
 				bytes += page[n].message.BodyBytes
 				n++
 			}
+
 			batch, entries := x.prepare(page[:n])
 			page = page[n:]
 			if len(batch) == 0 && len(entries) == 0 {
@@ -227,6 +279,7 @@ func (x *execution) write(ctx context.Context, pages <-chan []*flight, written c
 				x.end(err)
 				return
 			}
+
 			select {
 			case written <- batch:
 			case <-ctx.Done():
@@ -248,6 +301,7 @@ func (x *execution) publishing(m *message.Message) (p message.Publishing, undoes
 			err = &plan.Unpublished{Objection: o}
 		}
 	}
+
 	return p, 0, err
 }
 
@@ -258,6 +312,7 @@ func (x *execution) prepare(page []*flight) (batch []*flight, entries []plan.Ent
 	if journaled {
 		entries = make([]plan.Entry, 0, len(page))
 	}
+
 	for i, f := range page {
 		page[i] = nil // frees the body as soon as it is settled
 		undoes := 0
@@ -267,6 +322,7 @@ func (x *execution) prepare(page []*flight) (batch []*flight, entries []plan.Ent
 			if err == nil {
 				err = publishable(&p, x.client.User(), x.window.link)
 			}
+
 			if err != nil {
 				_, double := unpublished(err).(plan.Double)
 				if journaled && double { // a resume meets it among the messages that were sent
@@ -275,12 +331,16 @@ func (x *execution) prepare(page []*flight) (batch []*flight, entries []plan.Ent
 				} else {
 					x.ledger.refuse(f.message, err.Error())
 				}
+
 				x.stays(f.message, err)
 				continue
 			}
+
 			f.publishing = &p
+			x.released.Add(&p)
 			x.canary.release(&p)
 		}
+
 		if journaled {
 			e := plan.NewEntry(f.message, f.publishing, x.client.full || x.plan.KeepsWhole())
 			if e.Undoes = undoes; undoes > 0 {
@@ -288,7 +348,9 @@ func (x *execution) prepare(page []*flight) (batch []*flight, entries []plan.Ent
 			}
 			entries = append(entries, e)
 		}
+
 		batch = append(batch, f)
 	}
+
 	return batch, entries
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -34,6 +35,7 @@ func victim(o job) error {
 	if !doubles {
 		o.Operation = plan.Replay
 	}
+
 	c, _, err := o.client()
 	if err != nil {
 		return err
@@ -44,10 +46,12 @@ func victim(o job) error {
 		Operation: o.Operation, From: queues[0].QueueRef, Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: o.To}, User: "guest", Insist: true, Mark: true, Doubles: doubles,
 	})
+
 	signal.Ignore(syscall.Signal(25)) // SIGXFSZ: exceeding the file size limit must be an error, like a full disk
 	fmt.Println("begins")
 	account, err := c.Execute(context.Background(), made.On(topology), nil)
 	fmt.Println("ends", account.Stopped, err)
+
 	return nil
 }
 
@@ -74,6 +78,7 @@ func TestKilled(t *testing.T) {
 					}
 					assert.That(t, !ended, "it was never killed")
 				}
+
 				t.Logf("killed in a %s, %s: %s", operation, kind, &total)
 			})
 		})
@@ -93,24 +98,30 @@ func killOnce(
 		Do: "act", Operation: operation, Kind: kind, URL: cable.throughAs(t, url), From: from.Name, To: to.Name,
 		Journal: journalPath(t),
 	}
+
 	ended = runVictimOn(t, cable, moment, process(t, o))
 
 	// What it held is requeued when the broker has noticed.
 	j := openJournal(t, o.Journal)
 	c := newClient(t, broker.Options{URL: o.URL, Journal: j}) // at the same address as in the journal
 	least := n
+
 	if operation == plan.Drop { // at most those in the journal were acknowledged: the others come back
 		eachEntry(t, j, func(*plan.Record, *plan.Entry) { least-- })
 	}
+
 	a.until(func() error {
 		if inQueues := a.ready(from) + a.ready(to); inQueues < least {
 			return fmt.Errorf("%d messages are ready, want %d at least", inQueues, least)
 		}
 		return allGone(t, node, person)
 	})
+
 	source, atTarget := a.look(from), a.look(to)
 	records := recordsOf(t, j)
-	kept, moved := map[string]bool{}, map[string]bool{}
+	kept := map[string]bool{}
+	moved := map[string]bool{}
+
 	uncertain := 0
 	for _, r := range records {
 		uncertain += r.Uncertain()
@@ -118,13 +129,16 @@ func killOnce(
 			t.Errorf("ended %t, but %+v", ended, r)
 		}
 	}
+
 	eachEntry(t, j, func(_ *plan.Record, e *plan.Entry) {
 		kept[e.MessageID] = e.Message != nil && string(e.Message.Body) == "body of "+e.MessageID || e.Sent != nil
 		moved[e.MessageID] = e.Outcome == plan.Moved || e.Outcome == plan.Dropped
 	})
+
 	v := verdict{rounds: 1, messages: n}
 	for _, id := range count(n) {
-		inSource, inTarget := source[id] > 0, atTarget[id] > 0
+		inSource := source[id] > 0
+		inTarget := atTarget[id] > 0
 		switch {
 		case inSource && inTarget:
 			if v.twice++; moved[id] || !kept[id] {
@@ -136,15 +150,20 @@ func killOnce(
 			v.lost++
 		}
 	}
+
 	t.Logf("killed after %d bytes: %d in the source, %d in the target, %d in the journal, %d uncertain, %d twice", moment,
 		len(source), len(atTarget), len(kept), uncertain, v.twice)
 	const window = 1000
-	assert.That(t, v.lost == 0 && v.twice <= uncertain && uncertain <= window,
-		"%d lost, %d twice, %d uncertain", v.lost, v.twice, uncertain)
+	assert.Equal(t, v.lost, 0, "%d lost, %d twice, %d uncertain", v.lost, v.twice, uncertain)
+	assert.That(t, v.twice <= uncertain, "%d lost, %d twice, %d uncertain", v.lost, v.twice, uncertain)
+	assert.That(t, uncertain <= window, "%d lost, %d twice, %d uncertain", v.lost, v.twice, uncertain)
 	if v.struck = wantTold(t, j, uncertain); operation == plan.Drop && v.struck > 0 {
 		wantAllBack(t, c, j, records[0].ID, from, n)
 	}
-	v.mostTwice, v.unknown, v.mostUnknown = v.twice, uncertain, uncertain
+
+	v.mostTwice = v.twice
+	v.unknown = uncertain
+	v.mostUnknown = uncertain
 	total.add(v)
 	return cable.bytes.Load(), ended
 }
@@ -165,7 +184,7 @@ func runVictimOn(t *testing.T, c *cable, moment int64, command *exec.Cmd) (ended
 func person(t *testing.T) (name, url string) {
 	t.Helper()
 	name = fmt.Sprintf("person-%d", rand.Uint64())
-	return name, user(t, name, everyRight)
+	return name, user(t, name, manage.EveryRight)
 }
 
 // An execution that meets a full disk stops there, and what it had not recorded is in its queue.
@@ -173,7 +192,8 @@ func TestFullDisk(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 3000
 		a := newApp(t)
-		from, path := a.filled("failed", kind, numbered(n)...), journalPath(t)
+		from := a.filled("failed", kind, numbered(n)...)
+		path := journalPath(t)
 		person, url := person(t)
 		command := process(t, job{
 			Do: "act", Operation: plan.Drop, Kind: kind, URL: url, From: from.Name, To: from.Name, Journal: path,
@@ -184,13 +204,17 @@ func TestFullDisk(t *testing.T) {
 		assert.Contains(t, said, "cannot be written: the disk")
 		a.until(func() error { return allGone(t, node, person) })
 		there, kept := a.look(from), 0
+
 		eachEntry(t, openJournal(t, path), func(_ *plan.Record, e *plan.Entry) {
 			kept++
 			assert.That(t, e.Outcome != plan.Dropped || there[e.MessageID] == 0,
 				"%s was dropped, and is in its queue", e.MessageID)
 			there[e.MessageID]++
 		})
-		assert.That(t, len(there) == n && kept != 0 && kept != n, "%d of %d are left, %d in the journal", len(there), n, kept)
+
+		assert.Equal(t, len(there), n, "%d of %d are left, %d in the journal", len(there), n, kept)
+		assert.That(t, kept != 0, "%d of %d are left, %d in the journal", len(there), n, kept)
+		assert.That(t, kept != n, "%d of %d are left, %d in the journal", len(there), n, kept)
 	})
 }
 
@@ -202,6 +226,7 @@ func wantTold(t *testing.T, j *journal.Journal, uncertain int) int {
 	for i := range unfinished {
 		told += strings.Join(unfinished[i].Certain(), "\n")
 	}
+
 	want := "not certain: " + model.Plural(uncertain, "message")
 	assert.That(t, uncertain <= 0 || strings.Contains(told, want), "%q is not in: %s", want, told)
 	return len(unfinished)
@@ -215,9 +240,11 @@ func wantAllBack(t *testing.T, c *broker.Client, j *journal.Journal, id int64, f
 		account := undo(t, c, j, id, from)
 		assert.That(t, account.Complete(), "undo: %+v", account)
 	}
+
 	back := a.look(from)
 	ready := a.ready(from)
-	assert.That(t, len(back) == n && ready == n, "%d messages came back, %d different ones", ready, len(back))
+	assert.Equal(t, len(back), n, "%d messages came back, %d different ones", ready, len(back))
+	assert.Equal(t, ready, n)
 }
 
 // look counts the messages of a queue by id, and leaves them there.
@@ -252,30 +279,36 @@ func lookIsEnded(t *testing.T, venom func(uint16) []byte, shown bool) {
 	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		const n = 5
 		a := newApp(t)
-		q, s, path := a.filled("q", kind, numbered(n)...), limitOf(deliveryLimit), journalPath(t)
+		q := a.filled("q", kind, numbered(n)...)
+		s := limitOf(deliveryLimit)
+		path := journalPath(t)
 		cable, url := newCable(t, 0)
 		cable.venom = venom
 		cable.poison.Store(basicCancel)
-		first := newClient(t, broker.Options{URL: url, Looks: journal.NewLooks(path)})
+		first := newClient(t, broker.Options{URL: url, Looks: journal.NewPeekLedger(path)})
 		_, err := doPeek(t.Context(), first, q, s, false)
 		assert.That(t, err == nil || !shown, "%v", err)
 		a.await(q, n)
+
 		for _, look := range allLooks {
-			c := newProcess(t, path, journal.NewLooks(path))
+			c := newProcess(t, path, journal.NewPeekLedger(path))
 			var why *peek.LookEnded
 			_, err := look.do(t.Context(), c, q, s, false)
-			assert.That(t, errors.As(err, &why) && why.Ended.By == model.EndedByBroker && why.Ended.Before != 0, "%s: %v %+v",
-				look.name, err, why)
+			must.That(t, errors.As(err, &why), "%s: %v %+v", look.name, err, why)
+			assert.Equal(t, why.Ended.By, model.EndedByBroker, "%v", look.name)
+			assert.That(t, why.Ended.Before != 0, "%s: %v %+v", look.name, err, why)
 		}
+
 		channel := a.open()
 		for _, d := range a.consume(channel, q, n) {
 			count, _ := d.Headers["x-delivery-count"].(int64)
 			assert.That(t, count <= 1, "%s came back %d times", d.MessageId, count)
 		}
+
 		must.Do(t, errors.Join(channel.Nack(0, true, true), channel.Close()))
 		a.await(q, n)
 		for i, insist := range []bool{true, true, false} { // on a quorum queue first what came before it
-			_, err := doPeek(t.Context(), newProcess(t, path, journal.NewLooks(path)), q, s, insist)
+			_, err := doPeek(t.Context(), newProcess(t, path, journal.NewPeekLedger(path)), q, s, insist)
 			assert.That(t, err == nil, "look %d: %v", i+1, err)
 			a.await(q, n)
 		}
@@ -293,26 +326,31 @@ func TestUnconvertibleMessages(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				a := newApp(t)
-				q, s := a.filled("q", kind, numbered(first)...), limitOf(deliveryLimit)
+				q := a.filled("q", kind, numbered(first)...)
+				s := limitOf(deliveryLimit)
 				sendAMQP10(t, node, q.Name, unconvertible(), unconvertible())
 				a.await(q, first+2)
 				a.publish(q, numbered(before)...)
 				n := first + 2 + before
+
 				path := journalPath(t)
 				for i := range looks {
 					look := allLooks[i%len(allLooks)]
-					_, err := look.do(t.Context(), newProcess(t, path, journal.NewLooks(path)), q, s, false)
+					_, err := look.do(t.Context(), newProcess(t, path, journal.NewPeekLedger(path)), q, s, false)
 					var why *peek.LookEnded
 					must.That(t, i == 0 || errors.As(err, &why) && why.Ended.By == model.EndedByConversion &&
 						int(why.Ended.Before) == first && why.Ended.Times == 1, "%s %d: %v %+v", look.name, i, err, why)
 					a.await(q, n)
 				}
+
 				if first == 0 {
 					return
 				}
-				c := newProcess(t, path, journal.NewLooks(path))
+				c := newProcess(t, path, journal.NewPeekLedger(path))
 				account := execute(t, c, dropPlan(t, q, plan.Selection{}, n))
-				assert.That(t, account.Dropped == first && account.Unknown == 0 && account.Stopped != "", "%+v", account)
+				assert.Equal(t, account.Dropped, first, "%+v", account)
+				assert.Equal(t, account.Unknown, 0)
+				assert.That(t, account.Stopped != "", "%+v", account)
 				a.await(q, n-first)
 			})
 		}
@@ -331,8 +369,10 @@ func TestCanaryBeforeAnUnconvertible(t *testing.T) {
 		a.publish(from, numbered(6)...)
 		w := a.work(to, succeed)
 		path := journalPath(t)
-		account := execute(t, newProcess(t, path, journal.NewLooks(path)), canaryPlan(t, plan.Replay, from, to, n))
-		assert.That(t, account.Moved <= before && account.Unknown == 0 && account.Stopped != "", "%+v", account)
+		account := execute(t, newProcess(t, path, journal.NewPeekLedger(path)), canaryPlan(t, plan.Replay, from, to, n))
+		assert.That(t, account.Moved <= before, "%+v", account)
+		assert.Equal(t, account.Unknown, 0)
+		assert.That(t, account.Stopped != "", "%+v", account)
 		a.await(from, n-account.Moved)
 		got := w.received()
 		assert.That(t, len(got) == account.Moved, "the worker got %v, and the account says %d", got, account.Moved)
@@ -351,36 +391,47 @@ func TestLooksAtOnceOfUnconvertible(t *testing.T) {
 		model.Settings
 		n, bad, insists int
 	}
+
 	a, r := newApp(t), seed.Rand(t)
+
 	var queues []held
 	for i, kind := range []model.QueueType{model.Quorum, model.Quorum, model.Quorum, model.Quorum, model.Classic} {
 		limit := []int{deliveryLimit, 4, deliveryLimit, 4, deliveryLimit}[i]
-		q, s := a.queue(fmt.Sprint("q", i), kind), limitOf(int64(limit))
+		q := a.queue(fmt.Sprint("q", i), kind)
+		s := limitOf(int64(limit))
 		if kind == model.Quorum {
 			a.deleteQueue(q.Name)
 			q, s = a.limited(fmt.Sprint("q", i), limit)
 		}
+
 		before := r.IntN(good)
 		a.publish(q, numbered(before)...)
 		bad := 1 + r.IntN(3)
 		for range bad {
 			sendAMQP10(t, node, q.Name, unconvertible())
 		}
+
 		a.await(q, before+bad)
 		a.publish(q, numbered(good-before)...)
 		queues = append(queues, held{q, s, good + bad, bad, 10 * (i / 2 % 2)}) // of a hundred
 	}
+
 	path := journalPath(t)
-	refused, ended, total := 0, 0, size.Of(60, 10_000)
+	refused := 0
+	ended := 0
+	total := size.Of(60, 10_000)
+
 	var c *broker.Client
 	for i := range total {
 		if i%5 == 0 {
 			if c != nil {
 				c.Close()
 			}
-			c = newProcess(t, path, journal.NewLooks(path))
+			c = newProcess(t, path, journal.NewPeekLedger(path))
 		}
-		q, look := queues[r.IntN(len(queues))], allLooks[r.IntN(len(allLooks))]
+
+		q := queues[r.IntN(len(queues))]
+		look := allLooks[r.IntN(len(allLooks))]
 		_, err := look.do(t.Context(), c, q.Queue, q.Settings, r.IntN(100) < q.insists)
 		var why peek.RefusedLook
 		switch {
@@ -390,6 +441,7 @@ func TestLooksAtOnceOfUnconvertible(t *testing.T) {
 			ended++
 		}
 	}
+
 	t.Logf("%d looks, %d of them refused, %d ended", total, refused, ended)
 	for _, q := range queues {
 		a.until(func() error {
@@ -399,6 +451,7 @@ func TestLooksAtOnceOfUnconvertible(t *testing.T) {
 			}
 			return nil
 		})
+
 		if lost := q.n - a.ready(q.Queue); lost > 0 {
 			t.Logf("%s: %d of %d that cannot be converted were lost by looks that were insisted on", q.Name, lost, q.bad)
 		}

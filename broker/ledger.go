@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -44,12 +45,22 @@ func (l *ledger) doubt(positions []int, reason string) {
 	for _, p := range positions {
 		l.journal.settle(plan.Settled{Position: p, Outcome: plan.Unsure, Reason: reason})
 	}
+
 	if l.account.Operation == plan.Drop {
 		l.account.Dropped -= n
 	} else {
 		l.account.Moved -= n
 	}
+
 	l.account.Unknown += n
+	l.arrived(n)
+}
+
+// arrived counts messages whose copies were confirmed, and whose originals are uncertain. mu is held.
+func (l *ledger) arrived(n int) {
+	if l.account.Operation != plan.Drop {
+		l.account.Arrived += n
+	}
 }
 
 func (l *ledger) note(change func(*plan.Account)) {
@@ -82,6 +93,15 @@ func (l *ledger) rescued(r peek.Rescued) {
 
 // wait records why nothing moves, "" when it does again.
 func (l *ledger) wait(why string) { l.note(func(a *plan.Account) { a.Waiting = why }) }
+
+// waitFor records who has the turn at a queue; nil ends the wait.
+func (l *ledger) waitFor(other *model.InUse) {
+	why := ""
+	if other != nil {
+		why = other.Words()
+	}
+	l.wait(why)
+}
 
 // done is how many messages were taken out of their queue.
 func (l *ledger) done() (n int) {

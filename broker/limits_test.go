@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
@@ -26,28 +25,27 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// limited is a client of its own user, which has every right on "/" but limits set by the test.
-func limited(t *testing.T) (c *broker.Client, address string, set func(kind string, value string)) {
+// limited is a client of the test's own user, who has every right on "/" but limits.
+func limited(t *testing.T, limits rabbithole.UserLimitsValues) (c *broker.Client, address string) {
 	t.Helper()
-	name := strings.ReplaceAll(t.Name(), "/", "-")
-	address = user(t, name, everyRight)
-	t.Cleanup(func() { manage.Do(t, node.API(), http.MethodDelete, "users/"+name, "") })
-	return newClient(t, broker.Options{URL: address}), address, func(kind, value string) {
-		t.Helper()
-		method := http.MethodPut
-		if value == "" {
-			method = http.MethodDelete
-		}
-		manage.Do(t, node.API(), method, "user-limits/"+name+"/"+kind, `{"value":`+value+`}`)
-	}
+	name := userOf(t)
+	address = user(t, name, manage.EveryRight)
+	n := manage.Of(t, node.API())
+	t.Cleanup(func() { n.Done(n.DeleteUser(name)) })
+	n.Done(n.PutUserLimits(name, limits))
+	return newClient(t, broker.Options{URL: address}), address
 }
+
+// userOf names the user of a test.
+func userOf(t *testing.T) string { return strings.ReplaceAll(t.Name(), "/", "-") }
 
 // atLimit checks that err is about a limit, in these words.
 func atLimit(t *testing.T, err error, words string) {
 	t.Helper()
 	var e *model.ConnectError
-	assert.That(t, errors.As(err, &e) && e.Kind == model.AtLimit && strings.Contains(e.Cause, words),
-		"got %v, want a limit: %s", err, words)
+	must.That(t, errors.As(err, &e), "got %v, want a limit: %s", err, words)
+	assert.Equal(t, e.Kind, model.AtLimit)
+	assert.Contains(t, e.Cause, words)
 }
 
 // useAChannel opens the one channel that a user may have, and waits until it counts: RabbitMQ counts channels after
@@ -63,6 +61,7 @@ func useAChannel(t *testing.T, a *app, address string) {
 		}
 		return err
 	}
+
 	must.Do(t, open())
 	must.Await(t, "no second channel is let in", func() bool { return open() != nil })
 }
@@ -70,25 +69,26 @@ func useAChannel(t *testing.T, a *app, address string) {
 // A refusal by a limit is explained, nothing has happened, and it works when the limit is lifted.
 func TestLimits(t *testing.T) {
 	for _, test := range []struct {
-		kind, value string
-		peeks       bool // otherwise only the replay is refused, when it connects to publish
-		words       string
+		kind  string
+		value int
+		peeks bool // otherwise only the replay is refused, when it connects to publish
+		words string
 	}{
-		{"max-channels", "0", false, "may have no open channel (max-channels is 0)"},
-		{"max-channels", "1", false, "may have 1 open channel (max-channels), and it is in use"},
-		{"max-channels", "2", true, "may have 2 open channels (max-channels), and all are in use"},
-		{"max-connections", "0", false, "may have no connection (max-connections is 0)"},
-		{"max-connections", "1", true, "may have 1 connection (max-connections), and it is in use"},
+		{"max-channels", 0, false, "may have no open channel (max-channels is 0)"},
+		{"max-channels", 1, false, "may have 1 open channel (max-channels), and it is in use"},
+		{"max-channels", 2, true, "may have 2 open channels (max-channels), and all are in use"},
+		{"max-connections", 0, false, "may have no connection (max-connections is 0)"},
+		{"max-connections", 1, true, "may have 1 connection (max-connections), and it is in use"},
 	} {
-		t.Run(test.kind+test.value, func(t *testing.T) {
+		t.Run(fmt.Sprint(test.kind, test.value), func(t *testing.T) {
 			t.Parallel()
 			a := newApp(t)
 			from, to := a.moving(model.Classic, numbered(3)...)
-			c, address, set := limited(t)
-			set(test.kind, test.value)
-			if test.kind == "max-channels" && test.value == "1" {
+			c, address := limited(t, rabbithole.UserLimitsValues{test.kind: test.value})
+			if test.kind == "max-channels" && test.value == 1 {
 				useAChannel(t, a, address)
 			}
+
 			look := planPeek(from, peek.Want{Limit: 10})
 			if test.peeks {
 				assert.Equal(t, len(peekAt(t, c, look).Messages), 3, "messages")
@@ -96,15 +96,18 @@ func TestLimits(t *testing.T) {
 				_, err := c.Peek(t.Context(), look)
 				atLimit(t, err, test.words)
 			}
+
 			made := replayTo(t, from, to, plan.Selection{})
 			_, err := c.Execute(t.Context(), made, nil)
 			atLimit(t, err, test.words)
 			a.await(from, 3)
 			a.await(to, 0)
 
-			set(test.kind, "")
+			n := manage.Of(t, node.API())
+			n.Done(n.DeleteUserLimits(userOf(t), rabbithole.UserLimits{test.kind}))
 			account, err := c.Execute(t.Context(), made, nil)
-			must.That(t, err == nil && account.Moved == 3, "%+v, %v", account, err)
+			must.Do(t, err)
+			must.Equal(t, account.Moved, 3, "%+v, %v", account, err)
 			_, err = c.Count(t.Context(), []model.QueueRef{from.QueueRef, to.QueueRef})
 			assert.Succeeds(t, err)
 		})
@@ -115,7 +118,8 @@ func TestLimitOfAVHost(t *testing.T) {
 	t.Parallel()
 	const vhost = "limited limit"
 	manage.VHost(t, node.API(), vhost)
-	manage.Do(t, node.API(), http.MethodPut, "vhost-limits/"+url.PathEscape(vhost)+"/max-connections", `{"value":1}`)
+	n := manage.Of(t, node.API())
+	n.Done(n.PutVhostLimits(vhost, rabbithole.VhostLimitsValues{"max-connections": 1}))
 	first, second := client(t), client(t)
 	must.Do(t, first.Check(t.Context(), vhost))
 	atLimit(t, second.Check(t.Context(), vhost),
@@ -131,8 +135,7 @@ func TestLimitEndsNoLook(t *testing.T) {
 	a := newApp(t)
 	// A look that rescues would need a third channel.
 	queue := a.filled("q", model.Classic, numbered(5)...)
-	c, _, set := limited(t)
-	set("max-channels", "2")
+	c, _ := limited(t, rabbithole.UserLimitsValues{"max-channels": 2})
 	n := 0
 	read, err := c.Read(t.Context(), planPeek(queue, peek.Want{Limit: 5}),
 		func(*message.Message) error {
@@ -142,7 +145,10 @@ func TestLimitEndsNoLook(t *testing.T) {
 			}
 			return nil
 		})
-	assert.That(t, err == nil && n == 5 && read.Stopped == "", "%d of 5 were read: %v %s", n, err, read.Stopped)
+
+	must.Do(t, err)
+	assert.Equal(t, n, 5, "%d of 5 were read: %v %s", n, err, read.Stopped)
+	assert.Equal(t, read.Stopped, "")
 	a.await(queue, 5)
 	assert.Equal(t, countOf(t, c, queue).Ready.Or(0), 5, "after the look")
 }
@@ -155,10 +161,11 @@ func TestCountMakesDoWithFewChannels(t *testing.T) {
 	for i := range 9 {
 		queues = append(queues, a.queue(strings.Repeat("q", i+1), model.Classic).QueueRef)
 	}
-	c, _, set := limited(t)
-	set("max-channels", "3")
+
+	c, _ := limited(t, rabbithole.UserLimitsValues{"max-channels": 3})
 	counts, err := c.Count(t.Context(), queues)
-	assert.That(t, err == nil && len(counts) == len(queues), "%d of %d queues: %v", len(counts), len(queues), err)
+	must.Do(t, err)
+	assert.Equal(t, len(counts), len(queues), "%d of %d queues: %v", len(counts), len(queues), err)
 	lost, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	err = c.Lost(lost)
@@ -174,6 +181,7 @@ func TestLimitsOfTheNode(t *testing.T) {
 	if perNode {
 		settings += "connection_max = 1\n"
 	}
+
 	n := must.Get(demo.Start(t.Context(), demo.Options{Settings: settings}))(t)
 	t.Cleanup(func() { n.Stop() })
 	c := clientOf(t, n)
@@ -183,10 +191,13 @@ func TestLimitsOfTheNode(t *testing.T) {
 		connection, err = amqp.Dial(n.AMQP())
 		return err
 	})
+
 	must.Get(must.Get(connection.Channel())(t).QueueDeclare("q", true, false, false, false, nil))(t)
+
 	if perNode {
 		atLimit(t, c.Check(t.Context(), "/"), "the broker's node takes 1 connection (connection_max), and it is in use")
 	}
+
 	must.Do(t, connection.Close())
 	_, err := c.Peek(t.Context(), made)
 	atLimit(t, err, "the broker allows 1 channel for each connection (channel_max), and dlxtop needs 3")
@@ -232,9 +243,12 @@ func TestSlowRateHoldsFewMessages(t *testing.T) {
 			a.await(to, 1)
 			held = n - a.ready(from)
 		}()
+
 		account, err := c.Execute(ctx, made, nil)
 		<-ctx.Done()
-		must.That(t, err == nil && account.Stopped != "" && account.Moved == 1, "%+v %v", account, err)
+		must.Do(t, err)
+		must.That(t, account.Stopped != "", "%+v %v", account, err)
+		must.Equal(t, account.Moved, 1)
 		assert.That(t, held >= 1 && held <= most, "it held %d messages, want %d at most", held, most)
 		wantIDs(t, "kept", a.drain(from, n-1), count(n)[1:])
 	})
@@ -281,7 +295,8 @@ func withoutLeader(t *testing.T, n *demo.Node, queue model.QueueRef) (end func()
 // withoutLeaderFor7s does so for 7 s, and closes ended then.
 func withoutLeaderFor7s(t *testing.T, queue *model.Queue) (ended <-chan struct{}) {
 	t.Helper()
-	end, over := withoutLeader(t, node, queue.QueueRef), make(chan struct{})
+	end := withoutLeader(t, node, queue.QueueRef)
+	over := make(chan struct{})
 	time.AfterFunc(7*time.Second, func() { end(); close(over) })
 	return over
 }
@@ -292,7 +307,8 @@ func disturbed(t *testing.T, n *demo.Node, queue model.QueueRef, times int, how 
 	t.Helper()
 	dir := t.TempDir()
 	must.Do(t, os.Chmod(dir, 0o777))
-	here, over := filepath.Join(dir, "here"), filepath.Join(dir, "over")
+	here := filepath.Join(dir, "here")
+	over := filepath.Join(dir, "over")
 	ended := make(chan error, 1)
 	go func() {
 		_, err := n.Control(context.Background(), "eval", fmt.Sprintf(`
@@ -308,9 +324,12 @@ func disturbed(t *testing.T, n *demo.Node, queue model.QueueRef, times int, how 
 				case Left =:= 0 orelse Over() of true -> ok; false -> %s, Again(Left - 1) end
 			end,
 			Again(%d).`, queue.VHost, queue.Name, here, over, how, times))
+
 		ended <- err
 	}()
+
 	a := newAppOn(t, n)
+
 	a.until(func() error {
 		select {
 		case err := <-ended:
@@ -320,6 +339,7 @@ func disturbed(t *testing.T, n *demo.Node, queue model.QueueRef, times int, how 
 		_, err := os.Stat(here)
 		return err
 	})
+
 	return func() {
 		t.Helper()
 		assert.Succeeds(t, os.WriteFile(over, nil, 0o600))
@@ -339,8 +359,10 @@ func TestSlowQueueIsNotEmpty(t *testing.T) {
 		ready, told := countOf(t, c, from).Ready.Get()
 		assert.That(t, !told || ready == n, "%d counted", ready)
 	}
+
 	peeked, err := c.Peek(t.Context(), planPeek(from, peek.Want{Limit: n}))
-	assert.That(t, err == nil && peeked.Messages.Len() == n, "looked at %d: %v", peeked.Messages.Len(), err)
+	must.Do(t, err)
+	assert.Equal(t, peeked.Messages.Len(), n, "looked at %d: %v", peeked.Messages.Len(), err)
 	executed(t, c, replayTo(t, from, to, plan.Selection{}), outcome{Planned: n, Moved: n})
 	wantIDs(t, "there", a.drain(to, n), count(n))
 }

@@ -3,8 +3,8 @@ package broker
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
+	"math"
 	"sync"
 	"time"
 
@@ -12,11 +12,9 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// Looks remembers, for every dlxtop on a machine, what looks have cost where returns count towards a delivery limit,
+// PeekLedger remembers, for every dlxtop of a user, what looks have cost where returns count towards a delivery limit,
 // and how looks ended that dlxtop did not end. Its errors are one sentence.
-type Looks interface {
-	// Lock waits until no other look at a queue runs, and excludes others until unlock is called, or the program ends.
-	Lock(ctx context.Context, cluster string, queue model.QueueRef) (unlock func(), err error)
+type PeekLedger interface {
 	// Change updates with how what is remembered of a queue, and excludes other changes meanwhile. how may be called
 	// several times, and the last call counts.
 	Change(ctx context.Context, cluster string, queue model.QueueRef, how func(*model.Looked)) error
@@ -29,24 +27,6 @@ type Looks interface {
 type ownLooks struct {
 	mu     sync.Mutex
 	looked map[model.QueueRef]model.Looked
-	locks  map[model.QueueRef]chan struct{} // full during a look
-}
-
-// Lock waits for the other looks of this program at a queue; the error is that of ctx.
-func (l *ownLooks) Lock(ctx context.Context, _ string, queue model.QueueRef) (unlock func(), err error) {
-	l.mu.Lock()
-	lock := l.locks[queue]
-	if lock == nil {
-		lock = make(chan struct{}, 1)
-		l.locks[queue] = lock
-	}
-	l.mu.Unlock()
-	select {
-	case lock <- struct{}{}:
-		return func() { <-lock }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 func (l *ownLooks) Change(_ context.Context, _ string, queue model.QueueRef, how func(*model.Looked)) error {
@@ -58,6 +38,7 @@ func (l *ownLooks) Change(_ context.Context, _ string, queue model.QueueRef, how
 	} else {
 		l.looked[queue] = looked
 	}
+
 	return nil
 }
 
@@ -70,7 +51,7 @@ func (l *ownLooks) Looked(context.Context, string) (map[model.QueueRef]model.Loo
 }
 
 // memory is where looks are remembered. After a disk error this program remembers only its own.
-func (c *Client) memory() Looks {
+func (c *Client) memory() PeekLedger {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.looks == nil || c.looksFailed != nil {
@@ -100,66 +81,27 @@ func (c *Client) Looked(ctx context.Context, cluster string) (map[model.QueueRef
 		c.forgets(err)
 		looked, _ = c.own.Looked(ctx, cluster)
 	}
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return looked, c.looksFailed
+	return looked, cmp.Or(c.looksFailed, c.turnsFailed)
 }
 
-// turn is how long a look waits for another one if messages could be lost, and how long an action waits, which would
-// otherwise miss messages. courtesy is for the rest, where order or completeness may suffer: an action may hold part of
-// the queue for a long time.
-const (
-	turn     = 10 * time.Second
-	courtesy = 2 * time.Second
-)
-
-// lock keeps other looks of this program away from a queue, and from a quorum queue those of other dlxtop on this
-// machine: a second look does not see what the first one holds. On a quorum queue it would also change the order,
-// because each look returns its part when it ends (3.10.8, 4.0.5, 4.3.6). Where returns count, messages can be lost: a
-// waiting consumer receives what the other look returns, and if it is cancelled at that moment, RabbitMQ counts one
-// more return (3.10.8, 4.0.5) and drops what is at its limit. File locks would not do for classic queues: queues share
-// them, and an action on a classic queue would block looks at a quorum queue. lock needs a connection, because the lock
-// is named after the cluster, whose name only the broker knows.
-func (c *Client) lock(ctx context.Context, s *source) (unlock func(), err error) {
-	plan := &s.plan
-	if plan.Method == peek.Stream {
-		return func() {}, nil
+// storeLook keeps what a look at a whole queue has read for every dlxtop of this user, where each look uses up a
+// delivery limit.
+func (c *Client) storeLook(p *peek.Peeked) {
+	whole := p.Plan.Limit >= peek.MostLook || int64(p.Messages.Len()) >= p.Depth.Or(math.MaxInt64)
+	if c.store != nil && p.Plan.Counts && whole && !p.Plan.Nameless && !p.Fewer && !p.Rescued.Any() {
+		_ = c.store.Save(c.clusterName(), p) // otherwise the next one looks again
 	}
-	if _, err := c.Connection(ctx, plan.Queue.VHost); err != nil {
-		return nil, err
-	}
-	limit := courtesy
-	if plan.Limited() || s.acts {
-		limit = turn
-	}
-	waiting, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	locks := c.looks // even if the memory on disk has failed: other dlxtop take turns with this one
-	if locks == nil || plan.Type != model.Quorum {
-		locks = c.own
-	}
-	unlock, err = locks.Lock(waiting, c.clusterName(), plan.Queue)
-	if err != nil && waiting.Err() == nil {
-		c.forgets(err)
-		unlock, err = c.own.Lock(waiting, c.clusterName(), plan.Queue)
-	}
-	switch {
-	case ctx.Err() != nil:
-		if err == nil { // it was free at once
-			unlock()
-		}
-		return nil, ctx.Err()
-	case err != nil && plan.Limited() && !s.shares():
-		return nil, fmt.Errorf("%s: %w", model.Printable(plan.Queue.String()), model.ErrBeingRead)
-	case err != nil:
-		return func() {}, nil
-	}
-	return sync.OnceFunc(unlock), nil
 }
 
-// shares reports whether other looks may run beside the later pages of an action, which can take hours: only if
-// returning messages neither loses one nor changes the order.
-func (s *source) shares() bool { return s.acts && (s.plan.TakesAll || s.plan.Type != model.Quorum) }
+// outdate forgets what was kept of a queue out of which messages are taken.
+func (c *Client) outdate(s *source) {
+	if c.store != nil && s.acts {
+		c.store.Drop(c.clusterName(), s.plan.Queue)
+	}
+}
 
 // lookBegins records that a look counts, before anything is taken. It refuses a look that would use up the delivery
 // limit, or would most likely end like an earlier one.
@@ -167,7 +109,8 @@ func (c *Client) lookBegins(ctx context.Context, s *source) error {
 	plan := &s.plan
 	var looked model.Looked
 	c.remember(ctx, plan.Queue, func(l *model.Looked) { looked = *l })
-	switch empty := s.depth == 0 && plan.Method != peek.Stream; {
+	empty := s.depth == 0 && plan.Method != peek.Stream
+	switch {
 	case empty && looked.Ended.Any() && time.Since(looked.Ended.At) < forgetAfter:
 		return nil
 	case empty:
@@ -175,10 +118,11 @@ func (c *Client) lookBegins(ctx context.Context, s *source) error {
 			c.forget(ctx, plan.Queue)
 		}
 		return nil
-	case !plan.Heeds(looked.Ended):
+	case !plan.Considers(looked.Ended):
 		return &peek.LookEnded{Type: plan.Type, Ended: looked.Ended}
 	}
-	if plan.Heed(looked); !plan.Counts {
+
+	if plan.ApplyEnded(looked); !plan.Counts {
 		return nil
 	}
 	c.remember(ctx, plan.Queue, func(l *model.Looked) {
@@ -187,12 +131,14 @@ func (c *Client) lookBegins(ctx context.Context, s *source) error {
 			l.Highest, l.Limit = l.Highest+1, plan.Budget
 		}
 	})
+
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if !s.noted {
 		return plan.Weigh(looked.Highest)
 	}
+
 	return nil
 }
 
@@ -221,6 +167,7 @@ func (c *Client) lookEnds(s *source) (highest int64) {
 		c.forgets(err)
 		highest = end.Highest
 	}
+
 	return highest
 }
 

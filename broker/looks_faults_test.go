@@ -54,6 +54,7 @@ func lookAgainAndAgain(o job) error {
 		}
 		refused += n
 	}
+
 	fmt.Println("refused", refused)
 	return nil
 }
@@ -62,7 +63,11 @@ func lookAgainAndAgain(o job) error {
 func (l *looker) session(r *rand.Rand) (refused int, err error) {
 	j := journal.New(journal.Options{Path: l.job.Journal})
 	defer j.Close()
-	c, err := broker.New(broker.Options{URL: l.job.URL, Journal: j, Looks: journal.NewLooks(l.job.Journal)})
+
+	c, err := broker.New(broker.Options{
+		URL: l.job.URL, Journal: j, Looks: journal.NewPeekLedger(l.job.Journal),
+		Turns: journal.NewTurns("dlxtop test"),
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -72,8 +77,10 @@ func (l *looker) session(r *rand.Rand) (refused int, err error) {
 		q := l.Queues[r.IntN(len(l.Queues))]
 		var why peek.RefusedLook
 		var busy *model.ConnectError // a broker that does not answer in time
+
+		var used *model.InUse
 		switch err := l.look(c, q, r); {
-		case errors.As(err, &busy), errors.Is(err, model.ErrBeingRead):
+		case errors.As(err, &busy), errors.As(err, &used):
 			l.Times++
 		case errors.As(err, &why):
 			refused++
@@ -81,6 +88,7 @@ func (l *looker) session(r *rand.Rand) (refused int, err error) {
 			return refused, err
 		}
 	}
+
 	return refused, nil
 }
 
@@ -96,6 +104,7 @@ func (l *looker) look(c *broker.Client, q limitedQueue, r *rand.Rand) error {
 	}
 	var rescued peek.Rescued
 	var err error
+
 	switch kind {
 	case 0:
 		var peeked peek.Peeked
@@ -114,9 +123,11 @@ func (l *looker) look(c *broker.Client, q limitedQueue, r *rand.Rand) error {
 		account, err = c.Execute(ctx, drop.On(nil), nil)
 		rescued = account.Rescued
 	}
+
 	if rescued.Lost > 0 {
 		return fmt.Errorf("%s", rescued.Words())
 	}
+
 	return err
 }
 
@@ -150,6 +161,7 @@ func TestLooksAtOnceOnAStalledBroker(t *testing.T) {
 		said, err := n.Control(t.Context(), command...)
 		must.That(t, err == nil, "%v\n%s", err, said)
 	}
+
 	t.Cleanup(func() { _, _ = n.Control(context.Background(), "delete_user", name) })
 	_, address, _ := strings.Cut(n.AMQP(), "@")
 	defer stalling(t, n)()
@@ -164,14 +176,19 @@ func stalling(t *testing.T, n *demo.Node) (end func()) {
 	err = cmp.Or(err, e)
 	must.That(t, err == nil, "%v: %q", err, said)
 	process := must.Get(os.FindProcess(pid))(t)
-	over, done := make(chan struct{}), make(chan struct{})
+	over := make(chan struct{})
+	done := make(chan struct{})
+
 	go func() {
 		defer close(done)
 		for stopped := false; ; stopped = !stopped {
-			signal, length := syscall.SIGSTOP, 300*time.Millisecond
+			signal := syscall.SIGSTOP
+			length := 300 * time.Millisecond
 			if stopped {
-				signal, length = syscall.SIGCONT, 150*time.Millisecond
+				signal = syscall.SIGCONT
+				length = 150 * time.Millisecond
 			}
+
 			_ = process.Signal(signal)
 			select {
 			case <-time.After(length):
@@ -181,6 +198,7 @@ func stalling(t *testing.T, n *demo.Node) (end func()) {
 			}
 		}
 	}()
+
 	return func() { close(over); <-done }
 }
 
@@ -190,6 +208,7 @@ func looksAtOnce(t *testing.T, on *demo.Node, person, url string, looks int) {
 	a := newAppOn(t, on)
 	from := rand.Uint64()
 	r := rand.New(rand.NewPCG(from, 1))
+
 	l := looker{job: job{URL: url, Version: on.Version(), Journal: journalPath(t)}, Times: looks, Insist: 40}
 	for i, limit := range []int{1, 3, 5, deliveryLimit} {
 		q, _ := a.limited(fmt.Sprint("q", i), limit)
@@ -197,14 +216,17 @@ func looksAtOnce(t *testing.T, on *demo.Node, person, url string, looks int) {
 		a.deliver(q, n, r.IntN(limit+1))
 		l.Queues = append(l.Queues, limitedQueue{q.Name, int64(limit)})
 	}
+
 	t.Logf("seed %d", from)
 	var running []*exec.Cmd
 	var outs []*bufio.Scanner
 	for i := range processes {
 		l.Seed = from + uint64(i)
 		command, out := l.start(t)
-		running, outs = append(running, command), append(outs, out)
+		running = append(running, command)
+		outs = append(outs, out)
 	}
+
 	refused := 0
 	for i, out := range outs {
 		said, some := "", 0
@@ -216,6 +238,7 @@ func looksAtOnce(t *testing.T, on *demo.Node, person, url string, looks int) {
 		assert.That(t, err == nil, "process %d said %q", i+1, said)
 		refused += some
 	}
+
 	t.Logf("%d looks by %d processes, %d of them refused", looks*processes, processes, refused)
 	a.until(func() error { return allGone(t, on, person) })
 	j := openJournal(t, l.job.Journal)
@@ -227,18 +250,21 @@ func looksAtOnce(t *testing.T, on *demo.Node, person, url string, looks int) {
 			for _, d := range a.empty(described) {
 				seen[d.MessageId]++
 			}
+
 			var missing []string
 			for _, id := range count(n) {
 				if seen[id] == 0 && !kept[q.Name+" "+id] {
 					missing = append(missing, id)
 				}
 			}
+
 			if missing != nil {
 				return fmt.Errorf("%s: the messages %v are neither there nor in the journal, which says of them:%s", q.Name,
 					missing, journalSays(t, j, q.Name, missing))
 			}
 			return nil
 		})
+
 		for _, id := range count(n) {
 			assert.That(t, seen[id] <= 1, "%s: message %s is there %d times", q.Name, id, seen[id])
 		}
@@ -254,9 +280,11 @@ func keptOnly(t *testing.T, j *journal.Journal) map[string]bool {
 			kept[r.From.Name+" "+e.MessageID] = true
 		}
 	})
+
 	if len(kept) > 0 {
 		t.Logf("%d messages may be in the journal only", len(kept))
 	}
+
 	return kept
 }
 
@@ -268,6 +296,7 @@ func journalSays(t *testing.T, j *journal.Journal, queue string, ids []string) (
 			said += fmt.Sprintf("\n%s %d: %s %s %s", r.Operation, r.ID, e.MessageID, e.Outcome, e.Reason)
 		}
 	})
+
 	return said
 }
 
@@ -297,6 +326,7 @@ func TestKilledLooks(t *testing.T) {
 			a.until(func() error { return allGone(t, node, person) })
 			a.await(q, n)
 		}
+
 		wantAll(t, a, q, n)
 		a.deleteQueue(q.Name)
 	}

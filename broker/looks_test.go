@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,6 +54,7 @@ func (a *app) deliver(q *model.Queue, n, times int) {
 		}
 		must.Do(a, channel.Close())
 	}
+
 	a.await(q, n)
 }
 
@@ -93,31 +94,25 @@ func doDrop(
 		Operation: plan.Drop, From: q.QueueRef, Selection: plan.Selection{MessageID: "no such message"},
 		Acquire: planLook(q, s, true, insist),
 	}.On(nil), nil)
+
 	if err == nil && account.Stopped != "" {
 		err = errors.New(account.Stopped)
 	}
+
 	return account.Rescued, err
 }
 
 // newProcess is a client that remembers nothing of others, as on another machine, and one with a journal.
-func newProcess(t testing.TB, path string, looks broker.Looks) *broker.Client {
+func newProcess(t testing.TB, path string, looks broker.PeekLedger) *broker.Client {
 	t.Helper()
 	return newClient(t, broker.Options{URL: node.AMQP(), Journal: openJournal(t, path), Looks: looks})
 }
 
-// forgetful is a memory of looks that cannot be written, as on a full disk; its locks work.
-type forgetful struct {
-	broker.Looks
-	locks atomic.Int32
-}
+// forgetful is a memory of looks that cannot be written, as on a full disk.
+type forgetful struct{ broker.PeekLedger }
 
-func (f *forgetful) Change(context.Context, string, model.QueueRef, func(*model.Looked)) error {
+func (forgetful) Change(context.Context, string, model.QueueRef, func(*model.Looked)) error {
 	return errors.New("the disk is full")
-}
-
-func (f *forgetful) Lock(ctx context.Context, cluster string, queue model.QueueRef) (func(), error) {
-	f.locks.Add(1)
-	return f.Looks.Lock(ctx, cluster, queue)
 }
 
 // When the memory of looks fails, turns with other programs still work. Two simultaneous looks lose what is at its
@@ -127,43 +122,59 @@ func TestLooksTakeTurnsWithoutMemory(t *testing.T) {
 	a := newApp(t)
 	q, s := a.limited("q", deliveryLimit)
 	a.publish(q, numbered(3)...)
-	path := journalPath(t)
-	looks := &forgetful{Looks: journal.NewLooks(path)}
-	c := newProcess(t, path, looks)
-	for range 2 {
-		must.Get(doPeek(t.Context(), c, q, s, true))(t)
-	}
-	assert.Equal(t, looks.locks.Load(), 2, "2 looks waited")
+	turns := newAskedTurns()
+	c := newClient(t, broker.Options{
+		URL: node.AMQP(), Journal: openJournal(t, journalPath(t)), Turns: turns,
+		Looks: forgetful{journal.NewPeekLedger(journalPath(t))},
+	})
+
+	must.Get(doPeek(t.Context(), c, q, s, true))(t)
+	first := turns.asked()
+	must.Get(doPeek(t.Context(), c, q, s, true))(t)
+	assert.That(t, first > 0, "no turn was asked for")
+	assert.That(t, turns.asked() > first, "%d and %d turns were asked for", first, turns.asked())
 }
 
-// lockless is a memory of looks in a read-only directory.
-type lockless struct{ broker.Looks }
+// unshared are turns in a directory that others cannot write.
+type unshared struct{}
 
-func (lockless) Lock(context.Context, string, model.QueueRef) (func(), error) {
-	return nil, errors.New("the directory is read-only")
+func (unshared) Try(string) (func(), model.Holder, error) {
+	return nil, model.Holder{}, errors.New("the directory is read-only")
 }
 
-// Only looks at quorum queues need the directory of the journal for their turns.
-func TestClassicLooksNeedNoMemory(t *testing.T) {
+func (unshared) Taken(string) (bool, error) { return false, errors.New("the directory is read-only") }
+
+// Where turns cannot be shared looks work, and what is known of looks says so.
+func TestLooksWithoutSharedTurns(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	q := a.filled("q", model.Classic, numbered(3)...)
-	path := journalPath(t)
-	c := newProcess(t, path, lockless{journal.NewLooks(path)})
+	c := newClient(t, broker.Options{URL: node.AMQP(), Turns: unshared{}})
 	must.Get(doPeek(t.Context(), c, q, model.Settings{}, false))(t)
 	_, err := c.Looked(t.Context(), "")
-	assert.Succeeds(t, err)
+	assert.Contains(t, fmt.Sprint(err), "the directory is read-only")
 }
 
-// askedLooks records for which cluster a turn is asked.
-type askedLooks struct {
-	broker.Looks
-	asked chan string
+// askedTurns records which turns are asked for.
+type askedTurns struct {
+	broker.Turns
+	mu    sync.Mutex
+	names []string
 }
 
-func (l *askedLooks) Lock(ctx context.Context, cluster string, queue model.QueueRef) (func(), error) {
-	l.asked <- cluster
-	return l.Looks.Lock(ctx, cluster, queue)
+func newAskedTurns() *askedTurns { return &askedTurns{Turns: journal.NewTurns("dlxtop test")} }
+
+func (l *askedTurns) Try(name string) (func(), model.Holder, error) {
+	l.mu.Lock()
+	l.names = append(l.names, name)
+	l.mu.Unlock()
+	return l.Turns.Try(name)
+}
+
+func (l *askedTurns) asked() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.names)
 }
 
 // The first look of a program waits for that of one that has run for a while, by whatever address they connect. Two
@@ -174,18 +185,18 @@ func TestFirstLookTakesTurns(t *testing.T) {
 	a := newApp(t)
 	q, s := a.limited("q", deliveryLimit)
 	a.publish(q, numbered(n)...)
-	path := journalPath(t)
-	looks := &askedLooks{journal.NewLooks(path), make(chan string, 2)}
-	running := newProcess(t, path, looks)
+	turns := newAskedTurns()
+	running := newClient(t, broker.Options{URL: node.AMQP(), Turns: turns})
 	must.Do(t, running.Check(t.Context(), "/"))
-	first := newClient(t, broker.Options{URL: strings.Replace(node.AMQP(), "127.0.0.1", "localhost", 1), Looks: looks})
+	first := newClient(t, broker.Options{URL: strings.Replace(node.AMQP(), "127.0.0.1", "localhost", 1), Turns: turns})
 	ended := make(chan error, 1)
 	var seen []string // by the first look of the other
+
 	_, err := running.Read(t.Context(), planLook(q, s, true, true), func(m *message.Message) error {
 		if m.Position > 1 {
 			return nil
 		}
-		cluster := <-looks.asked
+		before := turns.asked()
 		go func() {
 			_, err := first.Read(t.Context(), planLook(q, s, true, true), func(m *message.Message) error {
 				seen = append(seen, m.Properties.MessageID)
@@ -195,12 +206,25 @@ func TestFirstLookTakesTurns(t *testing.T) {
 			})
 			ended <- err
 		}()
-		assert.Equal(t, <-looks.asked, cluster, "it waits for its turn at a queue of")
+
+		a.until(func() error {
+			if turns.asked() < before+2 {
+				return errors.New("the other look does not ask for its turn")
+			}
+			return nil
+		})
+
 		return nil
 	})
+
 	e := <-ended
-	must.That(t, e == nil && err == nil, "%v %v", e, err)
+	must.Do(t, e)
+	must.Do(t, err)
 	assert.NoDiff(t, cmp.Diff(count(n), seen))
+
+	for _, name := range turns.names {
+		assert.Equal(t, name, turns.names[0], "they take turns at")
+	}
 }
 
 // TestManyProcessesLook lets 24 independent programs look at a queue whose delivery limit each look uses up: none of
@@ -214,6 +238,7 @@ func TestManyProcessesLook(t *testing.T) {
 			a := newApp(t)
 			q, s := a.limited("q", deliveryLimit)
 			a.publish(q, numbered(n)...)
+
 			path, refused := journalPath(t), 0
 			for run := range runs {
 				rescued, err := look.do(t.Context(), newProcess(t, path, nil), q, s, false)
@@ -221,9 +246,11 @@ func TestManyProcessesLook(t *testing.T) {
 					refused++
 					assert.That(t, strings.Contains(err.Error(), "left of 20"), "run %d: %v", run+1, err)
 				}
-				assert.That(t, rescued.Copied <= 1 && rescued.Kept+rescued.Lost == 0, "run %d: %+v", run+1, rescued)
+				assert.That(t, rescued.Copied <= 1, "run %d: %+v", run+1, rescued)
+				assert.Equal(t, rescued.Kept+rescued.Lost, 0, "%v", run+1)
 				a.await(q, n)
 			}
+
 			want := runs - deliveryLimit + 2
 			assert.That(t, behaviour().ReturnCountsAsDelivery == (refused == want),
 				"%d were refused, want the last %d", refused, want)
@@ -262,21 +289,29 @@ func TestFirstLookAtTheLimit(t *testing.T) {
 			path := journalPath(t)
 			c := newProcess(t, path, nil)
 			rescued, err := look.do(t.Context(), c, q, s, false)
-			assert.That(t, err != nil && strings.Contains(err.Error(), "0 looks left of 20") && rescued.Copied == 1 &&
-				rescued.Kept+rescued.Lost <= 0, "the first look: %v %+v", err, rescued)
+			assert.Fails(t, err, "0 looks left of 20")
+			assert.Equal(t, rescued.Copied, 1, "the first look: %v %+v", err, rescued)
+			assert.That(t, rescued.Kept+rescued.Lost <= 0, "the first look: %v %+v", err, rescued)
 			a.await(q, n)
+
 			// The same program now knows, and takes nothing.
 			rescued, err = look.do(t.Context(), c, q, s, false)
-			assert.That(t, err != nil && !rescued.Any(), "the second look: %v %+v", err, rescued)
+			assert.That(t, err != nil, "the second look: %v %+v", err, rescued)
+			assert.That(t, !rescued.Any(), "the second look: %v %+v", err, rescued)
 			rescued, err = look.do(t.Context(), newProcess(t, path, nil), q, s, true)
-			assert.That(t, err == nil && rescued.Copied == n-1 && rescued.Kept+rescued.Lost == 0,
-				"insisting: %v %+v", err, rescued)
+			must.Do(t, err)
+			assert.Equal(t, rescued.Copied, n-1, "insisting: %v %+v", err, rescued)
+			assert.Equal(t, rescued.Kept+rescued.Lost, 0)
 			got := wantAll(t, a, q, n)
 			first := got[0]
-			assert.That(t, first.MessageId == "1" && first.Expiration == "3600000" && first.Headers["CC"] == nil &&
-				first.Headers["x-death"] != nil && fmt.Sprint(first.Headers["number"]) == "1", "%+v", first)
+			assert.Equal(t, first.MessageId, "1", "%+v", first)
+			assert.Equal(t, first.Expiration, "3600000")
+			assert.That(t, first.Headers["CC"] == nil, "%+v", first)
+			assert.That(t, first.Headers["x-death"] != nil, "%+v", first)
+			assert.Equal(t, fmt.Sprint(first.Headers["number"]), "1")
 			records := recordsOf(t, openJournal(t, path))
 			must.That(t, len(records) >= 2, "%v", records)
+
 			ofOne := 0
 			for _, r := range records {
 				assert.That(t, r.Operation != plan.Rescue || !r.Unfinished() && r.Account.Moved == r.Entries, "%+v", r)
@@ -284,24 +319,24 @@ func TestFirstLookAtTheLimit(t *testing.T) {
 					ofOne++
 				}
 			}
+
 			assert.Equal(t, ofOne, 1, "rescues of one message")
 		})
 	}
 }
 
-// endingLooks has the queue locked at the moment at which the look is cancelled.
-type endingLooks struct {
-	broker.Looks
-	callOff  context.CancelFunc
-	unlocked int
+// endingTurns gives the turn at the moment at which the look is cancelled.
+type endingTurns struct {
+	callOff context.CancelFunc
+	ended   int
 }
 
-func (l *endingLooks) Lock(context.Context, string, model.QueueRef) (unlock func(), err error) {
+func (l *endingTurns) Try(string) (end func(), by model.Holder, err error) {
 	l.callOff()
-	return func() { l.unlocked++ }, nil
+	return func() { l.ended++ }, by, nil
 }
 
-func (l *endingLooks) Close() error { return nil }
+func (l *endingTurns) Taken(string) (bool, error) { return false, nil }
 
 // A look that is cancelled while it waits for its turn does not keep the queue locked.
 func TestALookThatIsCalledOffLetsGo(t *testing.T) {
@@ -309,11 +344,11 @@ func TestALookThatIsCalledOffLetsGo(t *testing.T) {
 	a := newApp(t)
 	q := a.queue("q", model.Quorum)
 	ctx, callOff := context.WithCancel(t.Context())
-	looks := &endingLooks{callOff: callOff}
-	c := newClient(t, broker.Options{URL: node.AMQP(), Looks: looks})
+	turns := &endingTurns{callOff: callOff}
+	c := newClient(t, broker.Options{URL: node.AMQP(), Turns: turns})
 	_, err := c.Peek(ctx, planPeek(q, peek.Want{Limit: 1}))
-	assert.That(t, errors.Is(err, context.Canceled) && looks.unlocked == 1,
-		"%v; it was let go %d times", err, looks.unlocked)
+	assert.That(t, errors.Is(err, context.Canceled), "%v; it was let go %d times", err, turns.ended)
+	assert.Equal(t, turns.ended, 1)
 }
 
 // carried makes the delivery limit of a quorum queue dead-letter n messages into another one with the same limit,
@@ -326,6 +361,7 @@ func (a *app) carried(via model.QueueType, limit, n int) (failed *model.Queue, f
 		next = a.queue("via", via, "x-message-ttl", int32(50), "x-dead-letter-exchange", "",
 			"x-dead-letter-routing-key", failed.Name).QueueRef
 	}
+
 	work, _ := a.limited("work", limit, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", next.Name)
 	a.publish(work, numbered(n)...)
 	a.deliver(work, n, limit)
@@ -333,6 +369,7 @@ func (a *app) carried(via model.QueueType, limit, n int) (failed *model.Queue, f
 	a.consume(last, work, n)
 	must.Do(a, last.Close())
 	a.await(failed, n)
+
 	return failed, work.QueueRef, s
 }
 
@@ -351,21 +388,28 @@ func TestCarriedCounts(t *testing.T) {
 			want := peek.Want{Carried: model.Carried{From: work, Count: limit + 1}}
 			p := peek.OfQueue(failed, s, behaviour(), want)
 			if !behaviour().CarriesDeliveryCount {
-				assert.That(t, !p.Foreseen() && !strings.Contains(p.Cost, work.Name), "%v", p.Cost)
+				assert.That(t, !p.Foreseen(), "%v", p.Cost)
+				assert.Lacks(t, p.Cost, work.Name)
 				return
 			}
-			must.That(t, p.Allowed() && !p.Free && strings.Contains(p.Cost, "set its delivery-limit to 4 or more"),
-				"allowed %v, free %v: %s", p.Allowed(), p.Free, p.Cost)
+
+			must.That(t, p.Allowed(), "allowed %v, free %v: %s", p.Allowed(), p.Free, p.Cost)
+			must.That(t, !p.Free, "allowed %v, free %v: %s", p.Allowed(), p.Free, p.Cost)
+			must.Contains(t, p.Cost, "set its delivery-limit to 4 or more")
 			_, err := c.Peek(t.Context(), p)
 			var refused peek.RefusedLook
-			must.That(t, errors.As(err, &refused) && strings.HasPrefix(refused.Refusal().Words(), "messages from ") &&
-				strings.Contains(err.Error(), work.Name+" keep delivery counts of up to 4"), "it goes on: %v", err)
+			must.That(t, errors.As(err, &refused), "it goes on: %v", err)
+			must.That(t, strings.HasPrefix(refused.Refusal().Words(), "messages from "), "it goes on: %v", err)
+			must.Contains(t, err.Error(), work.Name+" keep delivery counts of up to 4")
 			a.await(failed, n)
+
 			want.Insist = true
 			for look, rescued := range []int{n - 1, 0, 0} { // the first one was found before
 				peeked := must.Get(c.Peek(t.Context(), peek.OfQueue(failed, s, behaviour(), want)))(t)
-				assert.That(t, peeked.Messages.Len() == n && peeked.Rescued.Copied == rescued && peeked.Rescued.Lost == 0,
-					"look %d: %d messages, %+v", look+1, peeked.Messages.Len(), peeked.Rescued)
+				assert.Equal(t, peeked.Messages.Len(), n, "look %d: %d messages, %+v", look+1, peeked.Messages.Len(),
+					peeked.Rescued)
+				assert.Equal(t, peeked.Rescued.Copied, rescued, "%v", look+1)
+				assert.Equal(t, peeked.Rescued.Lost, 0, "%v", look+1)
 				a.await(failed, n)
 			}
 		})
@@ -384,7 +428,8 @@ func TestUnforeseenCarriedCounts(t *testing.T) {
 	c, _ := journaled(t, false)
 	failed, _, s := a.carried("", limit, n)
 	peeked, err := c.Peek(t.Context(), peek.OfQueue(failed, s, behaviour(), peek.Want{}))
-	must.That(t, err == nil && peeked.Rescued.Copied == n, "%v, %+v", err, peeked.Rescued)
+	must.Do(t, err)
+	must.Equal(t, peeked.Rescued.Copied, n, "%v, %+v", err, peeked.Rescued)
 	a.await(failed, n)
 }
 
@@ -417,12 +462,14 @@ func TestWhatAReturnCounts(t *testing.T) {
 				a.publish(q, amqp.Publishing{Headers: amqp.Table{"x-delivery-count": int64(17)}})
 				counts := b.ReturnCountsAsDelivery || how != "nack"
 				lost := limit + 1 // deliveries, the last of which is lost when returned
+
 				switch {
 				case limit < 0 && b.NegativeDeliveryLimitDrops:
 					lost = 1
 				case limit < 0 || !counts:
 					lost = 0
 				}
+
 				p := peek.Plan{Counts: counts, Budget: int64(limit)}
 				for n := range 6 {
 					m, there := a.deliverOnce(q, how)
@@ -431,8 +478,8 @@ func TestWhatAReturnCounts(t *testing.T) {
 						return
 					}
 					got := m.Counted()
-					assert.That(t, (!counts || got == int64(n)) && m.Redelivered == (n > 0),
-						"delivery %d: counted %d, redelivered %v", n+1, got, m.Redelivered)
+					assert.That(t, !counts || got == int64(n), "delivery %d: counted %d, redelivered %v", n+1, got, m.Redelivered)
+					assert.Equal(t, m.Redelivered, n > 0, "%v", n+1)
 					doomed := p.Doomed(m.Counted())
 					assert.That(t, lost <= 0 || doomed == (n+1 == lost),
 						"delivery %d: doomed %v, %d deliveries until it is lost", n+1, doomed, lost)
@@ -450,11 +497,13 @@ func (a *app) deliverOnce(q *model.Queue, how string) (m message.Message, there 
 	channel := must.Get(connection.Channel())(a)
 	const comeback = 300 * time.Millisecond // for messages returned earlier
 	var d amqp.Delivery
+
 	var err error
 	for began := time.Now(); !there && time.Since(began) < comeback; {
 		d, there, err = channel.Get(q.Name, false)
 		must.Do(a, err)
 	}
+
 	if !there {
 		return m, false
 	}
@@ -467,6 +516,7 @@ func (a *app) deliverOnce(q *model.Queue, how string) (m message.Message, there 
 	case "close":
 		err = channel.Close()
 	}
+
 	must.Do(a, err)
 	return m, true
 }

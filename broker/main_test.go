@@ -44,13 +44,16 @@ func testMain(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+
 	defer node.Stop()
 	defer func() {
 		if rough.Node != nil {
 			rough.Stop()
 		}
 	}()
+
 	fmt.Fprintln(os.Stderr, "RabbitMQ", node.Version())
+
 	return m.Run()
 }
 
@@ -116,6 +119,7 @@ func (a *app) queue(suffix string, kind model.QueueType, arguments ...any) *mode
 	for pair := range slices.Chunk(arguments, 2) {
 		q.Arguments[pair[0].(string)], table[pair[0].(string)] = pair[1], pair[1]
 	}
+
 	must.Get(a.channel.QueueDeclare(q.Name, true, false, false, false, table))(a)
 	a.Cleanup(func() { a.deleteQueue(q.Name) })
 	return q
@@ -165,6 +169,7 @@ func (a *app) send(exchange, key string, messages ...amqp.Publishing) {
 		confirms[i], err = a.channel.PublishWithDeferredConfirm(exchange, key, false, false, m)
 		must.That(a, err == nil, "%v", err)
 	}
+
 	for _, c := range confirms[max(0, len(confirms)-500):] {
 		a.confirmed(c)
 	}
@@ -175,7 +180,8 @@ func (a *app) confirmed(c *amqp.DeferredConfirmation) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	ok, err := c.WaitContext(ctx)
-	must.That(a, err == nil && ok, "not confirmed: %v", err)
+	must.Do(a, err)
+	must.That(a, ok, "not confirmed: %v", err)
 }
 
 func (a *app) ready(queue *model.Queue) int {
@@ -216,6 +222,7 @@ func (a *app) drain(queue *model.Queue, n int) []amqp.Delivery {
 	a.await(queue, n)
 	channel := a.open()
 	defer channel.Close()
+
 	got := a.consume(channel, queue, n)
 	for _, d := range got[n:] {
 		a.Errorf("%s: one more message: %s", queue.QueueRef, d.MessageId)
@@ -223,6 +230,7 @@ func (a *app) drain(queue *model.Queue, n int) []amqp.Delivery {
 	if n > 0 {
 		must.Do(a, channel.Ack(got[n-1].DeliveryTag, true))
 	}
+
 	return got
 }
 
@@ -240,10 +248,12 @@ func (a *app) consume(channel *amqp.Channel, queue *model.Queue, n int) (got []a
 			a.Fatalf("%s: %d of %d messages came", queue.QueueRef, len(got), n)
 		}
 	}
+
 	must.Do(a, channel.Cancel("drain", false))
 	for d := range deliveries {
 		got = append(got, d)
 	}
+
 	return got
 }
 
@@ -264,6 +274,7 @@ func numbered(n int) []amqp.Publishing {
 			Headers: amqp.Table{"number": int64(i + 1)}, Body: fmt.Appendf(nil, "body of %d", i+1),
 		}
 	}
+
 	return messages
 }
 
@@ -316,6 +327,7 @@ func split(n int, holds func(i int) bool) (those, others []string) {
 			others = append(others, id)
 		}
 	}
+
 	return those, others
 }
 
@@ -360,6 +372,7 @@ func peekAt(t testing.TB, c *broker.Client, p peek.Plan) looked {
 	for deadline := time.Now().Add(patience); errors.Is(err, model.ErrQueueSilent) && time.Now().Before(deadline); {
 		peeked, err = c.Peek(t.Context(), p) // as the error says: the broker is very busy
 	}
+
 	must.Do(t, err)
 	defer peeked.Messages.Close()
 	all := make([]message.Message, peeked.Messages.Len())
@@ -367,6 +380,7 @@ func peekAt(t testing.TB, c *broker.Client, p peek.Plan) looked {
 		all[i], err = peeked.Messages.At(i, 0)
 		must.Do(t, err)
 	}
+
 	return looked{peeked, all}
 }
 
@@ -415,10 +429,12 @@ func topologyOf(version string, queues []*model.Queue, exchanges ...string) *mod
 	for _, q := range queues {
 		s.Queues = append(s.Queues, *q)
 	}
+
 	for _, name := range exchanges {
 		build.Exchange("direct", name)(s)
 		build.Bind(name, "k", queues[len(queues)-1].Name)(s)
 	}
+
 	return model.NewTopology(s)
 }
 

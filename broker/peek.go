@@ -33,15 +33,31 @@ func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 		peeked.Depth = model.Some(src.depth)
 		want = int(min(int64(want), src.depth))
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, plan.Timeout, errTimeout)
+
+	unwanted, stop := src.turn.untilWanted(ctx)
+	limited, cancel := context.WithTimeoutCause(unwanted, plan.Timeout, errTimeout)
 	defer cancel()
 	kept := spool.New(c.spoolMemory)
-	look := look{source: src, plan: plan, want: want, spool: kept, pages: pages{told: plan.Mean}}
-	rescued, err := c.giveBack(src, look.take(limited))
-	peeked.Messages, peeked.Stopped, peeked.Rescued, peeked.Highest = kept, look.stopped, rescued, src.highest
+	look := look{
+		source: src,
+		plan:   plan,
+		want:   want,
+		spool:  kept,
+		pages:  pages{told: plan.Mean},
+	}
+
+	err = look.readPages(limited)
+	stop()
+	rescued, err := c.giveBack(src, err)
+	peeked.Messages = kept
+	peeked.Stopped = look.stopped
+	peeked.Rescued = rescued
+	peeked.Highest = src.highest
+
 	if !kept.InMemory() {
 		debug.FreeOSMemory() // frees what the deliveries used
 	}
+
 	var reached *peek.LimitReached
 	var ended *peek.LookEnded
 	switch {
@@ -57,6 +73,8 @@ func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 		peeked.Stopped = err.Error()
 	case err != nil:
 		return peeked, fmt.Errorf("peek: %w", err)
+	case src.turn.gives() && kept.Len() < want && peeked.Stopped == "":
+		peeked.Stopped = errGivesWay.Error()
 	case errors.Is(context.Cause(limited), errTimeout) && kept.Len() < want && peeked.Stopped == "":
 		peeked.Stopped = fmt.Sprintf("reading stopped after %s", model.ShortDuration(plan.Timeout))
 	case kept.Len() < want && peeked.Stopped == "" && plan.Method != peek.Stream: // a stream has no count of its own
@@ -64,6 +82,8 @@ func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 		peeked.Stopped = fmt.Sprintf("no more are ready: of the %s counted before, some expired, or consumers took them",
 			model.Plural(src.depth, "message"))
 	}
+
+	c.storeLook(&peeked)
 	return peeked, nil
 }
 
@@ -78,8 +98,8 @@ type look struct {
 	stopped string
 }
 
-// take reads up to want messages, and keeps as many of them as MaxBytes allows.
-func (l *look) take(ctx context.Context) error {
+// readPages reads up to want messages, and keeps as many of them as MaxBytes allows.
+func (l *look) readPages(ctx context.Context) error {
 	for total := 0; total < l.want && l.stopped == "" && ctx.Err() == nil; {
 		n := min(l.pages.next(int64(l.want-total), l.plan.Type), max(l.plan.Page, 1))
 		if l.plan.Method == peek.Stream {
@@ -87,7 +107,8 @@ func (l *look) take(ctx context.Context) error {
 		} else if mean := l.pages.mean(); mean > 0 {
 			n = min(n, int(max((l.plan.MaxBytes-l.spool.Bytes())/mean, 1)))
 		}
-		taken, err := l.source.page(ctx, n, l.keep)
+
+		taken, err := l.source.page(ctx, n, l.store)
 		total += taken
 		if err != nil || taken < n || l.plan.Method == peek.Stream {
 			return err
@@ -96,13 +117,16 @@ func (l *look) take(ctx context.Context) error {
 			l.full()
 		}
 	}
+
 	return nil
 }
 
-// keep takes in a message. Beyond MaxBytes, or with a full disk, it is only held until the end, like the others.
-func (l *look) keep(_ uint64, m *message.Message) {
+// store keeps a message for the result. Beyond MaxBytes, or with a full disk, it is only held until the end, like the
+// others.
+func (l *look) store(_ uint64, m *message.Message) {
 	l.pages.took(m.BodyBytes)
 	switch {
+	case l.source.turn.gives(): // it only has to be given back
 	case l.spool.Len() == l.want: // a stream delivers whole chunks, beyond the prefetch (3.10.8)
 	case l.spool.Bytes() >= l.plan.MaxBytes && l.spool.Len() > 0:
 		l.full()
@@ -112,6 +136,7 @@ func (l *look) keep(_ uint64, m *message.Message) {
 			l.stopped = err.Error()
 		}
 	}
+
 	letGo(m)
 }
 
@@ -134,7 +159,11 @@ func (c *Client) Read(ctx context.Context, plan peek.Plan, each func(*message.Me
 		return read, fmt.Errorf("read: %w", err)
 	}
 	r := reading{source: src, each: each, pages: pages{told: plan.Mean}}
-	read.Rescued, err = c.giveBack(src, r.all(ctx))
+	unwanted, stop := src.turn.untilWanted(ctx)
+	err = r.all(unwanted)
+	stop()
+	read.Rescued, err = c.giveBack(src, err)
+
 	var ended *peek.LookEnded
 	switch {
 	case errors.As(err, &ended) && src.taken > 0 && r.failed == nil:
@@ -147,7 +176,10 @@ func (c *Client) Read(ctx context.Context, plan peek.Plan, each func(*message.Me
 	case errors.Is(err, errNothingComes), errors.Is(err, errLongStream):
 		read.Stopped = err.Error()
 		return read, nil
+	case err == nil && src.turn.gives() && int64(r.pages.taken) < src.depth:
+		read.Stopped = errGivesWay.Error()
 	}
+
 	return read, err
 }
 
@@ -163,30 +195,33 @@ type reading struct {
 
 func (r *reading) all(ctx context.Context) error {
 	if plan := r.source.plan; plan.Method == peek.Stream { // a second consumer would begin at the first message again
-		taken, err := r.source.page(ctx, plan.Page, r.take)
+		taken, err := r.source.page(ctx, plan.Page, r.pass)
 		if err == nil && taken >= plan.Page {
 			err = errLongStream
 		}
 		return err
 	}
+
 	for left := r.source.depth; left > 0 && r.failed == nil && ctx.Err() == nil; {
 		n := r.pages.next(left, r.source.plan.Type)
-		taken, err := r.source.page(ctx, n, r.take)
+		taken, err := r.source.page(ctx, n, r.pass)
 		left -= int64(taken)
 		if err != nil || taken < n {
 			return err
 		}
 	}
+
 	return nil
 }
 
-func (r *reading) take(_ uint64, m *message.Message) {
-	if r.failed != nil {
+func (r *reading) pass(_ uint64, m *message.Message) {
+	if r.failed != nil || r.source.turn.gives() { // it only has to be given back
 		return
 	}
 	if !r.source.plan.Nameless {
 		m.Fingerprint = message.FingerprintOf(m)
 	}
+
 	m.Position = r.pages.took(m.BodyBytes)
 	r.failed = r.each(m)
 	letGo(m)
@@ -230,6 +265,7 @@ func (p *pages) next(left int64, kind model.QueueType) int {
 			n = max(n, (left+rest-1)/rest)
 		}
 	}
+
 	p.number++
 	return int(min(n, left, peek.MaxPage))
 }

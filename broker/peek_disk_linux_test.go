@@ -21,6 +21,7 @@ func openSpools(t *testing.T) (open []string) {
 			open = append(open, path)
 		}
 	}
+
 	return open
 }
 
@@ -35,10 +36,12 @@ func TestPeekFileHasNoNameAndGoes(t *testing.T) {
 	assert.List(t, openSpools(t), before, "a short look made a file")
 	peeked := must.Get(c.Peek(t.Context(), planPeek(q, peek.Want{Limit: 100})))(t)
 	open, named := openSpools(t), namedSpools(t)
-	assert.That(t, len(open) == len(before)+1 && strings.HasSuffix(open[len(open)-1], "(deleted)") && len(named) == 0,
-		"open: %v, with a name: %v", open, named)
+	must.Equal(t, len(open), len(before)+1, "open: %v, with a name: %v", open, named)
+	assert.That(t, strings.HasSuffix(open[len(open)-1], "(deleted)"), "open: %v, with a name: %v", open, named)
+	assert.Equal(t, len(named), 0)
 	m, err := peeked.Messages.At(99, 0)
-	assert.That(t, err == nil && len(m.Body) == 100_000, "%d bytes: %v", len(m.Body), err)
+	must.Do(t, err)
+	assert.Equal(t, len(m.Body), 100_000, "%d bytes: %v", len(m.Body), err)
 	assert.Succeeds(t, peeked.Messages.Close())
 	assert.List(t, openSpools(t), before, "it stays open")
 	_, err = peeked.Messages.At(0, 0)

@@ -43,11 +43,12 @@ func TestPeekKeepsOrderContentAndCounts(t *testing.T) {
 			wantAllSeen(t, peekAt(t, c, plan), n, 0, look > 0)
 			a.await(q, n)
 		}
+
 		got := a.drain(q, n)
 		wantIDs(t, "afterwards", got, count(n))
 		for i, d := range got {
-			must.That(t, string(d.Body) == fmt.Sprintf("body of %d", i+1) && d.Headers["number"] == int64(i+1),
-				"message %d: %s %v", i+1, d.Body, d.Headers)
+			must.Equal(t, string(d.Body), fmt.Sprintf("body of %d", i+1), "message %d: %s %v", i+1, d.Body, d.Headers)
+			must.That(t, d.Headers["number"] == int64(i+1), "message %d: %s %v", i+1, d.Body, d.Headers)
 			wantCounts(t, kind, d, 2)
 		}
 	})
@@ -57,12 +58,16 @@ func TestPeekKeepsOrderContentAndCounts(t *testing.T) {
 func wantAllSeen(t *testing.T, peeked looked, n, held int, redelivered bool) {
 	t.Helper()
 	depth, _ := peeked.Depth.Get()
-	must.That(t, len(peeked.Messages) == n-held && depth == int64(n-held) && peeked.Stopped == "",
-		"%d messages, depth %d, stopped %q", len(peeked.Messages), depth, peeked.Stopped)
+	must.Equal(t, len(peeked.Messages), n-held, "%d messages, depth %d, stopped %q", len(peeked.Messages), depth,
+		peeked.Stopped)
+	must.Equal(t, depth, int64(n-held))
+	must.Equal(t, peeked.Stopped, "")
 	for i, m := range peeked.Messages {
 		id := fmt.Sprint(held + i + 1)
-		must.That(t, m.Properties.MessageID == id && m.Position == i+1 && string(m.Body) == "body of "+id &&
-			m.Redelivered == redelivered, "message %d: %+v", i+1, m)
+		must.Equal(t, m.Properties.MessageID, id, "message %d: %+v", i+1, m)
+		must.Equal(t, m.Position, i+1, "%v", m)
+		must.Equal(t, string(m.Body), "body of "+id, "%v", i+1)
+		must.Equal(t, m.Redelivered, redelivered, "%v", i+1)
 	}
 }
 
@@ -89,11 +94,13 @@ func TestPeekBesideAConsumer(t *testing.T) {
 		channel, deliveries := a.consumer(q, 10)
 		held := min(n, 10)
 		a.await(q, n-held)
+
 		q.Consumers = model.Some[int64](1)
 		for look := range 2 {
 			wantAllSeen(t, lookAt(t, c, q, peek.Want{Limit: n + 1000}), n, held, look > 0)
 			a.await(q, n-held)
 		}
+
 		var worked []string
 		for len(worked) < n {
 			d := <-deliveries
@@ -103,6 +110,7 @@ func TestPeekBesideAConsumer(t *testing.T) {
 			}
 			must.Do(t, d.Ack(false))
 		}
+
 		assert.That(t, slices.Equal(count(n), worked), "%v", cmp.Diff(count(n), worked))
 		assert.Succeeds(t, channel.Close())
 	})
@@ -128,9 +136,12 @@ func TestPeekBesideABusyConsumer(t *testing.T) {
 					return
 				}
 			}
+
 			worked <- seen
 		}()
+
 		q.Consumers = model.Some[int64](1)
+
 		var seen map[string]int
 		for seen == nil {
 			peeked, err := c.Peek(t.Context(), planPeek(q, peek.Want{Limit: n, Timeout: time.Second}))
@@ -144,16 +155,19 @@ func TestPeekBesideABusyConsumer(t *testing.T) {
 			case err != nil:
 				t.Fatal(err)
 			}
+
 			must.Do(t, peeked.Messages.Close())
 			select {
 			case seen = <-worked:
 			default:
 			}
 		}
+
 		must.That(t, len(seen) == n, "%d of %d messages were worked on", len(seen), n)
 		for id, times := range seen {
 			assert.Equal(t, times, 1, "%s was worked on", id)
 		}
+
 		assert.Succeeds(t, channel.Close())
 		a.await(q, 0)
 	})
@@ -168,10 +182,12 @@ func TestPeekKeepsEveryMessageOnDiskAsItIs(t *testing.T) {
 	c.SpoolAll()
 	q := a.queue("q", model.Classic)
 	r := seed.Rand(t)
+
 	messages := make([]amqp.Publishing, n)
 	for i := range messages {
 		messages[i] = random(r, i+1)
 	}
+
 	messages[n-1].Headers = everyType()
 	messages[n-2].Body = make([]byte, 300_000) // larger than the write buffer
 	a.publish(q, messages...)
@@ -181,14 +197,17 @@ func TestPeekKeepsEveryMessageOnDiskAsItIs(t *testing.T) {
 			want = append(want, *m)
 			return nil
 		}))(t)
+
 	a.await(q, n)
 	got := lookAt(t, c, q, peek.Want{Limit: n}).Messages
+
 	for i := range want {
 		want[i].Redelivered = true // by Read
 		if len(want[i].Body) == 0 {
 			want[i].Body = []byte{}
 		}
 	}
+
 	assert.NoDiff(t, cmp.Diff(want, got, cmpopts.IgnoreUnexported(message.Message{})))
 	for i := range got {
 		assert.Equal(t, message.FingerprintOf(&got[i]), got[i].Fingerprint, "message %d: its fingerprint", i+1)
@@ -208,7 +227,9 @@ func TestPeekWithoutRoomOnTheDisk(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
 	peeked := lookAt(t, c, q, peek.Want{Limit: 200})
 	n := len(peeked.Messages)
-	assert.That(t, n >= 50 && n < 100 && slices.Equal(messageIDs(peeked.Messages), count(n)), "%d messages", n)
+	assert.That(t, n >= 50, "%d messages", n)
+	assert.That(t, n < 100, "%d messages", n)
+	assert.List(t, messageIDs(peeked.Messages), count(n))
 	assert.Contains(t, peeked.Stopped, "TMPDIR", "stopped")
 	a.await(q, 200)
 	wantIDs(t, "the queue", a.drain(q, 200), count(200))

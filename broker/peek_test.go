@@ -33,6 +33,7 @@ func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
 	for i := range messages {
 		messages[i].Priority = uint8(i % 10)
 	}
+
 	q := a.filled("q", model.Quorum, messages...)
 	var order []string
 	for look, limit := range []int{n, 10, n, 40, n} {
@@ -43,6 +44,7 @@ func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
 		must.NoDiff(t, cmp.Diff(order[:limit], peeked), "look %d", look+1)
 		a.await(q, n)
 	}
+
 	assert.NoDiff(t, cmp.Diff(order, ids(a.drain(q, n))))
 }
 
@@ -51,8 +53,8 @@ func TestPeekReadsTheFirstOnly(t *testing.T) {
 		q := a.filled("q", kind, numbered(100)...)
 		assert.NoDiff(t, cmp.Diff(count(7), messageIDs(lookAt(t, c, q, peek.Want{Limit: 7}).Messages)))
 		for i, d := range a.drain(q, 100) {
-			assert.That(t, d.MessageId == fmt.Sprint(i+1) && d.Redelivered == (i < 7),
-				"message %d is %s, redelivered %v", i+1, d.MessageId, d.Redelivered)
+			assert.Equal(t, d.MessageId, fmt.Sprint(i+1), "message %d is %s, redelivered %v", i+1, d.MessageId, d.Redelivered)
+			assert.Equal(t, d.Redelivered, i < 7, "%v", i+1)
 		}
 	})
 }
@@ -62,7 +64,10 @@ func TestPeekOfAnEmptyQueue(t *testing.T) {
 		q := a.queue("q", kind)
 		peeked := lookAt(t, c, q, peek.Want{})
 		ready, known := peeked.Depth.Get()
-		assert.That(t, len(peeked.Messages) == 0 && known && ready == 0 && peeked.Stopped == "", "%+v", peeked)
+		assert.Equal(t, len(peeked.Messages), 0, "%+v", peeked)
+		assert.That(t, known, "%+v", peeked)
+		assert.Equal(t, ready, 0)
+		assert.Equal(t, peeked.Stopped, "")
 	})
 }
 
@@ -80,6 +85,7 @@ func TestLookDoesNotBelieveThatAQueueIsEmpty(t *testing.T) {
 		must.Do(t, err)
 		return seen
 	}
+
 	assert.Equal(t, len(read()), 0, "messages of an empty queue")
 	const n = 300
 	a.publish(q, numbered(n)...)
@@ -104,7 +110,9 @@ func TestActionWaitsForWhatWasReturned(t *testing.T) {
 		}
 		return nil
 	})
-	must.That(t, err == nil && read == 3, "%d read: %v", read, err)
+
+	must.Do(t, err)
+	must.Equal(t, read, 3, "%d read: %v", read, err)
 	time.AfterFunc(time.Second, func() { _ = channel.Close() })
 	assert.Equal(t, len(lookAt(t, c, q, peek.Want{ForAction: true, Limit: 3}).Messages), 3, "messages")
 }
@@ -156,6 +164,7 @@ func TestPeekOfAStream(t *testing.T) {
 	a, c := besideOthers(t)
 	q := a.queue("q", model.Stream)
 	a.send("", q.Name, numbered(50)...)
+
 	// A stream that pauses may have reached its end, or may be stalled.
 	for _, test := range []struct{ limit, n int }{{30, 30}, {30, 30}, {100, 50}} {
 		must.Await(t, "the messages are read", func() bool {
@@ -164,6 +173,7 @@ func TestPeekOfAStream(t *testing.T) {
 			return slices.Equal(messageIDs(peeked.Messages), count(test.n)) && (test.n < 50 || peeked.Stopped == "")
 		})
 	}
+
 	must.Await(t, "they are exported", func() bool {
 		var read []string
 		_, err := c.Read(t.Context(), planPeek(q, peek.Want{Limit: 100}),
@@ -183,6 +193,7 @@ func TestPeekErrors(t *testing.T) {
 	assert.That(t, errors.Is(err, model.ErrQueueExclusive), "exclusive queue: %v", err)
 	_, err = c.Peek(t.Context(), peek.Plan{Queue: missing, Refusal: peek.Refusal{model.Saidf("there is no such queue")}})
 	assert.That(t, err != nil, "a refused plan ran")
+
 	// The client still works after each of these.
 	q := a.filled("q", model.Classic, numbered(1)...)
 	peeked := lookAt(t, c, q, peek.Want{})
@@ -209,7 +220,9 @@ func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
 			ReplyTo: "r", Expiration: "600000", MessageId: "m", Timestamp: time.Unix(1_700_000_001, 0), Type: "t",
 			UserId: "guest", AppId: "a", Body: []byte{0xff, 0},
 		})
+
 		m := lookAt(t, c, q, peek.Want{}).Messages[0]
+
 		want := model.Table{
 			"bool": true, "int8": int8(-8), "uint8": byte(8), "int16": int16(-16), "uint16": uint16(16),
 			"int32": int32(-32), "uint32": uint32(32),
@@ -218,14 +231,19 @@ func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
 			"array": []any{"a", int32(1), nil, []any{true}, model.Table{"deep": int64(1)}},
 			"table": model.Table{"inner": model.Table{"innermost": []byte("x")}, "empty": model.Table{}},
 		}
+
 		assert.NoDiff(t, cmp.Diff(want, m.Headers))
+
 		properties := message.Properties{
 			ContentType: "application/json", ContentEncoding: "gzip", DeliveryMode: 2, CorrelationID: "c", ReplyTo: "r",
 			Expiration: "600000",
 			MessageID:  "m", Timestamp: time.Unix(1_700_000_001, 0), Type: "t", UserID: "guest", AppID: "a",
 		}
+
 		assert.NoDiff(t, cmp.Diff(properties, m.Properties))
-		assert.That(t, bytes.Equal(m.Body, []byte{0xff, 0}) && m.Exchange == "" && m.RoutingKey == q.Name, "%+v", m)
+		assert.That(t, bytes.Equal(m.Body, []byte{0xff, 0}), "%+v", m)
+		assert.Equal(t, m.Exchange, "")
+		assert.Equal(t, m.RoutingKey, q.Name)
 		again := lookAt(t, c, q, peek.Want{}).Messages[0]
 		assert.That(t, again.Fingerprint == m.Fingerprint, "a look changes the fingerprint")
 	})
@@ -237,12 +255,15 @@ func TestPeekOfALargeBody(t *testing.T) {
 		body := bytes.Repeat([]byte("0123456789abcdef"), 10<<20/16)
 		a.publish(q, amqp.Publishing{Body: body, DeliveryMode: 2})
 		whole := lookAt(t, c, q, peek.Want{}).Messages[0]
-		assert.That(t, bytes.Equal(whole.Body, body) && whole.BodyBytes == len(body), "%d bytes", len(whole.Body))
+		assert.That(t, bytes.Equal(whole.Body, body), "%d bytes", len(whole.Body))
+		assert.Equal(t, whole.BodyBytes, len(body))
 		peeked := must.Get(c.Peek(t.Context(), planPeek(q, peek.Want{})))(t)
 		defer peeked.Messages.Close()
 		start, err := peeked.Messages.At(0, 100)
-		assert.That(t, err == nil && bytes.Equal(start.Body, body[:100]) && start.BodyBytes == len(body) &&
-			start.Fingerprint == whole.Fingerprint, "%d of %d bytes: %v", len(start.Body), start.BodyBytes, err)
+		must.Do(t, err)
+		assert.That(t, bytes.Equal(start.Body, body[:100]), "%d of %d bytes: %v", len(start.Body), start.BodyBytes, err)
+		assert.Equal(t, start.BodyBytes, len(body))
+		assert.Equal(t, start.Fingerprint, whole.Fingerprint)
 	})
 }
 
@@ -250,12 +271,12 @@ func TestPeekHoldsNoMoreThanMaxBytes(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		q := a.filled("q", kind, sized(50, 10_000)...)
 		peeked := lookAt(t, c, q, peek.Want{MaxBytes: 100_000})
-		assert.That(t, len(peeked.Messages) == 10 && peeked.Stopped != "",
-			"%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
+		assert.Equal(t, len(peeked.Messages), 10, "%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
+		assert.That(t, peeked.Stopped != "", "%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 		q.Ready, q.ReadyBytes = model.Some[int64](50), model.Some[int64](500_000)
 		peeked = lookAt(t, c, q, peek.Want{MaxBytes: 100_000})
-		assert.That(t, len(peeked.Messages) == 10 && peeked.Stopped == "",
-			"known size: %d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
+		assert.Equal(t, len(peeked.Messages), 10, "known size: %d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
+		assert.Equal(t, peeked.Stopped, "")
 		assert.NoDiff(t, cmp.Diff(count(50), ids(a.drain(q, 50))))
 	})
 }
@@ -278,9 +299,12 @@ func TestPeekOfRealDeaths(t *testing.T) {
 		a.send("", q.Name, numbered(1)...)
 		a.await(dead, 1)
 		m := lookAt(t, c, dead, peek.Want{}).Messages[0]
-		must.That(t, len(m.Deaths) == 1 && m.DeathsError == "", "%+v", m)
+		must.Equal(t, len(m.Deaths), 1, "%+v", m)
+		must.Equal(t, m.DeathsError, "")
 		d := m.Deaths[0]
-		assert.That(t, d.Queue == q.Name && d.Reason == model.Expired && d.Count == 1, "%+v", d)
+		assert.Equal(t, d.Queue, q.Name, "%+v", d)
+		assert.Equal(t, d.Reason, model.Expired)
+		assert.Equal(t, d.Count, 1)
 	})
 }
 
@@ -299,6 +323,7 @@ func TestCancelledPeekGivesEverythingBack(t *testing.T) {
 			assert.That(t, err != nil || peeked.Messages.Len() == n, "after %s: not all messages and no error", after)
 			a.await(q, n)
 		}
+
 		assert.List(t, ids(a.drain(q, n)), count(n), "the order has changed")
 	})
 }
@@ -309,10 +334,11 @@ func TestPeekEndsWhenNothingComes(t *testing.T) {
 	a.publish(q, numbered(20)...)
 	a.consumer(q, 5)
 	a.await(q, 15)
+
 	// Planned without knowing that the queue has a single active consumer: a second one receives nothing.
 	peeked := lookAt(t, c, q, peek.Want{Timeout: 200 * time.Millisecond})
-	assert.That(t, len(peeked.Messages) == 0 && peeked.Stopped != "",
-		"%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
+	assert.Equal(t, len(peeked.Messages), 0, "%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
+	assert.That(t, peeked.Stopped != "", "%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 }
 
 // peeker looks at a queue until it is killed.
@@ -339,6 +365,7 @@ func TestKilledPeek(t *testing.T) {
 		for i := range messages {
 			messages[i].Body = fmt.Appendf(make([]byte, 0, 1024), "%01000d", i+1)
 		}
+
 		q := a.filled("q", kind, messages...)
 		person, url := person(t)
 		command := process(t, job{Do: "peek", Kind: kind, URL: url, From: q.Name})
@@ -350,10 +377,12 @@ func TestKilledPeek(t *testing.T) {
 		a.await(q, n)
 		named := namedSpools(t)
 		assert.That(t, len(named) == 0, "a file is left: %v", named)
+
 		got := a.drain(q, n)
 		for i, id := range ids(got) {
 			must.That(t, string(got[i].Body) == fmt.Sprintf("%01000s", id), "message %s: %s", id, got[i].Body)
 		}
+
 		switch order := ids(got); {
 		case slices.Equal(order, count(n)):
 		case kind == model.Classic:
@@ -361,6 +390,7 @@ func TestKilledPeek(t *testing.T) {
 		default:
 			t.Log("the order has changed, as it does when the consumer of a quorum queue dies while deliveries are under way")
 		}
+
 		slices.SortFunc(got, func(x, y amqp.Delivery) int { return strings.Compare(string(x.Body), string(y.Body)) })
 		assert.List(t, ids(got), count(n), "not every message is there once")
 	})
@@ -376,8 +406,8 @@ func TestPeekEndsInTime(t *testing.T) {
 		plan := planPeek(q, peek.Want{Limit: n, Timeout: 20 * time.Millisecond})
 		peeked := peekAt(t, c, plan)
 		got := len(peeked.Messages)
-		assert.That(t, (got == n || peeked.Stopped != "") && slices.Equal(messageIDs(peeked.Messages), count(got)),
-			"%d messages, stopped %q", got, peeked.Stopped)
+		assert.That(t, got == n || peeked.Stopped != "", "%d messages, stopped %q", got, peeked.Stopped)
+		assert.List(t, messageIDs(peeked.Messages), count(got))
 		a.await(q, n)
 		wantIDs(t, "the queue", a.drain(q, n), count(n))
 	})
@@ -392,11 +422,12 @@ func TestLooksInARow(t *testing.T) {
 		q := a.filled("q", kind, sized(n, 1024)...)
 		for look := range 6 {
 			peeked := must.Get(c.Peek(t.Context(), planPeek(q, peek.Want{Limit: n / 2})))(t)
-			assert.That(t, peeked.Depth.Or(0) == int64(n) && peeked.Messages.Len() == n/2,
-				"look %d: %d of %d messages", look+1, peeked.Messages.Len(), peeked.Depth.Or(0))
+			assert.Equal(t, peeked.Depth.Or(0), int64(n), "look %d: %d of %d messages", look+1, peeked.Messages.Len(),
+				peeked.Depth.Or(0))
+			assert.Equal(t, peeked.Messages.Len(), n/2, "%v", look+1)
 			last, err := peeked.Messages.At(n/2-1, 0)
-			assert.That(t, err == nil && last.Properties.MessageID == fmt.Sprint(n/2),
-				"look %d: the last one is %s: %v", look+1, last.Properties.MessageID, err)
+			must.That(t, err == nil, "look %d: the last one is %s: %v", look+1, last.Properties.MessageID, err)
+			assert.Equal(t, last.Properties.MessageID, fmt.Sprint(n/2), "%v", look+1)
 			peeked.Messages.Close()
 		}
 	})
@@ -408,9 +439,12 @@ func TestPeekSaysWhyItEndsBesideOthers(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	messages := size.Of(6000, 20_000)
-	queue, c := a.filled("busy", model.Classic, numbered(messages)...), client(t)
+	queue := a.filled("busy", model.Classic, numbered(messages)...)
+
+	c := client(t)
 	for try := 1; ; try++ {
-		purged, looked := make(chan int, 1), make(chan struct{})
+		purged := make(chan int, 1)
+		looked := make(chan struct{})
 		go func() {
 			channel := a.open()
 			defer channel.Close()
@@ -422,18 +456,22 @@ func TestPeekSaysWhyItEndsBesideOthers(t *testing.T) {
 				default:
 				}
 			}
+
 			n, err := channel.QueuePurge(queue.Name, false)
 			assert.Succeeds(t, err)
 			purged <- n
 		}()
+
 		peeked := lookAt(t, c, queue, peek.Want{Limit: messages})
 		close(looked)
 		n := <-purged
+
 		if read := len(peeked.Messages); read > 0 && read < messages {
-			assert.That(t, read+n <= messages && strings.Contains(peeked.Stopped, "no more are ready: of the "+
-				model.Plural(messages, "message")+" counted before"), "%d read, %d taken by others: %q", read, n, peeked.Stopped)
+			assert.That(t, read+n <= messages, "%d read, %d taken by others: %q", read, n, peeked.Stopped)
+			assert.Contains(t, peeked.Stopped, "no more are ready: of the "+model.Plural(messages, "message")+" counted before")
 			return
 		}
+
 		must.That(t, try != 10, "the queue was never emptied in the middle of a look")
 		a.publish(queue, numbered(messages-a.ready(queue))...)
 	}

@@ -39,10 +39,12 @@ func workOn(text string) (status int) {
 			"peek": peeker, "look": lookAgainAndAgain, "act": victim, "resume": resumer, "undo": undoer,
 		}[o.Do](o)
 	}
+
 	if err != nil {
 		fmt.Println("error:", err)
 		return 1
 	}
+
 	return 0
 }
 
@@ -64,6 +66,7 @@ func process(t testing.TB, o job) *exec.Cmd {
 	if o.Version == "" {
 		o.Version = node.Version()
 	}
+
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), jobVariable+"="+string(must.Get(json.Marshal(o))(t)))
 	command.Stderr = os.Stderr
@@ -79,8 +82,10 @@ func started(t testing.TB, command *exec.Cmd, word string, tell ...func()) *bufi
 	for _, f := range tell {
 		f()
 	}
+
 	lines := bufio.NewScanner(out)
-	must.That(t, lines.Scan() && lines.Text() == word, "%v", lines.Text())
+	must.That(t, lines.Scan(), "%v", lines.Text())
+	must.Equal(t, lines.Text(), word)
 	return lines
 }
 
@@ -96,6 +101,7 @@ func runVictim(
 	if lines.Scan() {
 		said = lines.Text()
 	}
+
 	ran = time.Since(began)
 	killer.Stop()
 	_ = command.Wait()

@@ -34,16 +34,23 @@ func (c *Client) giveBack(s *source, why error) (rescued peek.Rescued, err error
 		}
 		rescued = rescued.With(s.rescueAll())
 	}
+
 	if quorum {
 		c.mu.Lock()
 		c.returned[s.plan.Queue] = s.held()
 		c.mu.Unlock()
 	}
+
 	s.highest = c.lookEnds(s) // before another look begins
+	for i := range s.recognizers {
+		s.recognizers[i].ends(s.taken, s.depth)
+	}
+
 	err = s.explained(err)
 	if e := s.release(); e != nil && err == nil {
 		err = link.QueueError("give the messages back to", s.plan.Queue, e)
 	}
+
 	return rescued, cmp.Or(why, err)
 }
 
@@ -56,6 +63,7 @@ func (s *source) extend(ctx context.Context, expected int) error {
 		if expected > s.taken {
 			n = min(expected-s.taken, peek.MaxPage)
 		}
+
 		if s.plan.Counts {
 			// A consumer that receives all it asks for has nothing in flight when it is cancelled.
 			ready, err := s.ready()
@@ -64,10 +72,12 @@ func (s *source) extend(ctx context.Context, expected int) error {
 			}
 			n = int(min(int64(n), ready))
 		}
-		if taken, err := s.take(ctx, n, func(uint64, *message.Message) {}); err != nil || taken < n {
+
+		if taken, err := s.takeNext(ctx, n, func(uint64, *message.Message) {}); err != nil || taken < n {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -88,17 +98,20 @@ func (s *source) release() error {
 			wait = false // the queue is gone
 		}
 	}
+
 	if s.plan.Release == peek.ReleaseNack && s.plan.Method != peek.Stream {
 		if err := s.holding.Nack(0, true, true); err != nil { // 0: all
 			return s.reason(err)
 		}
 	}
+
 	if err := s.inTime(s.holding.Close); err != nil {
 		return err
 	}
 	if wait {
 		s.awaitReturn(others + int64(s.held()))
 	}
+
 	return nil
 }
 
@@ -114,6 +127,7 @@ func (s *source) awaitReturn(want int64) {
 	if s.plan.Priority != 0 {
 		limit /= 5
 	}
+
 	began := time.Now()
 	for latest := began.Add(s.plan.Timeout); time.Since(began) < limit; time.Sleep(2 * time.Millisecond) {
 		q, answered, err := s.declared(s.probe)
@@ -127,6 +141,7 @@ func (s *source) awaitReturn(want int64) {
 			began = time.Now()
 		}
 	}
+
 	if s.plan.Type == model.Quorum && s.plan.Priority == 0 { // no consumer takes them
 		s.client.mu.Lock()
 		s.client.late[s.plan.Queue] = lateReturn{want, time.Now()}

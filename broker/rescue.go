@@ -46,7 +46,7 @@ func (s *source) rescue() {
 		s.rescuer = s.client.newRescuer(s)
 	}
 	for part := range slices.Chunk(tags, writeBatch) {
-		s.rescuer.keep(part)
+		s.rescuer.journalCopies(part)
 	}
 }
 
@@ -57,18 +57,22 @@ func (c *Client) newRescuer(s *source) *rescuer {
 		source: s, tried: map[uint64]bool{}, kept: map[uint64]bool{},
 		ledger: &ledger{began: time.Now(), account: plan.Account{Operation: plan.Rescue, From: queue}},
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), settling)
 	defer cancel()
+
 	var err error
 	if r.ledger.journal, err = c.begin(ctx, plan.Record{Operation: plan.Rescue, From: queue}); err != nil {
 		r.fail(err)
 	}
+
 	r.ledger.account.JournalID = r.ledger.journal.number()
 	if s.holding.IsClosed() {
 		r.fail(fmt.Errorf("the connection was lost while they were held, which RabbitMQ counts as a return: %w",
 			link.Loss(s.reason(errLost))))
 		return r
 	}
+
 	r.acks = startAcknowledger(s, r.ledger, plan.Moved, r.fail)
 	const tries = 3 // for a busy broker
 	for range tries {
@@ -77,6 +81,7 @@ func (c *Client) newRescuer(s *source) *rescuer {
 			break
 		}
 	}
+
 	r.fail(err)
 	return r
 }
@@ -93,8 +98,8 @@ func (r *rescuer) reason() (why error) {
 	return why
 }
 
-// keep writes messages into the journal, and publishes their copies.
-func (r *rescuer) keep(tags []uint64) {
+// journalCopies writes messages into the journal, and publishes their copies.
+func (r *rescuer) journalCopies(tags []uint64) {
 	flights := make([]*flight, 0, len(tags))
 	entries := make([]plan.Entry, 0, len(tags))
 	for _, tag := range tags {
@@ -107,6 +112,7 @@ func (r *rescuer) keep(tags []uint64) {
 		flights, entries = append(flights, f), append(entries, plan.NewEntry(m, f.publishing, true))
 		r.tried[tag] = true
 	}
+
 	r.ledger.note(func(a *plan.Account) { a.Planned = len(r.tried) })
 	ctx, cancel := context.WithTimeout(context.Background(), rescuePatience.confirm)
 	defer cancel()
@@ -117,10 +123,12 @@ func (r *rescuer) keep(tags []uint64) {
 			r.kept[tag] = true
 		}
 	}
+
 	outcome := plan.Refused
 	if r.acks == nil {
 		outcome = plan.Unsure
 	}
+
 	for _, f := range flights {
 		if err := r.copy(ctx, f); err != nil {
 			r.fail(err)
@@ -147,6 +155,7 @@ func (r *rescuer) finish() peek.Rescued {
 	if r.acks != nil {
 		r.acks.finish()
 	}
+
 	out := peek.Rescued{JournalID: r.ledger.journal.number()}
 	for tag := range r.tried {
 		if r.source.brink.message(tag) == nil {
@@ -157,11 +166,14 @@ func (r *rescuer) finish() peek.Rescued {
 		} else {
 			out.Lost++
 		}
+
 		r.source.brink.acknowledged(tag, false) // there is nothing else to do
 	}
+
 	if !r.source.holding.IsClosed() && out.Kept > 0 {
 		r.fail(cmp.Or(r.source.sync(), r.source.flush()))
 	}
+
 	account := r.ledger.copy()
 	out.Copied = len(r.tried) - out.Kept - out.Lost
 	if why := r.reason(); why != nil {
@@ -169,9 +181,11 @@ func (r *rescuer) finish() peek.Rescued {
 	} else if len(account.Problems) > 0 {
 		out.Why = account.Problems[0].Reason
 	}
+
 	if err := r.ledger.journal.finish(account); err != nil && out.Why == "" {
 		out.Why = err.Error()
 	}
+
 	return out
 }
 
@@ -186,6 +200,7 @@ func (s *source) rescueAll() (rescued peek.Rescued) {
 		rescued = rescued.With(s.rescuer.finish())
 		s.rescuer = nil
 	}
+
 	return rescued
 }
 
@@ -206,6 +221,7 @@ func (c *Client) canRescue(ctx context.Context, look peek.Plan) error {
 	if err == nil && c.journal != nil {
 		err = c.journal.Check(ctx)
 	}
+
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -214,6 +230,7 @@ func (c *Client) canRescue(ctx context.Context, look peek.Plan) error {
 	case err != nil:
 		return &peek.RescueImpossible{Why: model.Printable(err.Error()), Final: look.Final}
 	}
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.rescues[look.Queue.VHost] = true
@@ -234,12 +251,14 @@ func (c *Client) canPublish(ctx context.Context, vhost string) error {
 	returns := channel.NotifyReturn(make(chan amqp.Return, proofs))
 	closed := channel.NotifyClose(make(chan *amqp.Error, 1))
 	blocked := connection.NotifyBlocked(make(chan amqp.Blocking, 1))
+
 	for range proofs {
 		err := channel.PublishWithContext(ctx, "", nowhere, true, false, amqp.Publishing{})
 		if err != nil && !errors.Is(err, amqp.ErrClosed) { // why it is closed comes below
 			return link.Loss(err)
 		}
 	}
+
 	limit := time.NewTimer(c.Timeout)
 	defer limit.Stop()
 	for returned := 0; returned < proofs; {
@@ -265,6 +284,7 @@ func (c *Client) canPublish(ctx context.Context, vhost string) error {
 			return ctx.Err()
 		}
 	}
+
 	connection.HangUp()
 	return nil
 }

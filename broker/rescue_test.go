@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
@@ -55,10 +53,10 @@ func TestRescueThatIsRefused(t *testing.T) {
 	n := 40
 	a := newApp(t)
 	q, s := a.atTheLimit(n)
-	policy := "policies/%2F/" + url.PathEscape(t.Name())
-	const full = `{"pattern":"^%s$","definition":{"max-length":0,"overflow":"reject-publish"},"apply-to":"queues"}`
-	manage.Do(t, node.API(), http.MethodPut, policy, fmt.Sprintf(full, q.Name))
-	defer manage.Do(t, node.API(), http.MethodDelete, policy, "")
+	api := manage.Of(t, node.API())
+	full := amqp.Table{"max-length": 0, "overflow": "reject-publish"}
+	api.Policy("/", t.Name(), "^"+q.Name+"$", full)
+	defer func() { api.Done(api.DeletePolicy("/", t.Name())) }()
 	must.Await(t, "the queue takes no messages: a policy takes a moment", func() bool {
 		return !dial.Send(t, a.channel, "", q.Name, numbered(1)[0])
 	})
@@ -67,11 +65,13 @@ func TestRescueThatIsRefused(t *testing.T) {
 	before := a.ready(q)
 	peeked := peekAt(t, c, insisting(q, s))
 	r := peeked.Rescued
-	must.That(t, r.Lost <= 0 && r.Kept != 0 && strings.Contains(r.Why, "nack") &&
-		strings.Contains(r.Words(), fmt.Sprintf("journal undo %d", r.JournalID)), "%+v", r)
+	must.That(t, r.Lost <= 0, "%+v", r)
+	must.That(t, r.Kept != 0, "%+v", r)
+	must.Contains(t, r.Why, "nack")
+	must.Contains(t, r.Words(), fmt.Sprintf("journal undo %d", r.JournalID))
 	a.await(q, before-peeked.Rescued.Kept)
-	const elsewhere = `{"pattern":"^no such queue$","definition":{"max-length":1},"apply-to":"queues"}`
-	manage.Do(t, node.API(), http.MethodPut, policy, elsewhere)
+	api.Policy("/", t.Name(), "^no such queue$", full)
+
 	a.until(func() error { // each undo brings back what the queue accepts again
 		if a.ready(q) >= n {
 			return nil
@@ -79,6 +79,7 @@ func TestRescueThatIsRefused(t *testing.T) {
 		undo(t, c, j, peeked.Rescued.JournalID, q)
 		return errors.New("not all are back")
 	})
+
 	assert.Equal(t, len(byID(a.drain(q, n))), 40, "of 40 messages are left")
 }
 
@@ -87,7 +88,7 @@ func TestRescueThatIsRefused(t *testing.T) {
 func TestRescueThatIsNotPossible(t *testing.T) {
 	mayRescue(t)
 	const n = 10
-	reader := user(t, "reader", `{"configure":".*","write":"^nothing$","read":".*"}`)
+	reader := user(t, "reader", rabbithole.Permissions{Configure: ".*", Write: "^nothing$", Read: ".*"})
 	for _, test := range []struct {
 		name, url    string
 		journal      func(dir string) (string, error)
@@ -107,19 +108,27 @@ func TestRescueThatIsNotPossible(t *testing.T) {
 			path := must.Get(test.journal(t.TempDir()))(t)
 			j := openJournal(t, path)
 			c := newClient(t, broker.Options{URL: test.url, Journal: j})
+
 			var impossible *peek.RescueImpossible
 			careful := peek.OfQueue(q, limitOf(deliveryLimit), behaviour(), peek.Want{})
 			_, err := c.Peek(t.Context(), careful)
-			assert.That(t, errors.As(err, &impossible) && strings.Contains(err.Error(), test.why) &&
-				impossible.Refusal().Overridable(), "it said: %v", err)
+			must.That(t, errors.As(err, &impossible), "it said: %v", err)
+			assert.Contains(t, err.Error(), test.why)
+			assert.That(t, impossible.Refusal().Overridable(), "it said: %v", err)
+
 			must.Equal(t, a.ready(q), n, "are left: it was looked at")
 			peeked := peekAt(t, c, insisting(q, s))
 			r := peeked.Rescued
-			assert.That(t, r.Copied == test.copied && r.Kept == test.kept && r.Lost <= 0 && r.Why != "", "%+v", r)
+			assert.Equal(t, r.Copied, test.copied, "%+v", r)
+			assert.Equal(t, r.Kept, test.kept)
+			assert.That(t, r.Lost <= 0, "%+v", r)
+			assert.That(t, r.Why != "", "%+v", r)
 			a.await(q, test.copied)
+
 			if test.kept > 0 {
 				undo(t, journaledBy(t, j, false), j, peeked.Rescued.JournalID, q)
 			}
+
 			wantAll(t, a, q, n)
 		})
 	}
@@ -136,13 +145,17 @@ func TestRescueInTheLastMoment(t *testing.T) {
 	j := openJournal(t, journalPath(t))
 	c := newClient(t, broker.Options{URL: address, Journal: j})
 	plan := peek.OfQueue(q, s, behaviour(), peek.Want{ForAction: true, Insist: true})
+
 	read, err := c.Read(context.Background(), plan, func(m *message.Message) error {
 		if m.Position == n { // messages in flight are out of reach
 			cable.cut()
 		}
 		return nil
 	})
-	assert.That(t, err != nil && read.Rescued.Kept == n && read.Rescued.Lost == 0, "%v %+v", err, read.Rescued)
+
+	assert.That(t, err != nil, "%v %+v", err, read.Rescued)
+	assert.Equal(t, read.Rescued.Kept, n)
+	assert.Equal(t, read.Rescued.Lost, 0)
 	a.until(func() error { return cable.gone(t, node, "guest") })
 	a.await(q, n-read.Rescued.Kept)
 	undo(t, c, j, read.Rescued.JournalID, q)
@@ -167,24 +180,33 @@ func TestUndoOfARescue(t *testing.T) {
 // A copy has the headers of its original byte for byte, including those that amqp091-go does not read.
 func TestRescueOfOddHeaders(t *testing.T) {
 	mayRescue(t)
-	a, raw, tables := newApp(t), newRaw(t, node), oddTables()
+	a := newApp(t)
+	raw := newRaw(t, node)
+	tables := oddTables()
+
 	q, s := a.limited("q", 0) // each message is at its limit from the beginning
 	for id, table := range tables {
 		raw.publish("", q.Name, id, table, []byte("body of "+id))
 	}
+
 	a.await(q, len(tables))
 	c, _ := journaled(t, false)
 	peeked := peekAt(t, c, insisting(q, s))
 	r := peeked.Rescued
-	must.That(t, r.Copied+r.Kept == len(tables) && r.Kept <= 1 && r.Lost <= 0, "%+v", r)
+	must.Equal(t, r.Copied+r.Kept, len(tables), "%+v", r)
+	must.That(t, r.Kept <= 1, "%+v", r)
+	must.That(t, r.Lost <= 0, "%+v", r)
 	a.await(q, peeked.Rescued.Copied)
+
 	for _, m := range raw.drain(q.Name) {
-		published, got := sorted(t, tables[m.id], counters...), sorted(t, m.table, counters...)
+		published := sorted(t, tables[m.id], counters...)
+		got := sorted(t, m.table, counters...)
 		own := m.id == "L" || m.id == "a name twice" // quorum queues deliver these differently, copied or not
-		assert.That(t, (bytes.Equal(got, published) || own) && string(m.body) == "body of "+m.id,
-			"%s is delivered as %.60q instead of %.60q", m.id, got, published)
+		assert.That(t, bytes.Equal(got, published) || own, "%s is delivered as %.60q instead of %.60q", m.id, got, published)
+		assert.Equal(t, string(m.body), "body of "+m.id, "%v", m.id)
 		delete(tables, m.id)
 	}
+
 	assert.That(t, len(tables) == peeked.Rescued.Kept,
 		"%d are missing, %d in the journal", len(tables), peeked.Rescued.Kept)
 }
@@ -202,23 +224,27 @@ func noLookInAnAlarm(t *testing.T, n *demo.Node) {
 		must.Get(n.Control(context.Background(), "eval", "vm_memory_monitor:set_vm_memory_high_watermark("+value+
 			")"+then+"."))(t)
 	}
+
 	watermark("0.000001", `, Await = fun Await() -> case rabbit_alarm:get_alarms() of
 		[] -> timer:sleep(20), Await();
 		_ -> ok
 	end end, Await()`)
+
 	lifted := false
 	defer func() {
 		if !lifted {
 			watermark(`{absolute, "2GB"}`, "")
 		}
 	}()
+
 	c := clientOf(t, n)
 	var impossible *peek.RescueImpossible
 	_, err := c.Peek(t.Context(), peek.OfQueue(q, s, behaviour(), peek.Want{}))
-	assert.That(t, errors.As(err, &impossible) && strings.Contains(err.Error(), "blocks publishers"),
-		"in the alarm: %v", err)
+	assert.That(t, errors.As(err, &impossible), "in the alarm: %v", err)
+	assert.Contains(t, err.Error(), "blocks publishers")
 	watermark(`{absolute, "2GB"}`, "")
 	lifted = true
+
 	a.until(func() error { // it takes a moment to end
 		peeked, err := c.Peek(t.Context(), peek.OfQueue(q, s, behaviour(), peek.Want{}))
 		if err != nil {
@@ -242,6 +268,7 @@ func lostIsReported(t *testing.T, n *demo.Node) {
 	wait := func() { told <- c.Lost(ctx) }
 	go wait()
 	must.Do(t, n.Halt())
+
 	select {
 	case err := <-told:
 		assert.That(t, err != nil, "nothing was lost")
@@ -249,10 +276,12 @@ func lostIsReported(t *testing.T, n *demo.Node) {
 	case <-time.After(patience):
 		t.Error("the connection is gone since the broker was stopped, and that was not reported")
 	}
+
 	must.Do(t, n.Resume(ctx))
 	go wait()
 	must.Do(t, c.Check(ctx, "/"))
 	must.Do(t, c.Close())
+
 	// The client knows of the end of its connection before the broker forgets it.
 	(&app{TB: t}).until(func() error { return allGone(t, n, "guest") })
 	cancel()
@@ -286,9 +315,11 @@ func TestReturnsThatCountTowardsTheLimit(t *testing.T) {
 				}
 				must.Do(t, test.back(d))
 			}
+
 			lost := returned < many
-			assert.That(t, lost == test.lost && (!lost || returned == limit+1),
-				"after %d returns it is lost: %v, on %s", returned, lost, node.Version())
+			assert.Equal(t, lost, test.lost, "after %d returns it is lost: %v, on %s", returned, lost, node.Version())
+			assert.That(t, !lost || returned == limit+1, "after %d returns it is lost: %v, on %s", returned, lost,
+				node.Version())
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -20,7 +21,7 @@ import (
 // acknowledgeArrived acknowledges the originals of messages that have already arrived in their target, for the record
 // that this execution resumes. It reports whether the rest can begin.
 func (x *execution) acknowledgeArrived(ctx context.Context) bool {
-	g := x.plan.Resuming
+	g := x.run.Resuming
 	if g == nil || len(g.Acks) == 0 {
 		return true
 	}
@@ -28,10 +29,12 @@ func (x *execution) acknowledgeArrived(ctx context.Context) bool {
 	if err == nil {
 		err = x.reopen(ctx)
 	}
+
 	if err != nil {
 		x.end(err)
 		return false
 	}
+
 	return true
 }
 
@@ -42,6 +45,7 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 	for _, a := range arrived {
 		wanted[a.Fingerprint] = append(wanted[a.Fingerprint], a)
 	}
+
 	settled := map[int64][]plan.Settled{}
 	var tags []uint64
 	err := func() error {
@@ -58,7 +62,9 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 						plan.Settled{Position: these[0].Position, Outcome: plan.Moved})
 				}
 			})
+
 			missing -= len(tags) - before
+
 			if left -= int64(n); err != nil || ctx.Err() != nil {
 				return errors.Join(err, ctx.Err())
 			}
@@ -66,33 +72,40 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 				break
 			}
 		}
+
 		for _, tag := range tags { // not earlier: an anchor would take the next message
 			if err := x.source.acknowledge(tag, false, 1); err != nil {
 				return err
 			}
 		}
+
 		if err := x.source.sync(); err != nil {
 			return err
 		}
 		return x.source.flush()
 	}()
+
 	rescued, err := x.client.giveBack(x.source, err)
 	x.ledger.rescued(rescued)
+
 	if err != nil {
 		// They stay uncertain: the next resume looks again.
 		return fmt.Errorf("acknowledge what has arrived: %w", link.Loss(err))
 	}
-	x.left, x.gone = max(x.left-int64(len(tags)), 0), x.gone+len(tags)
+	x.left = max(x.left-int64(len(tags)), 0)
+	x.gone = x.gone + len(tags)
 	for record, these := range settled {
 		if err := x.client.journal.Amend(record, these); err != nil {
 			return err
 		}
 	}
+
 	if missing := len(arrived) - len(tags); missing > 0 {
 		return fmt.Errorf("acknowledge what has arrived: %s of %s not in %s now: a consumer took them, or another look "+
 			"holds them; resume it again", model.Count(missing), model.Plural(len(arrived), "original"),
 			model.Printable(x.plan.From.String()))
 	}
+
 	return nil
 }
 
@@ -110,7 +123,8 @@ func (c *Client) Resume(ctx context.Context, p resume.Run, progress func(plan.Ac
 			return p.File(p.Import.File, each)
 		}, progress)
 	}
-	account, err := c.Execute(ctx, p.Rest.On(p.Topology), progress)
+
+	account, err := c.Execute(ctx, p.RestOn(), progress)
 	if err != nil || p.Undo == nil || account.Stopped != "" {
 		return account, err
 	}
@@ -118,6 +132,7 @@ func (c *Client) Resume(ctx context.Context, p resume.Run, progress func(plan.Ac
 	if err != nil {
 		again.Stopped = err.Error()
 	}
+
 	return again, nil
 }
 
@@ -139,7 +154,8 @@ const (
 
 // AwaitGone waits until the broker has noticed that the connections of a record, identified by name, are gone, and the
 // queues have back what these held: before that a look would miss messages, and messages in flight may still arrive.
-// connections are the names of all that the user may see. Without them it only waits for the queues' counts.
+// connections are the names of all that the user may see. Without them it only waits for the queues' counts. No other
+// dlxtop of this machine holds messages of the queues meanwhile.
 func (c *Client) AwaitGone(
 	ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error), queues ...model.QueueRef,
 ) error {
@@ -148,7 +164,96 @@ func (c *Client) AwaitGone(
 			return err
 		}
 	}
-	return c.awaitStill(ctx, r, queues)
+
+	return c.withTurns(ctx, queues, 0, func() error { return c.awaitStill(ctx, r, queues) })
+}
+
+// withTurns calls do while no other dlxtop of this machine looks at or acts on these queues. limit is takeTurnWithin's.
+func (c *Client) withTurns(ctx context.Context, queues []model.QueueRef, limit time.Duration, do func() error) error {
+	inOrder := slices.SortedFunc(slices.Values(queues), func(a, b model.QueueRef) int {
+		return cmp.Compare(a.String(), b.String()) // the same for all programs: none waits for another that waits for it
+	})
+	for _, queue := range slices.Compact(inOrder) {
+		t, err := c.takeTurnWithin(ctx, queue, true, limit)
+		if err != nil {
+			return err
+		}
+		defer t.end()
+	}
+
+	return do()
+}
+
+const (
+	// lateTotals is how late the management API counts the held messages of a quorum queue, or of a busy classic one;
+	// those of a classic queue that does nothing else it counts at once (3.10.8, 4.0.5 and 4.3.6).
+	lateTotals = 6 * time.Second
+	// settledTotals bounds the wait until what this program gave back no longer counts as held.
+	settledTotals = time.Second
+)
+
+// Others are what others do with queues: consumers, and looks of another machine, that hold messages, or have just
+// given some back, so that what a look did not find may be there nevertheless. left is what was found in each. No
+// dlxtop of this machine holds any meanwhile; the error is a *model.InUse where one goes on with it.
+func (c *Client) Others(ctx context.Context, left []plan.Left) (others map[model.QueueRef]plan.Others, err error) {
+	queues := make([]model.QueueRef, len(left))
+	for i := range left {
+		queues[i] = left[i].Queue
+	}
+
+	err = c.withTurns(ctx, queues, turnLimit, func() (err error) {
+		others, err = c.others(ctx, queues, left)
+		return err
+	})
+
+	return others, err
+}
+
+// others is Others for who has the turns.
+func (c *Client) others(
+	ctx context.Context, queues []model.QueueRef, left []plan.Left,
+) (others map[model.QueueRef]plan.Others, err error) {
+	others = map[model.QueueRef]plan.Others{}
+	for began := time.Now(); ; {
+		counts, err := c.Count(ctx, queues)
+		if err != nil {
+			return others, err
+		}
+		var totals map[model.QueueRef]model.QueueCounts
+		if c.totals != nil {
+			if totals, err = c.totals(ctx); err != nil {
+				return others, err
+			}
+		}
+
+		open := false
+		for _, l := range left {
+			waited := time.Since(began)
+			limit := time.Duration(0)
+			n, total := counts[l.Queue], totals[l.Queue]
+			stale := total.Ready.Known() && total.Ready.Or(0) != n.Ready.Or(0)
+			if c.totals != nil && (stale || l.Type == model.Quorum) {
+				limit = lateTotals
+			}
+
+			unacked := total.Unacked.Or(0)
+			unknown := c.totals == nil && n.Consumers.Or(0) > 0
+			more := n.Ready.Or(0) > l.Ready
+			others[l.Queue] = plan.Others{Hold: unknown || more || unacked > 0, Unacked: unacked, Consumers: n.Consumers}
+			if unknown || more {
+				continue
+			}
+
+			open = open || waited < limit || unacked > 0 && waited < limit+settledTotals
+		}
+
+		if !open {
+			return others, nil
+		}
+		if err := pause(ctx, listEvery); err != nil {
+			return others, err
+		}
+	}
 }
 
 // awaitUnlisted waits until none of a record's connections is listed. The list lacks the newest connections (up to 1 s
@@ -161,6 +266,7 @@ func (c *Client) awaitUnlisted(
 	if !r.Unfinished() { // its program may continue with other work, on its other connections
 		held = func(name string) bool { return name == publishes+" "+r.Session }
 	}
+
 	newest := "dlxtop resume " + rand.Text()
 	marker, err := c.Dial(ctx, r.From.VHost, newest)
 	if err != nil {
@@ -175,6 +281,7 @@ func (c *Client) awaitUnlisted(
 		if err != nil {
 			return nil // only the counts are available
 		}
+
 		current := slices.Contains(names, newest) || time.Since(began) > newLimit
 		if current && !slices.ContainsFunc(names, held) {
 			return nil
@@ -192,7 +299,9 @@ func (c *Client) awaitUnlisted(
 // awaitStill waits until everything that a record left is there, and the counts of queues stay unchanged for a moment,
 // but not for long: others may be using them.
 func (c *Client) awaitStill(ctx context.Context, r *plan.Record, queues []model.QueueRef) error {
-	before, since, limit := int64(-1), time.Now(), backLimit
+	before := int64(-1)
+	since := time.Now()
+	limit := backLimit
 	for began := time.Now(); time.Since(began) < limit && (limit == backLimit || time.Since(since) < still); {
 		counts, err := c.Count(ctx, queues)
 		if err != nil {
@@ -203,6 +312,7 @@ func (c *Client) awaitStill(ctx context.Context, r *plan.Record, queues []model.
 			ready += count.Ready.Or(0)
 			answered = answered && count.Ready.Known()
 		}
+
 		if ready != before {
 			before, since = ready, time.Now()
 		}
@@ -213,5 +323,6 @@ func (c *Client) awaitStill(ctx context.Context, r *plan.Record, queues []model.
 			return err
 		}
 	}
+
 	return nil
 }

@@ -53,8 +53,10 @@ func planResume(
 	for _, do := range change {
 		do(&want)
 	}
+
 	made, err := resume.Of(topology, want)
-	must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
+	must.Do(t, err)
+	must.That(t, !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
 	return made, made.On(topology, want)
 }
 
@@ -103,6 +105,7 @@ func resumer(o job) error {
 	if len(made.Undecided) > 0 {
 		why = made.Undecided[0].Why
 	}
+
 	fmt.Printf("ends %d done, %d arrived, %d unsent, %d undecided %q; moved %d; %v %q %q\n", made.Done, made.Acks(),
 		made.Unsent, len(made.Undecided), why, account.Moved+account.Dropped, err, made.Refusal.Words(), account.Stopped)
 	return nil
@@ -151,10 +154,12 @@ func (k *killedRun) whole(t *testing.T) (twice, lost int) {
 				undo(t, c, j, r.ID, k.from)
 			}
 		}
+
 		where, left = k.from, k.n
 	case sparing:
 		left = (k.n - 1) / twinEvery
 	}
+
 	k.await(k.from, left)
 	want := map[string]int{}
 	for _, m := range k.messages() {
@@ -162,11 +167,13 @@ func (k *killedRun) whole(t *testing.T) (twice, lost int) {
 			want[m.MessageId] = 1
 		}
 	}
+
 	got := byID(k.drain(where, k.ready(where)))
 	for id, n := range want {
 		twice += max(got[id]-n, 0)
 		lost += max(n-got[id], 0)
 	}
+
 	assert.That(t, twice+lost == 0, "%d messages too many, %d are missing", twice, lost)
 	return twice, lost
 }
@@ -186,14 +193,18 @@ func TestResumed(t *testing.T) {
 				must.That(t, strings.HasPrefix(said, "ends"), "%v", said)
 				calibrated.whole(t)
 				var killed, twice, lost int
+
 				round := 0
 				for ; round < rounds || killed < rounds && round < 10*rounds; round++ { // some end before they are killed
 					t.Run(fmt.Sprint(round), func(t *testing.T) {
 						k := newKilledRun(t, operation, kind, n)
 						kills, more, less := k.killAndResume(t, r, &took)
-						killed, twice, lost = killed+kills, twice+more, lost+less
+						killed = killed + kills
+						twice = twice + more
+						lost = lost + less
 					})
 				}
+
 				assert.That(t, killed >= rounds, "%d kills in %d rounds", killed, round)
 				t.Logf("%s, %s: %d rounds, %d kills; %d messages, doubled %d, lost %d", operation, kind, round, killed,
 					round*n, twice, lost)
@@ -209,12 +220,14 @@ func (k *killedRun) killAndResume(t *testing.T, r *rand.Rand, took *time.Duratio
 	if r.IntN(2) == 0 {
 		moments = append(moments, seed.Within(r, *took))
 	}
+
 	do := "act"
 	for tries := 0; tries < 6; tries++ {
 		moment := time.Minute
 		if len(moments) > 0 {
 			moment, moments = moments[0], moments[1:]
 		}
+
 		ran, said := k.run(t, do, moment)
 		switch {
 		case said == "":
@@ -225,6 +238,7 @@ func (k *killedRun) killAndResume(t *testing.T, r *rand.Rand, took *time.Duratio
 		default:
 			t.Logf("%s", said)
 		}
+
 		if said != "" {
 			break
 		}
@@ -232,9 +246,11 @@ func (k *killedRun) killAndResume(t *testing.T, r *rand.Rand, took *time.Duratio
 			do = "resume"
 		}
 	}
+
 	if records := k.records(t); len(records) > 0 && records[0].Unfinished() {
 		t.Errorf("it was not resumed: %+v", records[0])
 	}
+
 	twice, lost = k.whole(t)
 	return kills, twice, lost
 }
@@ -253,10 +269,12 @@ func (d *dying) Settle(id int64, settled []plan.Settled) error {
 	if d.outcomes -= len(settled); d.outcomes < 0 {
 		d.dead = true
 	}
+
 	if d.dead {
 		d.end()
 		return nil
 	}
+
 	return d.Journal.Settle(id, settled)
 }
 
@@ -281,14 +299,20 @@ func lastRecord(t *testing.T, j *journal.Journal) plan.Record {
 func wantResumed(t *testing.T, path string, queues ...*model.Queue) (resume.Plan, plan.Account) {
 	t.Helper()
 	j := openJournal(t, path)
-	c, id := journaledBy(t, j, false), lastRecord(t, j).ID
+	c := journaledBy(t, j, false)
+	id := lastRecord(t, j).ID
 	made, account, err := resumed(t.Context(), c, j, id, node.API(), node.Version(), queues)
-	must.That(t, err == nil && !made.Refusal.Refused() && account.Stopped == "",
-		"%v %q %+v", err, made.Refusal.Words(), account)
+	must.Do(t, err)
+	must.That(t, !made.Refusal.Refused(), "%v %q %+v", err, made.Refusal.Words(), account)
+	must.Equal(t, account.Stopped, "")
 	unfinished, err := j.Unfinished(t.Context())
-	assert.That(t, err == nil && len(unfinished) == 0, "still reported as unfinished: %+v %v", unfinished, err)
+	must.Do(t, err)
+	assert.Equal(t, len(unfinished), 0, "still reported as unfinished: %+v %v", unfinished, err)
 	r, err := j.Record(t.Context(), id)
-	assert.That(t, err == nil && r.ResumedBy != 0 && !r.Unfinished(), "%+v %v", r, err)
+	must.Do(t, err)
+	assert.That(t, r.ResumedBy != 0, "%+v %v", r, err)
+	assert.That(t, !r.Unfinished(), "%+v %v", r, err)
+
 	return made, account
 }
 
@@ -312,7 +336,8 @@ func TestResumeOfAnUndo(t *testing.T) {
 				must.Get(victim.Undo(ctx, undo, nil))(t)
 				victim.Close()
 				r := lastRecord(t, j)
-				must.That(t, r.Unfinished() && r.Uncertain() != 0, "%+v", r)
+				must.That(t, r.Unfinished(), "%+v", r)
+				must.That(t, r.Uncertain() != 0, "%+v", r)
 				resumed, account := wantResumed(t, s.path, s.from, s.to)
 				t.Logf("%d done, %d arrived, %d unsent, %d undecided; %d moved", resumed.Done, resumed.Acks(), resumed.Unsent,
 					len(resumed.Undecided), account.Moved)
@@ -339,10 +364,13 @@ func TestResumeOfAnImport(t *testing.T) {
 					return err
 				}
 			}
+
 			return nil
 		}
+
 		made := resume.FromFile(topology([]*model.Queue{q}), q.QueueRef, "/file", n, false)
 		d := &dying{Journal: journal.New(journal.Options{Path: path}), outcomes: 100, end: func() {}}
+
 		must.Get(journaledBy(t, d, false).Import(t.Context(), made, func(each func(*message.Message) error) error {
 			sent := 0
 			return file("", func(m *message.Message) error {
@@ -352,20 +380,24 @@ func TestResumeOfAnImport(t *testing.T) {
 				return each(m)
 			})
 		}, nil))(t)
+
 		j := openJournal(t, path)
-		c, last := journaledBy(t, j, false), lastRecord(t, j)
+		c := journaledBy(t, j, false)
+		last := lastRecord(t, j)
 		must.That(t, last.Unfinished(), "%+v", last)
 		want := resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), last.ID))(t))
 		want.File = func(_ string, each func(*message.Message) error) error {
 			return file("", func(m *message.Message) error { m.Fingerprint[0]++; return each(m) })
 		}
 		other, err := resume.Of(topology([]*model.Queue{q}), want)
-		assert.That(t, err == nil && strings.Contains(other.Refusal.Words(), "was changed since"),
-			"another file: %q %v", other.Refusal.Words(), err)
+		must.Do(t, err)
+		assert.Contains(t, other.Refusal.Words(), "was changed since")
 		resumed, run := planResume(t, c, j, last.ID, topology([]*model.Queue{q}), func(w *resume.Want) { w.File = file })
 		must.Equal(t, len(resumed.Undecided), 0, "are undecided")
 		account, err := c.Resume(t.Context(), run, nil)
-		assert.That(t, err == nil && account.Stopped == "" && account.Moved == resumed.Planned(), "%+v %v", account, err)
+		must.Do(t, err)
+		assert.Equal(t, account.Stopped, "", "%+v %v", account, err)
+		assert.Equal(t, account.Moved, resumed.Planned())
 		wantOnce(t, a.drain(q, n), n)
 	})
 }
@@ -385,13 +417,16 @@ func TestResumeTwiceAtOnce(t *testing.T) {
 				errs <- err
 			})
 		}
+
 		for _, run := range both {
 			go run()
 		}
+
 		var refused *plan.ClaimedError
 		one, two := <-errs, <-errs
-		assert.That(t, (one == nil || two == nil) && errors.As(errors.Join(one, two), &refused) &&
-			refused.State == plan.ClaimResumed, "%v, %v", one, two)
+		assert.That(t, one == nil || two == nil, "%v, %v", one, two)
+		must.That(t, errors.As(errors.Join(one, two), &refused), "%v, %v", one, two)
+		assert.Equal(t, refused.State, plan.ClaimResumed)
 		s.await(s.from, 0)
 		wantOnce(t, s.drain(s.to, n), n)
 	})
@@ -410,7 +445,9 @@ func diedReplay(t *testing.T, kind model.QueueType, n int) (s *undoRace, id int6
 	must.Get(journaledBy(t, d, false).Execute(ctx, made, nil))(t)
 	_, j := s.client()
 	r := lastRecord(t, j)
-	must.That(t, r.Unfinished() && r.Uncertain() != 0, "%+v", r)
+	must.That(t, r.Unfinished(), "%+v", r)
+	must.That(t, r.Uncertain() != 0, "%+v", r)
+
 	return s, r.ID
 }
 
@@ -426,21 +463,27 @@ func TestResumeWithAConsumer(t *testing.T) {
 			made, run := planResume(t, c, j, id, topology([]*model.Queue{s.from, &consumed}),
 				func(w *resume.Want) { w.Choice = choice })
 			account, err := c.Resume(t.Context(), run, nil)
-			must.That(t, err == nil && account.Stopped == "", "%v %v", account, err)
+			must.Do(t, err)
+			must.Equal(t, account.Stopped, "", "%v %v", account, err)
 			t.Logf("%d taken; %d done, %d unsent, %d undecided; %d moved", len(taken), made.Done, made.Unsent,
 				len(made.Undecided), account.Moved)
 			left := s.ready(s.from)
+
 			switch choice {
 			case "":
-				assert.That(t, len(made.Undecided) > 0 && left == len(made.Undecided),
-					"%d are left, %d undecided", left, len(made.Undecided))
+				assert.That(t, len(made.Undecided) > 0, "%d are left, %d undecided", left, len(made.Undecided))
+				assert.Equal(t, left, len(made.Undecided))
 				r, err := j.Record(t.Context(), id)
-				assert.That(t, err == nil && r.Uncertain() == len(made.Undecided) && !r.Unfinished(), "%+v %v", r, err)
+				must.Do(t, err)
+				assert.Equal(t, r.Uncertain(), len(made.Undecided), "%+v %v", r, err)
+				assert.That(t, !r.Unfinished(), "%+v %v", r, err)
 			case resume.PublishAgain:
 				assert.Equal(t, left, 0, "are left")
 			case resume.LeaveThem:
 				r, err := j.Record(t.Context(), id)
-				assert.That(t, err == nil && r.Uncertain() == 0 && left > 0, "%d are left, %+v %v", left, r, err)
+				must.Do(t, err)
+				assert.Equal(t, r.Uncertain(), 0, "%d are left, %+v %v", left, r, err)
+				assert.That(t, left > 0, "%d are left, %+v %v", left, r, err)
 			}
 		})
 	}
@@ -458,12 +501,14 @@ func forgottenReplay(t *testing.T, n int) (s *undoRace, c *broker.Client, j *jou
 		}
 		return nil
 	}))
+
 	forgotten := there
 	for _, d := range s.drain(s.from, s.ready(s.from)) {
 		if !slices.ContainsFunc(forgotten, func(p amqp.Publishing) bool { return p.MessageId == d.MessageId }) {
 			there = append(there, asPublished(d))
 		}
 	}
+
 	s.publish(s.from, there...)
 	return s, c, j, id
 }
@@ -472,7 +517,8 @@ func forgottenReplay(t *testing.T, n int) (s *undoRace, c *broker.Client, j *jou
 func (s *undoRace) wantResumedWhole(t *testing.T, c *broker.Client, run resume.Run, n int) {
 	t.Helper()
 	account, err := c.Resume(t.Context(), run, nil)
-	assert.That(t, err == nil && account.Stopped == "", "%+v %v", account, err)
+	must.Do(t, err)
+	assert.Equal(t, account.Stopped, "", "%+v %v", account, err)
 	s.await(s.from, 0)
 	wantOnce(t, s.drain(s.to, n), n)
 }
@@ -488,10 +534,13 @@ func TestResumeOfHeldOriginals(t *testing.T) {
 	must.That(t, made.Acks() > 0, "%+v", made)
 	held := s.drain(s.from, s.ready(s.from))
 	account, err := c.Resume(t.Context(), run, nil)
-	assert.That(t, err == nil && strings.Contains(account.Stopped, "another look holds them"), "%+v %v", account, err)
+	must.Do(t, err)
+	assert.Contains(t, account.Stopped, "another look holds them")
+
 	for _, d := range held {
 		s.publish(s.from, asPublished(d))
 	}
+
 	_, run = planResume(t, c, j, lastRecord(t, j).ID, topology)
 	s.wantResumedWhole(t, c, run, n)
 }
@@ -506,8 +555,10 @@ func TestResumeOfSomeForgotten(t *testing.T) {
 			s.publish(s.from, asPublished(d))
 		}
 	}
+
 	made, run := planResume(t, c, j, id, topology([]*model.Queue{s.from, s.to}))
-	must.That(t, made.Done == 9 && made.Acks() > 3, "%+v", made)
+	must.Equal(t, made.Done, 9, "%+v", made)
+	must.That(t, made.Acks() > 3, "%+v", made)
 	s.wantResumedWhole(t, c, run, n)
 }
 
@@ -522,18 +573,20 @@ func TestPlanOfHeldOriginals(t *testing.T) {
 	for range ready {
 		<-held
 	}
+
 	record := must.Get(j.Record(t.Context(), id))(t)
 	want := resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), id))(t))
 	want.Insist = false
 	made, err := resume.Of(topology, want)
-	assert.That(t, err == nil && made.Refusal.Overridable() && strings.Contains(made.Refusal.Words(), "may hold some"),
-		"%v %v", err, made.Refusal.Words())
+	must.Do(t, err)
+	assert.That(t, made.Refusal.Overridable(), "%v %v", err, made.Refusal.Words())
+	assert.Contains(t, made.Refusal.Words(), "may hold some")
 	made, _ = planResume(t, c, j, id, topology)
 	assert.Equal(t, made.Done, 0, "are taken for done")
 	_, err = plan.UndoWant{
 		Record: record, User: c.User(), Broker: c.Address(), Entries: entriesOf(j, id),
 	}.Looked(topology, want.Reads)
-	assert.That(t, err != nil && strings.Contains(err.Error(), "may hold them"), "%v", err)
+	assert.Fails(t, err, "may hold them")
 	must.Do(t, channel.Close())
 	s.await(s.from, ready)
 

@@ -50,6 +50,7 @@ func (c *Client) Import(
 		}
 		return c.begin(ctx, record)
 	}
+
 	return c.send(ctx, planned.Into, l, begin, func(add func(*flight, plan.Entry) error) error {
 		return messages(func(m *message.Message) error {
 			if n++; planned.Skip[n] {
@@ -61,6 +62,7 @@ func (c *Client) Import(
 			if planned.Undelays {
 				delete(f.publishing.Headers, message.DeliveryTimeHeader)
 			}
+
 			entry := plan.NewEntry(m, f.publishing, false)
 			entry.Message = nil // the file has it
 			return add(f, entry)
@@ -80,6 +82,7 @@ func (c *Client) Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.A
 	case c.journal == nil:
 		return total, fmt.Errorf("%s: there is no journal to undo from, or to write this down in", attempt)
 	}
+
 	parts := 0
 	part := func(a plan.Account, err error) error {
 		if err != nil && parts == 0 {
@@ -92,24 +95,28 @@ func (c *Client) Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.A
 		total = total.With(a)
 		return nil
 	}
+
 	tell := func(a plan.Account) {
 		if progress != nil {
 			progress(total.With(a))
 		}
 	}
+
 	if p.Restores > 0 {
 		if err := part(c.restore(ctx, &p, p.Claim(), tell)); err != nil {
 			return total, fmt.Errorf("%s: %w", attempt, err)
 		}
 	}
+
 	for _, take := range p.Takes {
 		if total.Stopped != "" {
 			break
 		}
-		account, left, err := c.execute(ctx, take.On(nil), tell)
-		if err != nil || account.Stopped != "" || !take.Undoing.Gone.Restores() {
+		account, left, err := c.execute(ctx, take.Run(), tell)
+		if err != nil || account.Stopped != "" || account.Held > 0 || !take.Undoing.Gone.Restores() {
 			left.Positions = nil // the journal does not have the messages that were not found, or they may be there
 		}
+
 		account.Gone -= len(left.Positions)
 		if err := part(account, err); err != nil {
 			return total, err
@@ -119,6 +126,7 @@ func (c *Client) Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.A
 			_ = part(c.restore(ctx, &p, left, tell))
 		}
 	}
+
 	return total, nil
 }
 
@@ -129,15 +137,20 @@ func (c *Client) restore(
 	n := len(claim.Positions)
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: plan.Undo, From: planned.Back, Planned: n}}
 	record := plan.Record{
-		Operation: plan.Undo, From: planned.Back, Planned: n, Undoes: planned.Record.ID,
-		Intent: &plan.Intent{Recipients: []plan.Recipient{planned.Into}, KeepDelay: planned.Delayed},
+		Operation: plan.Undo,
+		From:      planned.Back,
+		Planned:   n,
+		Undoes:    planned.Record.ID,
+		Intent:    &plan.Intent{Recipients: []plan.Recipient{planned.Into}, KeepDelay: planned.Delayed},
 	}
+
 	var claimed []int // in order
 	begin := func() (w *writer, err error) {
 		w, claimed, err = c.claim(ctx, record, claim)
 		l.note(func(a *plan.Account) { a.Planned = len(claimed) })
 		return w, err
 	}
+
 	return c.send(ctx, planned.Into, l, begin, func(add func(*flight, plan.Entry) error) error {
 		return c.journal.Entries(ctx, planned.Record.ID, func(e *plan.Entry) error {
 			if _, mine := slices.BinarySearch(claimed, e.Position); !mine {
@@ -169,6 +182,7 @@ func (c *Client) send(
 		_ = s.window.finish()
 		return l.copy(), err
 	}
+
 	l.account.JournalID = l.journal.number()
 	reported := report(l, progress)
 	failed := messages(func(f *flight, e plan.Entry) error { return s.add(ctx, f, e) })
@@ -178,6 +192,7 @@ func (c *Client) send(
 	if e := s.window.finish(); e != nil {
 		failed = e
 	}
+
 	reported()
 	l.wait("")
 	switch {
@@ -186,33 +201,41 @@ func (c *Client) send(
 	case failed != nil:
 		l.stop(failed.Error())
 	}
+
 	if e := l.journal.finish(l.copy()); e != nil {
 		l.stop(e.Error())
 	}
+
 	account := l.copy()
 	if progress != nil {
 		progress(account)
 	}
+
 	return account, nil
 }
 
-// add takes in one message. After an error nothing more can be added.
+// add prepares one message for publishing. After an error nothing more can be added.
 func (s *sending) add(ctx context.Context, f *flight, entry plan.Entry) error {
 	if err := publishable(f.publishing, s.client.User(), s.window.link); err != nil {
 		s.ledger.refuse(f.message, err.Error())
 		return nil
 	}
-	s.batch, s.entries = append(s.batch, f), append(s.entries, entry)
+
+	s.batch = append(s.batch, f)
+	s.entries = append(s.entries, entry)
 	if s.bytes += f.message.BodyBytes; len(s.batch) >= writeBatch || s.bytes >= writeBytes {
 		return s.flush(ctx)
 	}
+
 	return nil
 }
 
 // flush writes the intentions and publishes.
 func (s *sending) flush(ctx context.Context) error {
 	batch, entries := s.batch, s.entries
-	s.batch, s.entries, s.bytes = nil, nil, 0
+	s.batch = nil
+	s.entries = nil
+	s.bytes = 0
 	if err := s.ledger.journal.intend(ctx, entries); err != nil {
 		return err
 	}
@@ -221,6 +244,7 @@ func (s *sending) flush(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -230,6 +254,7 @@ func (c *Client) Importable(ctx context.Context, into model.QueueRef) (func(*mes
 		return nil, err
 	}
 	defer release()
+
 	return func(m *message.Message) error {
 		p, _ := plan.Restoring(m, into.Name, c.User())
 		return publishable(&p, c.User(), held)
@@ -251,11 +276,13 @@ func publishable(p *message.Publishing, user string, on *link.Link) error {
 		return fmt.Errorf("its delivery_mode is %d, and RabbitMQ %s takes only 1 and 2", q.DeliveryMode,
 			model.Printable(on.Version()))
 	}
+
 	if e := q.Expiration; e != "" || q.Zeros.Has(message.PropExpiration) {
 		if _, ok := message.ParseExpiration(e); !ok {
 			return fmt.Errorf("its expiration is %s, but RabbitMQ takes only whole milliseconds, at most "+
 				"315360000000", model.Printable(e))
 		}
 	}
+
 	return wire.CheckHeader(p, on.Config.FrameSize)
 }

@@ -74,6 +74,7 @@ func newStage(t *testing.T, n *demo.Node, operation plan.Operation, kind model.Q
 		app: newAppOn(t, n), node: n, operation: operation, kind: kind, n: messages, cable: &cable{random: r}, random: r,
 		patience: 15 * time.Second, user: url.UserPassword("guest", "guest"), under: &underWay{},
 	}
+
 	s.from = s.filled(s.suffix("failed"), kind, numbered(messages)...)
 	s.to = s.queue(s.suffix("worker"), kind)
 	s.key, s.path = s.to.Name, journalPath(t)
@@ -98,10 +99,12 @@ func (s *stage) plan() plan.Run {
 	if s.exchange != "" {
 		exchanges = []string{s.exchange}
 	}
+
 	made := planned(s, topology([]*model.Queue{s.from, s.to}, exchanges...), plan.ActionWant{
 		Operation: plan.Replay, From: s.from.QueueRef, Mode: target.ToExchange,
 		Fixed: model.Address{Exchange: s.exchange, RoutingKey: s.key}, User: s.user.Username(), Insist: true, Mark: true,
 	})
+
 	made.Planned, made.Rate = s.n, s.rate
 	return made
 }
@@ -116,6 +119,7 @@ func (s *stage) run(t *testing.T) {
 	c := newClient(t, broker.Options{URL: u.String(), Journal: j})
 	defer c.Close()
 	c.SetPatience(s.patience, time.Minute, 10*time.Second)
+
 	s.account, s.err = c.Execute(context.Background(), s.plan(), func(a plan.Account) {
 		s.under.Lock()
 		defer s.under.Unlock()
@@ -123,6 +127,7 @@ func (s *stage) run(t *testing.T) {
 			s.under.waited += a.Waiting + "; "
 		}
 	})
+
 	s.under.Lock()
 	defer s.under.Unlock()
 	s.under.ended = true
@@ -140,7 +145,8 @@ func (v *verdict) add(other verdict) {
 	v.lost += other.lost
 	v.twice += other.twice
 	v.unknown += other.unknown
-	v.mostTwice, v.mostUnknown = max(v.mostTwice, other.mostTwice), max(v.mostUnknown, other.mostUnknown)
+	v.mostTwice = max(v.mostTwice, other.mostTwice)
+	v.mostUnknown = max(v.mostUnknown, other.mostUnknown)
 }
 
 func (v *verdict) String() string {
@@ -154,22 +160,28 @@ func (s *stage) judge() verdict {
 	s.Helper()
 	entries := s.entries()
 	s.settled()
-	source, sent, aside := s.find(s.from), map[string]int{}, map[string]int{}
+	source := s.find(s.from)
+	sent := map[string]int{}
+	aside := map[string]int{}
 	if !s.destroyed {
 		sent = s.find(s.to)
 	}
+
 	for _, q := range s.aside {
 		for id, times := range s.find(q) {
 			aside[id] += times
 		}
 	}
+
 	v := verdict{rounds: 1, messages: s.n, unknown: s.account.Unknown, mostUnknown: s.account.Unknown}
 	a := s.account
 	if s.err != nil || a.Stopped != "" || a.Moved+a.Dropped < s.n || s.under.waited != "" {
 		v.struck = 1
 	}
-	assert.That(s, a.Waiting == "" && (!strings.Contains(a.Stopped, "confirmed nothing") ||
-		strings.Contains(s.under.waited, "confirms nothing")),
+
+	assert.Equal(s, a.Waiting, "", "it was said to wait for %q, and at the end for %q", s.under.waited, a.Waiting)
+	assert.That(s,
+		!strings.Contains(a.Stopped, "confirmed nothing") || strings.Contains(s.under.waited, "confirms nothing"),
 		"it was said to wait for %q, and at the end for %q", s.under.waited, a.Waiting)
 	told := plan.Account{}
 	complaints := 0
@@ -178,23 +190,27 @@ func (s *stage) judge() verdict {
 			s.Errorf(format, values...)
 		}
 	}
+
 	for i := range s.n {
 		id := strconv.Itoa(i + 1)
 		e := entries[id]
 		told.Add(e.Outcome, &message.Message{}, "")
 		there := source[id] + sent[id]
 		gone := s.destroyed && (e.Outcome == plan.Moved || e.Outcome == plan.Unsure)
+
 		kept := s.operation == plan.Drop && e.Message != nil && string(e.Message.Body) == "body of "+id
 		if there+aside[id] == 0 && !gone && !kept {
 			v.lost++
 			complain("%s is lost; the journal says %q", id, e.Outcome)
 		}
+
 		if there > 1 {
 			v.twice++
 			if e.Outcome != plan.Unsure {
 				complain("%s is there %d times, and the journal says %q", id, there, e.Outcome)
 			}
 		}
+
 		switch e.Outcome {
 		case plan.Moved, plan.Dropped:
 			if source[id] > 0 {
@@ -208,6 +224,7 @@ func (s *stage) judge() verdict {
 			}
 		}
 	}
+
 	v.mostTwice = v.twice
 	assert.Equal(s, [...]int{a.Moved, a.Dropped, a.Refused, a.Returned, a.Unknown},
 		[...]int{told.Moved, told.Dropped, told.Refused, told.Returned, told.Unknown},
@@ -217,6 +234,7 @@ func (s *stage) judge() verdict {
 		a.Problems = a.Problems[:min(len(a.Problems), 2)]
 		s.Logf("%d in the source, %d in the target, %d aside; %v; %+v", len(source), len(sent), len(aside), s.err, a)
 	}
+
 	return v
 }
 
@@ -228,6 +246,7 @@ func (s *stage) entries() map[string]plan.Entry {
 		assert.That(s, !r.Unfinished(), "unfinished: %+v", r)
 		entries[e.MessageID] = *e
 	})
+
 	return entries
 }
 
@@ -239,6 +258,7 @@ func (s *stage) settled() {
 	if s.operation == plan.Drop || s.destroyed {
 		certain = s.n - a.Moved - a.Dropped - a.Unknown
 	}
+
 	s.until(func() error {
 		if err := s.cable.gone(s, s.node, s.user.Username()); err != nil {
 			return err
@@ -275,6 +295,7 @@ func (s *stage) moment(t *testing.T) int64 {
 		s.run(t)
 		sent, _ = moments.LoadOrStore(s.alike(), s.unstruck(t))
 	}
+
 	return s.random.Int64N(sent.(int64) * 4 / 5) // the rest may be its end
 }
 
@@ -308,9 +329,11 @@ func (s *stage) runUntilStruck(t *testing.T) {
 			<-strikes.done
 			return
 		}
+
 		at := s.random.Int64N(s.unstruck(t) / 2)
 		s.cable.struck.Store(&strike{at: at, do: strikes.do, done: strikes.done})
 	}
+
 	t.Fatal("it was over before it was struck, five times")
 }
 
@@ -361,7 +384,10 @@ func TestGoneIsNotWhatIsNotListedYet(t *testing.T) {
 	dead := must.Get(amqp.DialConfig(node.AMQP(), amqp.Config{Properties: amqp.Table{"connection_name": name}}))(t)
 	defer dead.Close()
 	c := newClient(t, broker.Options{URL: node.AMQP()})
-	asked, seen, closed := 0, false, false
+	asked := 0
+	seen := false
+	closed := false
+
 	err := c.AwaitGone(t.Context(), &plan.Record{Operation: plan.Replay, Session: session, From: queue},
 		func(ctx context.Context) ([]string, error) {
 			if asked++; asked <= 3 { // a list that is late
@@ -372,9 +398,13 @@ func TestGoneIsNotWhatIsNotListedYet(t *testing.T) {
 				seen, closed = true, true
 				assert.Succeeds(t, dead.Close())
 			}
+
 			return names, err
 		}, queue)
-	assert.That(t, err == nil && seen, "it waited for %d lists, and did not see the connection: %v", asked, err)
+
+	must.Do(t, err)
+	assert.That(t, seen, "it waited for %d lists, and did not see the connection: %v", asked, err)
 	names, err := source.Connections(t.Context())
-	assert.That(t, err == nil && !slices.Contains(names, name), "it is still there: %q, %v", names, err)
+	must.Do(t, err)
+	assert.That(t, !slices.Contains(names, name), "it is still there: %q, %v", names, err)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
@@ -49,6 +50,7 @@ func startTap(a *app, c *broker.Client, topology *model.Topology, plan trace.Tap
 	works := make(chan struct{})
 	var once sync.Once
 	passing := trace.NewPassing(plan.VHost, topology)
+
 	go func() {
 		tap.ended <- c.Tap(ctx, plan, tap.follow, func(m *message.Message, at time.Time) {
 			if slow != nil {
@@ -65,7 +67,9 @@ func startTap(a *app, c *broker.Client, topology *model.Topology, plan trace.Tap
 			once.Do(func() { close(works) })
 		})
 	}()
+
 	a.Cleanup(stop)
+
 	select {
 	case <-works:
 	case err := <-tap.ended:
@@ -73,6 +77,7 @@ func startTap(a *app, c *broker.Client, topology *model.Topology, plan trace.Tap
 	case <-time.After(patience):
 		a.Fatal("the tap did not start")
 	}
+
 	return tap
 }
 
@@ -150,6 +155,7 @@ func (a *app) exchange(suffix, kind string, internal bool, arguments amqp.Table)
 			channel.Close()
 		}
 	})
+
 	return name
 }
 
@@ -168,19 +174,23 @@ func TestTapSeesWhatIsHandedOn(t *testing.T) {
 			if internal {
 				typ = "direct"
 			}
+
 			other := a.queue("alternate", model.Classic)
 			alternate := a.exchange("alternate", "fanout", false, nil)
 			a.bind(other, alternate, "", nil)
 			x := a.exchange("x", typ, internal, amqp.Table{"alternate-exchange": alternate})
-			worker, too := a.queue("worker", model.Classic), a.queue("too", model.Classic)
+			worker := a.queue("worker", model.Classic)
+			too := a.queue("too", model.Classic)
 			a.bind(worker, x, "a.#", amqp.Table{"x-match": "all", "number": int64(1)})
 			a.bind(too, x, "a.b", amqp.Table{"x-match": "any", "number": int64(1), "text": "y"})
 			tap := startTapOf(a, client(t), nil, x)
+
 			if internal { // only dead letters and other exchanges reach it
 				front := a.exchange("front", "fanout", false, nil)
 				must.Do(t, a.channel.ExchangeBind(x, "", front, false, nil))
 				x = front
 			}
+
 			for _, key := range []string{"a.b", "a.c", "z"} {
 				number := int64(1)
 				if key == "z" {
@@ -188,21 +198,27 @@ func TestTapSeesWhatIsHandedOn(t *testing.T) {
 				}
 				a.send(x, key, amqp.Publishing{MessageId: key, Headers: amqp.Table{"number": number}})
 			}
+
 			want := map[string][]string{
 				"direct": {"a.b"}, "internal": {"a.b"}, "fanout": {"a.b", "a.c", "z"}, "topic": {"a.b", "a.c"},
 				"headers": {"a.b", "a.c"},
 			}[kind]
+
 			a.await(other, 3-len(want))
 			tap.awaitRows(len(want))
 			counts := tap.end()
+
 			var got []string
 			for _, row := range tap.seen() {
 				got = append(got, row.Message.Properties.MessageID)
-				assert.That(t, row.From == "" && !row.Waited.Known() && row.Exchange == x,
-					"%s was published: %+v", row.Message.Properties.MessageID, row)
+				assert.Equal(t, row.From, "", "%s was published: %+v", row.Message.Properties.MessageID, row)
+				assert.That(t, !row.Waited.Known(), "%s was published: %+v", row.Message.Properties.MessageID, row)
+				assert.Equal(t, row.Exchange, x, "%v", row.Message.Properties.MessageID)
 			}
-			assert.That(t, fmt.Sprint(got) == fmt.Sprint(want) && counts.Seen == int64(len(want)) && counts.MissedWords() == "",
-				"saw %v, want %v: %+v", got, want, counts)
+
+			assert.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "saw %v, want %v: %+v", got, want, counts)
+			assert.Equal(t, counts.Seen, int64(len(want)))
+			assert.Equal(t, counts.MissedWords(), "")
 			awaitNoTap(t)
 		})
 	}
@@ -234,11 +250,15 @@ func TestTapSeesWhatNoQueueTakes(t *testing.T) {
 			tap := startTap(a, client(t), topology,
 				trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{dlx}, Unrouted: true}), nil)
 			a.send("", buffer.Name, numbered(3)...)
+
 			for _, row := range tap.awaitRows(3) {
 				should, ok := row.Should.Get()
-				assert.That(t, row.From == buffer.Name && row.Reason == model.Expired && ok && should == 50*time.Millisecond,
-					"%+v", row)
+				assert.Equal(t, row.From, buffer.Name, "%+v", row)
+				assert.Equal(t, row.Reason, model.Expired, "%v", row)
+				assert.That(t, ok, "%+v", row)
+				assert.Equal(t, should, 50*time.Millisecond, "%v", row)
 			}
+
 			tap.end()
 		})
 	}
@@ -259,8 +279,10 @@ func TestTapCountsWhatItMisses(t *testing.T) {
 	close(busy)
 	tap.awaitCounts("all are accounted for", func(c trace.TapCounts) bool { return c.Seen+c.Missed == n })
 	counts := tap.end()
-	assert.That(t, int(counts.Seen) == len(tap.seen()) && counts.Seen+counts.Missed == n && !counts.AtLeast &&
-		counts.Missed >= n-100-2*500, "%d rows, %+v", len(tap.seen()), counts)
+	assert.Equal(t, int(counts.Seen), len(tap.seen()), "%d rows, %+v", len(tap.seen()), counts)
+	assert.Equal(t, counts.Seen+counts.Missed, n)
+	assert.That(t, !counts.AtLeast, "%d rows, %+v", len(tap.seen()), counts)
+	assert.That(t, counts.Missed >= n-100-2*500, "%d rows, %+v", len(tap.seen()), counts)
 	t.Log(counts.MissedWords())
 	a.await(worker, n)
 }
@@ -269,7 +291,8 @@ func TestTapCountsWhatItMisses(t *testing.T) {
 // tap.
 func TestTapFollowsWhatChanges(t *testing.T) {
 	a := newApp(t)
-	x, worker := a.exchange("x", "direct", false, nil), a.queue("worker", model.Classic)
+	x := a.exchange("x", "direct", false, nil)
+	worker := a.queue("worker", model.Classic)
 	a.bind(worker, x, "first", nil)
 	want := trace.TapWant{VHost: "/", Exchanges: []string{x}}
 	topology := topologyNow(t)
@@ -277,11 +300,14 @@ func TestTapFollowsWhatChanges(t *testing.T) {
 	a.bind(worker, x, "second", nil)
 	must.Do(t, a.channel.QueueUnbind(worker.Name, "first", x, nil))
 	tap.follow <- trace.PlanTap(topologyNow(t), want)
+
 	must.Await(t, "the new key is seen", func() bool {
 		a.send(x, "second", numbered(1)...)
 		return len(tap.seen()) > 0
 	})
+
 	back := a.channel.NotifyReturn(make(chan amqp.Return, 1))
+
 	a.until(func() error {
 		if err := a.channel.PublishWithContext(t.Context(), x, "first", true, false, amqp.Publishing{}); err != nil {
 			return err
@@ -298,6 +324,7 @@ func TestTapFollowsWhatChanges(t *testing.T) {
 	must.Do(t, a.channel.ExchangeDelete(x, false, false))
 	must.Do(t, a.channel.ExchangeDeclare(x, "direct", true, false, false, false, nil))
 	a.bind(worker, x, "second", nil)
+
 	must.Await(t, "the exchange that was declared again is seen", func() bool {
 		a.send(x, "second", numbered(1)...)
 		return len(tap.seen()) != seen
@@ -305,7 +332,7 @@ func TestTapFollowsWhatChanges(t *testing.T) {
 
 	must.Do(t, a.channel.ExchangeDelete(x, false, false))
 	err := tap.awaitEnd()
-	assert.That(t, err != nil && strings.Contains(err.Error(), "there is no exchange "+x), "it ended with %v", err)
+	assert.Fails(t, err, "there is no exchange "+x)
 	awaitNoTap(t)
 }
 
@@ -313,20 +340,28 @@ func TestTapWithoutRights(t *testing.T) {
 	a, x, _ := fanout(t, "x")
 	topology := topologyNow(t)
 	plan := trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{x}})
-	of := func(name, rights string) *broker.Client {
+	of := func(name string, rights rabbithole.Permissions) *broker.Client {
 		return newClient(t, broker.Options{URL: user(t, name, rights)})
 	}
-	for name, test := range map[string]struct{ rights, says string }{
-		"configure": {`{"configure":"","write":".*","read":".*"}`, "declare"},
-		"exchange":  {`{"configure":".*","write":".*","read":"^dlxtop"}`, "bind to"},
+
+	for name, test := range map[string]struct {
+		rights rabbithole.Permissions
+		says   string
+	}{
+		"configure": {rabbithole.Permissions{Write: ".*", Read: ".*"}, "declare"},
+		"exchange":  {rabbithole.Permissions{Configure: ".*", Write: ".*", Read: "^dlxtop"}, "bind to"},
 	} {
 		err := of("tap-no-"+name, test.rights).Tap(t.Context(), plan, nil, func(*message.Message, time.Time) {}, nil)
-		assert.That(t, err != nil && strings.Contains(err.Error(), "may not "+test.says) &&
-			strings.Contains(err.Error(), "set_permissions") && !strings.Contains(err.Error(), "secret"),
-			"without %s it says %v", name, err)
+		must.Fails(t, err, "may not "+test.says, "%v", name)
+		assert.Contains(t, err.Error(), "set_permissions", "%v", name)
+		assert.Lacks(t, err.Error(), "secret", "%v", name)
 	}
+
 	// It needs no more rights than it says; without a right on the default exchange it cannot count what it misses.
-	least := `{"configure":"^dlxtop\\.tap-","write":"^dlxtop\\.tap-","read":"^(dlxtop\\.tap-.*|` + x + `)$"}`
+	least := rabbithole.Permissions{
+		Configure: `^dlxtop\.tap-`, Write: `^dlxtop\.tap-`, Read: `^(dlxtop\.tap-.*|` + x + `)$`,
+	}
+
 	busy := make(chan struct{})
 	plan.MaxMessages = 10
 	tap := startTap(a, of("tap-least", least), topology, plan, func() { <-busy })
@@ -350,8 +385,8 @@ func TestTapThatIsCutOff(t *testing.T) {
 	a.send(x, "", numbered(3)...)
 	err := tap.awaitEnd()
 	assert.That(t, err != nil, "it ended without a word")
-	assert.That(t, tap.counts.Seen == 3 && tap.counts.MissedWords() == "some may have been missed",
-		"%+v: %q", tap.counts, tap.counts.MissedWords())
+	assert.Equal(t, tap.counts.Seen, 3, "%+v: %q", tap.counts, tap.counts.MissedWords())
+	assert.Equal(t, tap.counts.MissedWords(), "some may have been missed")
 }
 
 // RabbitMQ closes the connection of a tap that should receive such a message, and the tap says why.
@@ -362,7 +397,7 @@ func TestTapOfUnconvertible(t *testing.T) {
 	tap := startTapOf(a, client(t), nil, x)
 	sendAMQP10(t, node, buffer.Name, unconvertible())
 	err := tap.awaitEnd()
-	assert.That(t, err != nil && strings.Contains(err.Error(), "it cannot convert a message that passed"), "%v", err)
+	assert.Fails(t, err, "it cannot convert a message that passed")
 	a.await(worker, 1)
 }
 
@@ -375,6 +410,6 @@ func TestTapThatIsStoppedBehind(t *testing.T) {
 	a.send(x, "", numbered(n)...)
 	a.await(worker, n)
 	counts := tap.end()
-	assert.That(t, int(counts.Seen) == len(tap.seen()) && counts.Seen+counts.Missed == n, "%d shown, %+v",
-		len(tap.seen()), counts)
+	assert.Equal(t, int(counts.Seen), len(tap.seen()), "%d shown, %+v", len(tap.seen()), counts)
+	assert.Equal(t, counts.Seen+counts.Missed, n)
 }

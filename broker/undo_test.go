@@ -25,7 +25,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // journaled is a client with its own journal.
@@ -59,7 +58,7 @@ func eachEntry(t testing.TB, j *journal.Journal, each func(*plan.Record, *plan.E
 	}
 }
 
-func journaledBy(t testing.TB, j ports.Recorder, full bool) *broker.Client {
+func journaledBy(t testing.TB, j broker.Recorder, full bool) *broker.Client {
 	t.Helper()
 	return newClient(t, broker.Options{URL: node.AMQP(), Journal: j, Full: full})
 }
@@ -103,6 +102,7 @@ func undoPlan(
 	}); err != nil {
 		return p, err
 	}
+
 	return plan.ForUndo(t, want)
 }
 
@@ -117,18 +117,22 @@ func random(r *rand.Rand, id int) amqp.Publishing {
 		}
 		return string(b)
 	}
+
 	m := amqp.Publishing{
 		MessageId: fmt.Sprint(id), Headers: randomTable(r, 3), ContentType: short(), ContentEncoding: short(),
 		DeliveryMode: uint8(r.IntN(3)), Priority: uint8(r.IntN(5)), CorrelationId: short(), ReplyTo: short(),
 		Type: short(), AppId: short(), Body: []byte(strings.Repeat(short(), r.IntN(40))),
 	}
+
 	if r.IntN(2) == 0 {
 		m.UserId, m.Expiration, m.Timestamp = "guest", "600000", time.Unix(r.Int64N(1<<33), 0)
 	}
+
 	m.Headers["x-death"] = []any{amqp.Table{
 		"queue": "elsewhere", "reason": "expired", "count": int64(r.IntN(9)), "exchange": "e", "routing-keys": []any{"k"},
 		"time": time.Unix(r.Int64N(1<<33), 0), "original-expiration": "500",
 	}}
+
 	m.Headers["x-first-death-queue"] = "elsewhere"
 	return m
 }
@@ -150,6 +154,7 @@ func randomValue(r *rand.Rand, depth int) any {
 		amqp.Decimal{Scale: uint8(n), Value: int32(n >> 8)},
 		fmt.Appendf(nil, "%c%x", rune(n%256), n), time.Unix(int64(n>>30), 0), fmt.Sprintf("%x\xff\x00", n),
 	}
+
 	switch choice := r.IntN(len(simple) + 3); {
 	case choice < len(simple):
 		return simple[choice]
@@ -162,6 +167,7 @@ func randomValue(r *rand.Rand, depth int) any {
 	case depth > 0:
 		return randomTable(r, depth-1)
 	}
+
 	return simple[len(simple)-1]
 }
 
@@ -177,6 +183,7 @@ func wantSame(t testing.TB, want, got []amqp.Delivery) {
 			}
 		}
 	}
+
 	assert.That(t, differing == 0, "%d messages differ", differing)
 }
 
@@ -187,6 +194,7 @@ func asPublished(d amqp.Delivery) amqp.Publishing {
 			headers[key] = v
 		}
 	}
+
 	return amqp.Publishing{
 		Headers: headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, DeliveryMode: d.DeliveryMode,
 		Priority: d.Priority, CorrelationId: d.CorrelationId, ReplyTo: d.ReplyTo, Expiration: d.Expiration,
@@ -209,7 +217,8 @@ func TestUndoOfADrop(t *testing.T) {
 		a := newApp(t)
 		c, j := journaled(t, false)
 		messages := randomMessages(t, n)
-		from, untouched := a.filled("failed", kind, messages...), a.filled("untouched", kind, messages...)
+		from := a.filled("failed", kind, messages...)
+		untouched := a.filled("untouched", kind, messages...)
 		account := executed(t, c, dropPlan(t, from, plan.Selection{}, n), outcome{Planned: n, Dropped: n})
 		a.await(from, 0)
 
@@ -219,8 +228,10 @@ func TestUndoOfADrop(t *testing.T) {
 		assert.That(t, strings.Contains(again.Refusal.Words(), "nothing to undo"), "a second undo: %+v", again)
 		wantSame(t, a.drain(untouched, n), a.drain(from, n))
 		records := recordsOf(t, j)
-		assert.That(t, len(records) == 2 && records[0].Undoes == account.JournalID &&
-			records[0].Told() == fmt.Sprintf("%d brought back", n) && records[1].Undone == n, "%+v", records)
+		must.Equal(t, len(records), 2, "%+v", records)
+		assert.Equal(t, records[0].Undoes, account.JournalID)
+		assert.Equal(t, records[0].Told(), fmt.Sprintf("%d brought back", n))
+		assert.Equal(t, records[1].Undone, n)
 	})
 }
 
@@ -233,7 +244,8 @@ func TestUndoOfAReplay(t *testing.T) {
 				a := newApp(t)
 				c, j := journaled(t, full)
 				messages := randomMessages(t, n)
-				from, untouched := a.filled("failed", kind, messages...), a.filled("untouched", kind, messages...)
+				from := a.filled("failed", kind, messages...)
+				untouched := a.filled("untouched", kind, messages...)
 				to := a.filled("worker", kind, numbered(200)...) // sent messages are behind others
 				made := replayTo(t, from, to, plan.Selection{})
 				made.Mark = true
@@ -242,8 +254,10 @@ func TestUndoOfAReplay(t *testing.T) {
 
 				for range 200 + taken { // a consumer takes the first of them, and everything that was there before
 					_, ok, err := a.channel.Get(to.Name, true)
-					must.That(t, ok && err == nil, "%v %v", ok, err)
+					must.Do(t, err)
+					must.That(t, ok, "%v %v", ok, err)
 				}
+
 				account = undo(t, c, j, account.JournalID, from, to)
 				wantOutcome(t, account, outcome{Planned: n, Moved: n - taken, Gone: taken})
 				wantSame(t, a.drain(untouched, n)[taken:], a.drain(from, n-taken))
@@ -255,7 +269,7 @@ func TestUndoOfAReplay(t *testing.T) {
 
 // failing is a journal that fails from some intention on, or with all outcomes.
 type failing struct {
-	ports.Recorder
+	broker.Recorder
 	left     int
 	outcomes bool
 }
@@ -289,18 +303,23 @@ func TestWithoutJournalNothingIsDone(t *testing.T) {
 			assert.That(t, errors.Is(err, plan.ErrJournal), "%s: %v", p.Operation, err)
 			a.await(from, n)
 		}
+
 		_, j := journaled(t, false)
 		left := n
 		for _, made := range []plan.Run{dropPlan(t, from, plan.Selection{}, n), replayTo(t, from, to, plan.Selection{})} {
 			account := execute(t, journaledBy(t, &failing{Recorder: j, left: 2}, false), made)
 			done := account.Moved + account.Dropped
-			assert.That(t, done != 0 && done <= 2*500 && strings.Contains(account.Stopped, "disk is full") && account.Refused+
-				account.Returned+account.Unknown <= 0, "%s: %+v", made.Operation, account)
+			assert.That(t, done != 0, "%s: %+v", made.Operation, account)
+			assert.That(t, done <= 2*500, "%s: %+v", made.Operation, account)
+			assert.Contains(t, account.Stopped, "disk is full", "%v", made.Operation)
+			assert.That(t, account.Refused+account.Returned+account.Unknown <= 0, "%s: %+v", made.Operation, account)
 			left -= done
 			a.await(from, left)
 		}
+
 		records := recordsOf(t, j)
-		assert.That(t, len(records) == 2 && !records[0].Unfinished(), "%+v", records)
+		must.Equal(t, len(records), 2, "%+v", records)
+		assert.That(t, !records[0].Unfinished(), "%+v", records)
 	})
 }
 
@@ -313,7 +332,8 @@ func TestOutcomesThatCannotBeWritten(t *testing.T) {
 		_, j := journaled(t, false)
 		c := journaledBy(t, &failing{Recorder: j, left: n, outcomes: true}, false)
 		account := execute(t, c, replayTo(t, from, to, plan.Selection{}))
-		assert.That(t, account.Moved != n && strings.Contains(account.Stopped, "disk is full"), "%+v", account)
+		assert.That(t, account.Moved != n, "%+v", account)
+		assert.Contains(t, account.Stopped, "disk is full")
 		a.await(from, n-account.Moved)
 	})
 }

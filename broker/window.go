@@ -67,6 +67,10 @@ type flight struct {
 	returned   string // the broker's words
 }
 
+// errLeavesCopies ends a run whose target is full, and dead-letters what it refuses.
+var errLeavesCopies = errors.New("the target is full, and its dead-letter exchange takes a copy of each message that " +
+	"it refuses: make room there, then resume")
+
 // errNacked is a nack that does not prove that no queue has the message.
 var errNacked = errors.New("RabbitMQ answered basic.nack, which does not say whether a queue has the message")
 
@@ -88,11 +92,13 @@ func openWindow(
 		blocked: make(chan amqp.Blocking, 8),
 		dead:    make(chan struct{}), over: make(chan struct{}), known: map[string]bool{},
 	}
+
 	w.idle = sync.NewCond(&w.mu)
 	if err := w.channel.Confirm(false); err != nil {
 		connection.Wire.Cut()
 		return nil, fmt.Errorf("ask for publisher confirms: %w", link.Loss(err))
 	}
+
 	w.channel.NotifyReturn(w.returns)
 	w.channel.NotifyClose(w.closed)
 	connection.NotifyBlocked(w.blocked)
@@ -105,27 +111,34 @@ func openWindow(
 // publish publishes one message, waiting for room if needed. After an error nothing more can be published, and this one
 // was not.
 func (w *window) publish(ctx context.Context, f *flight) error {
-	if err := w.take(ctx); err != nil {
+	if err := w.acquireSlot(ctx); err != nil {
 		return err
 	}
+
 	// The first message to an exchange is sent alone, and so is a large one: if the broker closes the channel because of
 	// it, it is clear which one it was.
 	alone := !w.known[f.publishing.Exchange] || len(f.publishing.Body) > largeBody
+	if _, ends := plan.CopiesOf(w.into, f.publishing.Reaches); ends { // so that a full target gets one at most
+		alone = true
+	}
 	if alone {
 		w.quiet()
 	}
+
 	if err := w.send(f); err != nil {
 		<-w.slots
 		return err
 	}
+
 	if alone {
 		w.quiet()
 		w.known[f.publishing.Exchange] = true
 	}
+
 	return nil
 }
 
-func (w *window) take(ctx context.Context) error {
+func (w *window) acquireSlot(ctx context.Context) error {
 	select {
 	case <-w.dead:
 		return w.why()
@@ -133,6 +146,7 @@ func (w *window) take(ctx context.Context) error {
 		return context.Cause(ctx)
 	default:
 	}
+
 	select {
 	case w.slots <- struct{}{}:
 		return nil
@@ -148,16 +162,19 @@ func (w *window) send(f *flight) error {
 	if len(w.flying) == 0 {
 		w.touch()
 	}
+
 	w.flying = append(w.flying, f) // before the publish: its return may come before the publish call ends
 	w.mu.Unlock()
 	p := f.publishing
 	w.link.Wire.Carry(p)
+
 	var err error
 	if f.confirm, err = w.channel.PublishWithDeferredConfirm(p.Exchange, p.RoutingKey, true, false,
 		amqp.Publishing{Body: p.Body}); err == nil {
 		w.sent <- f
 		return nil
 	}
+
 	w.mu.Lock()
 	w.flying = w.flying[:len(w.flying)-1]
 	w.idle.Broadcast()
@@ -189,18 +206,40 @@ func (w *window) settle() {
 			w.moved(f)
 		case w.channel.IsClosed():
 			w.settleClosed(f)
-		case plan.NackRefuses(w.into, f.publishing.Reaches):
-			w.ledger.record(plan.Refused, f.message,
-				"the broker refused it (basic.nack): the queue that it reaches is full and rejects publishes")
-		default: // each further one might be in two places, too
-			w.ledger.record(plan.Unsure, f.message, errNacked.Error()+": it may be in both queues")
-			w.die(errNacked)
+		default:
+			w.settleNacked(f)
 		}
+
 		w.mu.Lock()
 		w.flying = w.flying[1:]
 		w.idle.Broadcast()
 		w.mu.Unlock()
 		<-w.slots
+	}
+}
+
+// settleNacked settles a message that the broker answered with basic.nack.
+func (w *window) settleNacked(f *flight) {
+	left, ends := plan.CopiesOf(w.into, f.publishing.Reaches)
+	w.ledger.note(func(a *plan.Account) { a.AddCopies(left) })
+	outcome := plan.Unsure
+	reason := errNacked.Error() + ": it may be in both queues"
+	if plan.NackRefuses(w.into, f.publishing.Reaches) {
+		outcome = plan.Refused
+		reason = "the broker refused it (basic.nack): the queue that it reaches is full and rejects " +
+			"publishes"
+	}
+
+	for i := range left {
+		reason += model.Sayf("; the dead-letter exchange of %s took a copy to %s", left[i].By, left[i].In)
+	}
+
+	w.ledger.record(outcome, f.message, reason)
+	switch {
+	case outcome == plan.Unsure: // each further one might be in two places, too
+		w.die(errNacked)
+	case ends:
+		w.die(errLeavesCopies)
 	}
 }
 
@@ -210,22 +249,28 @@ func (w *window) settle() {
 func (w *window) settleClosed(f *flight) {
 	w.die(nil)
 	w.mu.Lock()
-	only, refusal := len(w.flying) == 1 && !w.several, w.refusal
+	only := len(w.flying) == 1 && !w.several
+	refusal := w.refusal
 	w.several = true
 	w.mu.Unlock()
 	if only && refusal != nil {
 		w.ledger.record(plan.Refused, f.message, "the broker refused it: "+publishWords(refusal))
 		return
 	}
+
 	w.ledger.record(plan.Unsure, f.message,
 		"its publish was not confirmed before the channel was closed: it may be in both queues")
 }
 
 // publishWords are the broker's words for a refused publish, with the next step if a right is missing.
 func publishWords(e *amqp.Error) string {
-	if link.ReasonOf(link.OnPublish, e) == link.NoWriteRight {
+	switch link.ReasonOf(link.OnPublish, e) {
+	case link.NoWriteRight:
 		return link.Words(e) + ": grant write on it (rabbitmqctl set_permissions), or use another user"
+	case link.NoTopicRight:
+		return link.Words(e) + ": grant write on the key (rabbitmqctl set_topic_permissions), or use another user"
 	}
+
 	return link.Words(e)
 }
 
@@ -252,6 +297,7 @@ func (w *window) match(r *amqp.Return) {
 	fingerprint := message.FingerprintOf(&back)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	var similar *flight
 	for _, f := range w.flying {
 		if f.returned != "" {
@@ -259,12 +305,15 @@ func (w *window) match(r *amqp.Return) {
 		}
 		p := f.publishing
 		if !f.worked {
-			f.sent, f.worked = f.message.FingerprintOfCopy(p), true
+			f.sent = f.message.FingerprintOfCopy(p)
+			f.worked = true
 		}
+
 		if f.sent == fingerprint {
 			f.returned = reason
 			return
 		}
+
 		// A broker may add headers and a timestamp to a message (message interceptors). Returns come in the order of
 		// publishing.
 		if similar == nil && p.Exchange == back.Exchange && p.RoutingKey == back.RoutingKey &&
@@ -272,10 +321,12 @@ func (w *window) match(r *amqp.Return) {
 			similar = f
 		}
 	}
+
 	if similar != nil {
 		similar.returned = reason
 		return
 	}
+
 	// This was never seen, but to be sure that nothing is lost by it, none of those in flight counts as moved.
 	for _, f := range w.flying {
 		if f.returned == "" {
@@ -315,6 +366,7 @@ func (w *window) die(why error) {
 		case <-time.After(time.Second):
 		}
 	}
+
 	w.failure = why
 	close(w.dead)
 }
@@ -354,6 +406,7 @@ func (w *window) watch(ctx context.Context) {
 	var blockedAt, cancelledAt time.Time
 	var alarm string
 	silent := false
+
 	blocked := w.blocked
 	for {
 		select {
@@ -375,6 +428,7 @@ func (w *window) watch(ctx context.Context) {
 			if ctx.Err() != nil && cancelledAt.IsZero() {
 				cancelledAt = now
 			}
+
 			w.mu.Lock()
 			waiting := len(w.flying) > 0
 			w.mu.Unlock()
@@ -382,6 +436,7 @@ func (w *window) watch(ctx context.Context) {
 			if alarm != "" {
 				grace /= 5 // what the broker does not read, it does not confirm
 			}
+
 			since := now.Sub(time.Unix(0, w.activity.Load()))
 			if was := silent; was != (waiting && alarm == "" && since > silence) {
 				silent = !was
@@ -392,6 +447,7 @@ func (w *window) watch(ctx context.Context) {
 				}
 				w.ledger.wait(words)
 			}
+
 			switch {
 			case !waiting:
 			case !cancelledAt.IsZero() && now.Sub(cancelledAt) > grace:

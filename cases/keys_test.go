@@ -21,29 +21,44 @@ func rejected(exchange, queue string, keys ...string) func(*world) {
 // Dead letters that keys lead astray.
 func TestKeys(t *testing.T) {
 	worker := []build.Part{
-		build.Exchange("topic", "orders"), build.Exchange("direct", "dlx"),
-		build.Queue("billing", build.DLX("dlx")), build.Queue("billing.failed"),
+		build.Text(`
+			exchange topic orders
+			exchange direct dlx
+			queue billing dlx=dlx
+			queue billing.failed
+		`),
 	}
+
 	play(t,
 		situation{
 			name: "a retry queue whose key is not bound", from: "a shop's manifest (c08)",
 			parts: []build.Part{
-				build.Exchange("topic", "events"), build.Exchange("direct", "dlx"),
-				build.Queue("mail", build.DLX("dlx"), build.DeadKey("mail.failed"), build.Consumers(1)),
-				build.Bind("events", "order.*", "mail"), build.Bind("events", "payment.*", "mail"),
-				build.Queue("mail.failed"), build.Bind("dlx", "mail.failed", "mail.failed"),
-				build.Queue("retry.30s", build.TTL(30_000), build.DLX("events"), build.DeadKey("mail.retry")),
+				build.Text(`
+					exchange topic events
+					exchange direct dlx
+					queue mail dlx=dlx key=mail.failed consumers=1
+					bind events order.* mail
+					bind events payment.* mail
+					queue mail.failed
+					bind dlx mail.failed mail.failed
+					queue retry.30s ttl=30000 dlx=events key=mail.retry
+				`),
 			},
 			says: []string{"error dead-letter-unroutable retry.30s: mail.retry"},
 		},
 		situation{
 			name: "one of two keys", from: "btravstack/amqp-contract #618 (c46)",
+
 			parts: append([]build.Part{
-				build.Bind("orders", "order.created", "billing"), build.Bind("orders", "order.cancelled", "billing"),
-				build.Bind("dlx", "order.created", "billing.failed"),
+				build.Text(`
+					bind orders order.created billing
+					bind orders order.cancelled billing
+					bind dlx order.created billing.failed
+				`),
 			}, worker...),
 			traffic: func(w *world) {
 				rejected("orders", "billing", "order.created", "order.cancelled")(w)
+
 				w.depth("billing.failed", 1) // one is lost
 			},
 			says: []string{"warning dead-letter-unroutable billing: with the key order.cancelled are lost"},
@@ -51,10 +66,14 @@ func TestKeys(t *testing.T) {
 		situation{
 			name: "a pattern, of which one key is bound", from: "c46",
 			parts: append([]build.Part{
-				build.Bind("orders", "order.*", "billing"), build.Bind("dlx", "order.created", "billing.failed"),
+				build.Text(`
+					bind orders order.* billing
+					bind dlx order.created billing.failed
+				`),
 			}, worker...),
 			traffic: func(w *world) {
 				rejected("orders", "billing", "order.created", "order.cancelled")(w)
+
 				w.depth("billing.failed", 1)
 			},
 			says: []string{"warning dead-letter-unroutable billing: order.*"},
@@ -62,16 +81,29 @@ func TestKeys(t *testing.T) {
 		situation{
 			name: "keys that an alternate exchange or a wider pattern takes", from: "c46",
 			parts: []build.Part{
-				build.Exchange("topic", "orders"), build.Exchange("topic", "dlx"), build.Queue("failed"),
-				build.Queue("a", build.DLX("dlx")), build.Bind("orders", "order.*", "a"), build.Bind("orders", "x", "a"),
-				build.Bind("dlx", "order.#", "failed"), build.Bind("dlx", "x", "failed"),
-				build.Exchange("direct", "dlx2", "alternate-exchange", "spare"), build.Exchange("fanout", "spare"),
-				build.Queue("b", build.DLX("dlx2")), build.Bind("orders", "order.*", "b"), build.Bind("orders", "y", "b"),
-				build.Bind("dlx2", "y", "failed"), build.Bind("spare", "", "failed"),
+				build.Text(`
+					exchange topic orders
+					exchange topic dlx
+					queue failed
+					queue a dlx=dlx
+					bind orders order.* a
+					bind orders x a
+					bind dlx order.# failed
+					bind dlx x failed
+					exchange direct dlx2 alternate-exchange=spare
+					exchange fanout spare
+					queue b dlx=dlx2
+					bind orders order.* b
+					bind orders y b
+					bind dlx2 y failed
+					bind spare failed
+				`),
 			},
+
 			traffic: func(w *world) {
 				w.work("a", rejects)
 				rejected("orders", "b", "order.created", "y")(w)
+
 				w.depth("failed", 3)
 			},
 			silent: []string{"dead-letter-unroutable"},
@@ -79,11 +111,16 @@ func TestKeys(t *testing.T) {
 		situation{
 			name: "keys through an exchange that another one feeds", from: "c46",
 			parts: append([]build.Part{
-				build.Exchange("topic", "all"), build.BindExchange("all", "order.created", "orders"),
-				build.Bind("orders", "#", "billing"), build.Bind("dlx", "order.created", "billing.failed"),
+				build.Text(`
+					exchange topic all
+					bind-exchange all order.created orders
+					bind orders # billing
+					bind dlx order.created billing.failed
+				`),
 			}, worker...),
 			traffic: func(w *world) {
 				rejected("all", "billing", "order.created")(w)
+
 				w.depth("billing.failed", 1)
 			},
 			silent: []string{"dead-letter-unroutable"},
@@ -91,9 +128,15 @@ func TestKeys(t *testing.T) {
 		situation{
 			name: "a queue that keeps what no queue takes", from: "c46",
 			parts: []build.Part{
-				build.Exchange("topic", "orders"), build.Exchange("direct", "dlx"), build.Queue("failed"),
-				build.Queue("w", build.AtLeastOnce, build.DLX("dlx")), build.Bind("orders", "a", "w"),
-				build.Bind("orders", "b", "w"), build.Bind("dlx", "a", "failed"),
+				build.Text(`
+					exchange topic orders
+					exchange direct dlx
+					queue failed
+					queue w at-least-once dlx=dlx
+					bind orders a w
+					bind orders b w
+					bind dlx a failed
+				`),
 			},
 			traffic: rejected("orders", "w", "b"),
 			says: []string{
@@ -105,18 +148,26 @@ func TestKeys(t *testing.T) {
 
 // Dead-lettering that another policy hides.
 func TestPolicies(t *testing.T) {
-	dead := []build.Part{build.Exchange("fanout", "dlx"), build.Queue("dead"), build.Bind("dlx", "", "dead")}
+	dead := []build.Part{build.Text(`
+		exchange fanout dlx
+		queue dead
+		bind dlx dead
+	`)}
 	play(t,
 		situation{
 			name: "a policy of a higher priority", from: "rabbitmq-server #1212, #841, #2818 (c28)",
 			parts: append([]build.Part{
-				build.Queue("orders"), build.Queue("invoices"),
-				build.UserPolicy("dlx-all", "^(orders|invoices)$", 0, model.Table{"dead-letter-exchange": "dlx"}),
-				build.UserPolicy("limit-orders", "^orders$", 5, model.Table{"max-length": int64(100_000)}),
+				build.Text(`
+					queue orders
+					queue invoices
+					policy dlx-all ^(orders|invoices)$ 0 dead-letter-exchange=dlx
+					policy limit-orders ^orders$ 5 max-length=100000
+				`),
 			}, dead...),
 			traffic: func(w *world) {
 				rejected("", "orders", "orders")(w)
 				rejected("", "invoices", "invoices")(w)
+
 				w.depth("dead", 1) // the one of invoices
 			},
 			says:   []string{"warning policy-hidden orders: dlx-all"},
@@ -125,43 +176,55 @@ func TestPolicies(t *testing.T) {
 		situation{
 			name: "for all queues but some, and a failed queue with one of its own", from: "c28",
 			parts: append([]build.Part{
-				build.Queue("orders", build.Consumers(1)), build.Queue("tmp.1", build.Consumers(1)),
-				build.Queue("plain", build.Consumers(1)),
-				build.UserPolicy("dlx-all", `^(?!tmp\.).*`, 0, model.Table{"dead-letter-exchange": "dlx"}),
-				build.UserPolicy("keep", "^(dead|tmp|plain)", 5, model.Table{"max-length": int64(100_000)}),
+				build.Text(`
+					queue orders consumers=1
+					queue tmp.1 consumers=1
+					queue plain consumers=1
+					policy dlx-all ^(?!tmp\.).* 0 dead-letter-exchange=dlx
+					policy keep ^(dead|tmp|plain) 5 max-length=100000
+				`),
 			}, dead...),
 			says:   []string{"warning policy-hidden plain: dlx-all"},
 			silent: []string{"policy-hidden orders", "policy-hidden tmp.1", "policy-hidden dead"},
 		},
 		situation{
 			name: "operator policies are merged, or skipped", from: "c28",
+
 			parts: append([]build.Part{
-				build.Queue("orders", build.Consumers(1)),
-				build.UserPolicy("dlx-all", "^orders", 0, model.Table{"dead-letter-exchange": "dlx"}),
-				operator(build.UserPolicy("cap", "^orders", 9, model.Table{"max-length": int64(9), "delivery-limit": int64(5)})),
+				build.Text(`
+					queue orders consumers=1
+					policy dlx-all ^orders 0 dead-letter-exchange=dlx
+				`),
+				operator(build.Text("policy cap ^orders 9 max-length=9 delivery-limit=5")),
 			}, dead...),
-			says:   []string{"warning policy-skipped orders: the operator policy cap"},
+			says: []string{"warning policy-skipped orders: the operator policy cap"},
+
 			silent: []string{"policy-hidden"},
 		},
 		situation{
 			name: "a key that is hidden", from: "c28",
 			parts: append([]build.Part{
-				build.Exchange("direct", "dead.x"), build.Bind("dead.x", "dead", "dead"),
-				build.Queue("orders", build.DLX("dead.x"), build.Consumers(1)),
-				build.UserPolicy("keys", "^orders", 0, model.Table{"dead-letter-routing-key": "dead"}),
-				build.UserPolicy("limit", "^orders", 5, model.Table{"max-length": int64(100_000)}),
+				build.Text(`
+					exchange direct dead.x
+					bind dead.x dead dead
+					queue orders dlx=dead.x consumers=1
+					policy keys ^orders 0 dead-letter-routing-key=dead
+					policy limit ^orders 5 max-length=100000
+				`),
 			}, dead...),
 			says: []string{"warning policy-hidden orders: dead-letter-routing-key dead"},
 		},
 		situation{
 			name: "limits and a buffer's TTL that a policy of dead lettering hides", from: "c28",
+
 			parts: append([]build.Part{
-				build.Queue("orders", build.OfType(model.Quorum), build.Consumers(1)), build.Queue("wait"),
-				build.UserPolicy("limits", "^(orders|wait)$", 0, model.Table{
-					"delivery-limit": int64(5), "message-ttl": int64(500),
-				}),
-				build.UserPolicy("dlx", "^(orders|wait)$", 5, model.Table{"dead-letter-exchange": "dlx"}),
-				build.UserPolicy("ttl", "^wait$", 1, model.Table{"message-ttl": int64(500)}),
+				build.Text(`
+					quorum orders consumers=1
+					queue wait
+					policy limits ^(orders|wait)$ 0 delivery-limit=5 message-ttl=500
+					policy dlx ^(orders|wait)$ 5 dead-letter-exchange=dlx
+					policy ttl ^wait$ 1 message-ttl=500
+				`),
 			}, dead...),
 			traffic: func(w *world) { w.publish("", "wait", "w1"); w.depth("wait", 1) },
 			says: []string{

@@ -22,17 +22,28 @@ func TestReplays(t *testing.T) {
 		situation{
 			name: "one wait queue and one failed queue for all services", from: "devobsession.com, retries (c51)",
 			parts: []build.Part{
-				build.Exchange("topic", "events"), build.Exchange("fanout", "dlx"), build.Exchange("direct", "rerouter"),
-				build.Queue("wait", build.TTL(300), build.DLX("rerouter")), build.Bind("dlx", "", "wait"),
-				build.Exchange("fanout", "escalate"), build.Queue("escalation"), build.Bind("escalate", "", "escalation"),
-				build.Exchange("fanout", "orders.in"), build.BindExchange("events", "item.#", "orders.in"),
-				build.BindExchange("rerouter", "orders.in", "orders.in"),
-				build.Queue("orders", build.DLX("dlx"), build.DeadKey("orders.in")), build.Bind("orders.in", "", "orders"),
-				build.Exchange("fanout", "stock.in"), build.BindExchange("events", "item.#", "stock.in"),
-				build.BindExchange("rerouter", "stock.in", "stock.in"),
-				build.Queue("stock", build.DLX("dlx"), build.DeadKey("stock.in"), build.Consumers(1)),
-				build.Bind("stock.in", "", "stock"),
+				build.Text(`
+					exchange topic events
+					exchange fanout dlx
+					exchange direct rerouter
+					queue wait ttl=300 dlx=rerouter
+					bind dlx wait
+					exchange fanout escalate
+					queue escalation
+					bind escalate escalation
+					exchange fanout orders.in
+					bind-exchange events item.# orders.in
+					bind-exchange rerouter orders.in orders.in
+					queue orders dlx=dlx key=orders.in
+					bind orders.in orders
+					exchange fanout stock.in
+					bind-exchange events item.# stock.in
+					bind-exchange rerouter stock.in stock.in
+					queue stock dlx=dlx key=stock.in consumers=1
+					bind stock.in stock
+				`),
 			},
+
 			traffic: func(w *world) {
 				w.work("orders", func(channel *amqp.Channel, d amqp.Delivery) error {
 					if deaths, _ := d.Headers["x-death"].([]any); len(deaths) > 0 {
@@ -40,6 +51,7 @@ func TestReplays(t *testing.T) {
 					}
 					return rejects(channel, d)
 				})
+
 				w.publish("events", "item.sold", "i1")
 				w.depth("escalation", 1)
 			},
@@ -61,18 +73,26 @@ func TestReplays(t *testing.T) {
 				for _, id := range []string{"m0", "m1", "m2"} { // RabbitMQ loses each, and the journal has it
 					w.awaitSeen("main", id, 2)
 				}
+
 				w.depth("main", 0)
 				w.depth("main.rejected", 0)
 				assert.Contains(w, w.runs(1, "journal", "undo", "1", "--yes"), "undo and insist")
 				w.runs(0, "journal", "undo", "1", "--insist", "--yes")
+
 				w.depth("main.rejected", 3)
 			},
 		},
 		situation{
 			name: "dead letters by a key of CC, which a copy does not have", from: "the same kind",
 			parts: []build.Part{
-				build.Exchange("direct", "shop"), build.Exchange("direct", "shop.dlx"), build.Queue("main", build.DLX("shop.dlx")),
-				build.Bind("shop", "created", "main"), build.Queue("main.rejected"), build.Bind("shop.dlx", "bad", "main.rejected"),
+				build.Text(`
+					exchange direct shop
+					exchange direct shop.dlx
+					queue main dlx=shop.dlx
+					bind shop created main
+					queue main.rejected
+					bind shop.dlx bad main.rejected
+				`),
 			},
 			traffic: func(w *world) {
 				w.work("main", rejects)
@@ -84,16 +104,22 @@ func TestReplays(t *testing.T) {
 		},
 		situation{
 			name: "lost behind a retry buffer", from: "the same kind",
-			parts: append(shop()[:6:6], build.Queue("wait", build.TTL(100), build.DLX("shop")),
-				build.Bind("shop.dlx", "created", "wait"), build.Bind("shop.dlx", "main", "wait")),
+
+			parts: append(shop()[:1:1], build.Text(`
+				queue wait ttl=100 dlx=shop
+				bind shop.dlx created wait
+				bind shop.dlx main wait
+			`)),
 			traffic: func(w *world) {
 				failures := 0
+
 				w.work("main", func(channel *amqp.Channel, d amqp.Delivery) error {
 					if failures++; failures > 1 {
 						return republishes("", "main.rejected", nil)(channel, d)
 					}
 					return rejects(channel, d)
 				})
+
 				w.publish("shop", "created", "m0")
 				w.depth("main.rejected", 1)
 			},
@@ -102,28 +128,41 @@ func TestReplays(t *testing.T) {
 		},
 		situation{
 			name: "another exchange leads to the worker alone", from: "the same",
-			parts: append(shop(), build.Exchange("topic", "admin"), build.Bind("admin", "created", "main"),
-				build.Bind("admin", "changed", "main"), build.Queue("other"), build.Bind("admin", "changed", "other")),
+			parts: append(shop(), build.Text(`
+				exchange topic admin
+				bind admin created main
+				bind admin changed main
+				queue other
+				bind admin changed other
+			`)),
 			traffic: rejectThree,
 			replays: []replay{{queue: "main.rejected", reach: "main", got: []string{"main m0", "main m1", "main m2"}}},
 		},
 		situation{
 			name: "a worker that chooses by the routing key", from: "xogroup/bunnybus",
+
 			parts: []build.Part{
-				build.Exchange("topic", "bus"), build.Queue("orders"), build.Bind("bus", "order.created", "orders"),
-				build.Queue("orders_error"),
+				build.Text(`
+					exchange topic bus
+					queue orders
+					bind bus order.created orders
+					queue orders_error
+				`),
 			},
 			traffic: func(w *world) {
 				w.work("orders", republishes("", "orders_error", amqp.Table{"reason": "no customer"}))
+
 				w.publish("bus", "order.created", "o1")
 				w.depth("orders_error", 1)
 			},
 			check: func(w *world) {
 				keys := make(chan string, 1)
+
 				w.work("orders", func(channel *amqp.Channel, d amqp.Delivery) error {
 					keys <- d.RoutingKey
 					return acks(channel, d)
 				})
+
 				w.runs(0, "replay", "orders_error", "--yes")
 				assert.Equal(w, <-keys, "order.created", "the key with which the worker got it, and acknowledges it unseen")
 			},
@@ -131,13 +170,20 @@ func TestReplays(t *testing.T) {
 		situation{
 			name: "a worker that chooses by the key, and shares it", from: "the same",
 			parts: []build.Part{
-				build.Exchange("topic", "bus"), build.Queue("orders"), build.Bind("bus", "order.created", "orders"),
-				build.Queue("mail"), build.Bind("bus", "order.*", "mail"), build.Queue("orders_error"),
+				build.Text(`
+					exchange topic bus
+					queue orders
+					bind bus order.created orders
+					queue mail
+					bind bus order.* mail
+					queue orders_error
+				`),
 			},
 			traffic: func(w *world) {
 				w.work("orders", republishes("", "orders_error", amqp.Table{"reason": "no customer"}))
 				w.work("mail", acks)
 				w.publish("bus", "order.created", "o1")
+
 				w.depth("orders_error", 1)
 			},
 			replays: []replay{{queue: "orders_error", reach: "orders", warns: "orders is bound for other keys only"}},
@@ -145,16 +191,23 @@ func TestReplays(t *testing.T) {
 		situation{
 			name: "the worker is gone, and another service shares its key", from: "JasperFx/wolverine #4281 (c53)",
 			parts: []build.Part{
-				build.Exchange("topic", "ev"), build.Exchange("fanout", "dlx"), build.Queue("failed"),
-				build.Bind("dlx", "", "failed"), build.Queue("invoices", build.DLX("dlx")),
-				build.Bind("ev", "invoice.*", "invoices"),
-				build.Queue("ledger", build.DLX("dlx"), build.Consumers(1)), build.Bind("ev", "invoice.*", "ledger"),
+				build.Text(`
+					exchange topic ev
+					exchange fanout dlx
+					queue failed
+					bind dlx failed
+					queue invoices dlx=dlx
+					bind ev invoice.* invoices
+					queue ledger dlx=dlx consumers=1
+					bind ev invoice.* ledger
+				`),
 			},
 			traffic: func(w *world) {
 				w.work("invoices", rejects)
 				w.publish("ev", "invoice.new", "i1")
 				w.depth("failed", 1)
 				w.awaitSeen("ledger", "i1", 1)
+
 				w.gone("invoices")
 			},
 			replays: []replay{{queue: "failed", reach: "refused", warns: "invoices, which is gone (x-death: it rejected the " +
@@ -163,15 +216,22 @@ func TestReplays(t *testing.T) {
 		situation{
 			name: "the messages of a queue that is gone had expired there", from: "the same",
 			parts: []build.Part{
-				build.Exchange("topic", "ev"), build.Exchange("fanout", "dlx"), build.Queue("failed"),
-				build.Bind("dlx", "", "failed"), build.Queue("invoices", build.DLX("dlx"), build.TTL(100)),
-				build.Bind("ev", "invoice.*", "invoices"), build.Queue("ledger", build.DLX("dlx"), build.Consumers(1)),
-				build.Bind("ev", "invoice.*", "ledger"),
+				build.Text(`
+					exchange topic ev
+					exchange fanout dlx
+					queue failed
+					bind dlx failed
+					queue invoices dlx=dlx ttl=100
+					bind ev invoice.* invoices
+					queue ledger dlx=dlx consumers=1
+					bind ev invoice.* ledger
+				`),
 			},
 			traffic: func(w *world) {
 				w.publish("ev", "invoice.new", "i1")
 				w.depth("failed", 1)
 				w.awaitSeen("ledger", "i1", 1)
+
 				w.gone("invoices")
 			},
 			replays: []replay{{queue: "failed", reach: "refused", warns: "invoices, which is gone"}},
@@ -179,12 +239,21 @@ func TestReplays(t *testing.T) {
 		situation{
 			name: "exchanges named like paths", from: "symfony/symfony #37985 (c45)",
 			parts: []build.Part{
-				build.Exchange("direct", "api/v1"), build.Exchange("direct", "api"), build.Exchange("direct", "dlx"),
-				build.Queue("order;create", build.DLX("dlx"), build.DeadKey("f")), build.Queue("failed"),
-				build.Bind("dlx", "f", "failed"), build.Queue("other"), build.Bind("api/v1", "order/created", "order;create"),
-				build.Bind("api", "v1/order/created", "other"), build.Bind("api/v1", "x", "other"),
-				build.Bind("api", "v1/x", "failed"),
+				build.Text(`
+					exchange direct api/v1
+					exchange direct api
+					exchange direct dlx
+					queue order;create dlx=dlx key=f
+					queue failed
+					bind dlx f failed
+					queue other
+					bind api/v1 order/created order;create
+					bind api v1/order/created other
+					bind api/v1 x other
+					bind api v1/x failed
+				`),
 			},
+
 			traffic: func(w *world) {
 				w.work("order;create", rejects)
 				w.publish("api/v1", "order/created", "o1")
@@ -201,9 +270,18 @@ func TestReplays(t *testing.T) {
 // shop has a worker that shares its key with an audit. Its dead-letter exchange is bound with that key.
 func shop() []build.Part {
 	return []build.Part{
-		build.Exchange("direct", "shop"), build.Exchange("direct", "shop.dlx"), build.Queue("main", build.DLX("shop.dlx")),
-		build.Queue("audit", build.Consumers(1)), build.Queue("main.rejected"), build.Bind("shop", "created", "main"),
-		build.Bind("shop", "created", "audit"), build.Bind("shop.dlx", "created", "main.rejected"),
+		build.Text(`
+			exchange direct shop
+			exchange direct shop.dlx
+			queue main dlx=shop.dlx
+			queue audit consumers=1
+			queue main.rejected
+			bind shop created main
+		`),
+		build.Text(`
+			bind shop created audit
+			bind shop.dlx created main.rejected
+		`),
 	}
 }
 
@@ -253,18 +331,23 @@ func TestDoubles(t *testing.T) {
 				w.depth("A.dlq", 4)
 				w.work("A", rejects)
 				w.runs(0, "replay", "A.dlq", "--yes", "--doubles")
+
 				w.depth("B.dlq", 4) // they have failed again
 				w.depth("A.dlq", 4)
 				w.work("A", acks)
 				w.runs(0, "replay", "B.dlq", "--yes", "--limit", "1")
 				w.runs(1, "replay", "A.dlq", "--yes", "--canary", "--canary-wait", "1s")
 				w.depth("A.dlq", 1) // of the first messages in B.dlq
+
 				w.runs(1, "journal", "undo", "3", "--yes")
 			},
 		},
 		situation{
 			name: "the same id twice, and once with another body", from: "the same kind",
-			parts: []build.Part{build.Queue("mail"), build.Queue("mail.failed")},
+			parts: []build.Part{build.Text(`
+				queue mail
+				queue mail.failed
+			`)},
 			traffic: func(w *world) {
 				for _, body := range []string{"a", "a", "b"} {
 					w.publish("", "mail.failed", "m1", func(p *amqp.Publishing) { p.Body = []byte(body) })
@@ -280,12 +363,16 @@ func TestDoubles(t *testing.T) {
 				w.depth("mail.failed", 1)
 				w.runs(0, "journal", "undo", "1", "--yes")
 				w.runs(0, "replay", "mail.failed", "--to", "queue:mail", "--yes", "--doubles")
+
 				w.depth("mail", 5)
 			},
 		},
 		situation{
 			name: "two services that failed each on its own copy", from: "the same kind",
-			parts: append(twoServices(), build.Queue("C", build.DLX("dlx")), build.Bind("main", "user.created", "C")),
+			parts: append(twoServices(), build.Text(`
+				queue C dlx=dlx
+				bind main user.created C
+			`)),
 			traffic: func(w *world) {
 				w.work("A", rejects)
 				w.publish("main", "user.created", "u1")
@@ -293,13 +380,14 @@ func TestDoubles(t *testing.T) {
 				w.work("C", rejects)
 				w.depth("A.dlq", 2)
 			},
+
 			check: func(w *world) {
 				w.work("A", acks)
 				w.work("C", acks)
 				w.runs(0, "replay", "A.dlq", "--yes")
 				got := w.seen()
-				assert.That(w, slices.Contains(got[2:], "A u1") && slices.Contains(got[2:], "C u1"),
-					"the workers got %v", got)
+				assert.That(w, slices.Contains(got[2:], "A u1"), "the workers got %v", got)
+				assert.That(w, slices.Contains(got[2:], "C u1"), "the workers got %v", got)
 				w.runs(1, "replay", "B.dlq", "--yes")
 				w.depth("B.dlq", 2)
 			},
@@ -310,10 +398,18 @@ func TestDoubles(t *testing.T) {
 // twoServices have their own failed queues, and both get what A rejects.
 func twoServices() []build.Part {
 	return []build.Part{
-		build.Exchange("topic", "main"), build.Exchange("fanout", "dlx"),
-		build.Queue("A", build.DLX("dlx")), build.Bind("main", "user.created", "A"),
-		build.Queue("B", build.Consumers(1)), build.Bind("main", "user.created", "B"),
-		build.Queue("A.dlq"), build.Bind("dlx", "", "A.dlq"), build.Queue("B.dlq"), build.Bind("dlx", "", "B.dlq"),
+		build.Text(`
+			exchange topic main
+			exchange fanout dlx
+			queue A dlx=dlx
+			bind main user.created A
+			queue B consumers=1
+			bind main user.created B
+			queue A.dlq
+			bind dlx A.dlq
+			queue B.dlq
+			bind dlx B.dlq
+		`),
 	}
 }
 
@@ -350,6 +446,7 @@ func TestLosses(t *testing.T) {
 					w.work(queue, rejects)
 					w.awaitSeen(queue, "11", 1)
 				}
+
 				w.depth("dlq.classic", 5) // 7 are lost
 				w.depth("dlq.quorum", 12)
 				w.depth("dlq.held", 5) // 7 wait in safe
@@ -363,13 +460,16 @@ func TestLosses(t *testing.T) {
 		situation{
 			name: "a full worker behind a buffer refuses what is due", from: "c26",
 			parts: []build.Part{
-				build.Queue("w", limit(2, "reject-publish")), build.Queue("w.failed"),
-				build.Queue("w.delay", build.TTL(50), build.DLX(""), build.DeadKey("w")),
+				build.Queue("w", limit(2, "reject-publish")), build.Text(`
+					queue w.failed
+					queue w.delay ttl=50 dlx= key=w
+				`),
 			},
 			traffic: func(w *world) {
 				for i := range 5 {
 					w.publish("", "w.delay", fmt.Sprint(i))
 				}
+
 				w.depth("w.delay", 0)
 				w.depth("w", 2)
 			},
@@ -383,14 +483,17 @@ func TestLosses(t *testing.T) {
 				build.Queue("b.failed", build.OfType(model.Quorum), limit(5, "drop-head")),
 				build.UserPolicy("over", "^b.failed", 0, model.Table{"overflow": "reject-publish"}),
 			},
-			says:   []string{"warning failed-queue-forgets a.failed: declare it without x-max-length"},
+			says: []string{"warning failed-queue-forgets a.failed: declare it without x-max-length"},
+
 			silent: []string{"target-refuses", "target-drops-head b.failed"}, // the remedy for quorum queues works
 		},
 		situation{
 			name: "a failed queue that a policy deletes", from: "rabbitmq-server #2818, #10962 (c42)",
 			parts: []build.Part{
-				work("orders", "orders.dead"), build.Queue("orders.dead"),
-				build.UserPolicy("cleanup", ".*", 0, model.Table{"expires": int64(20_000)}),
+				work("orders", "orders.dead"), build.Text(`
+					queue orders.dead
+					policy cleanup .* 0 expires=20000
+				`),
 			},
 			traffic: rejected("", "orders", "orders"),
 			says:    []string{"warning failed-queue-forgets orders.dead: is unused for 20s"},
@@ -399,10 +502,11 @@ func TestLosses(t *testing.T) {
 		situation{
 			name: "a failed queue that is gone with what failed", from: "c42",
 			parts: []build.Part{
-				work("orders", "orders.dead"), build.Queue("orders.dead", build.Argument("x-expires", int64(1500))),
+				work("orders", "orders.dead"), build.Text("queue orders.dead x-expires=1500"),
 			},
 			traffic: func(w *world) {
 				rejected("", "orders", "orders")(w)
+
 				must.Await(w, "orders.dead is deleted", func() bool {
 					t, known := w.topology()
 					return known && len(t.Snapshot.Queues) == 1
@@ -419,6 +523,7 @@ func TestLosses(t *testing.T) {
 			traffic: func(w *world) {
 				rejected("", "orders", "orders")(w)
 				rejected("", "mail", "mail")(w)
+
 				w.depth("orders.dead", 1)
 			},
 			says: []string{
@@ -430,21 +535,22 @@ func TestLosses(t *testing.T) {
 			name: "failed streams that forget", from: "c42, c47",
 			parts: []build.Part{
 				work("a", "a.failed", build.Consumers(1)),
-				build.Queue("a.failed", build.OfType(model.Stream), build.Argument("x-max-age", "1h")),
-				work("b", "b.failed", build.Consumers(1)), build.Queue("b.failed", build.OfType(model.Stream)),
+				build.Text("stream a.failed x-max-age=1h"),
+				work("b", "b.failed", build.Consumers(1)), build.Text("stream b.failed"),
 			},
 			says:   []string{"warning failed-queue-forgets a.failed: max-age 1h"},
 			silent: []string{"failed-queue-forgets b.failed"},
 		},
 		situation{
 			name: "leases of buffers", from: "vyuldashev/laravel-queue-rabbitmq #606, #627, #633 (c24)",
+
 			parts: []build.Part{
-				build.Queue("q", build.OfType(model.Quorum), build.Consumers(1)),
-				build.Queue("q.delay", build.OfType(model.Quorum), build.TTL(20_000), build.Argument("x-expires", int64(40_000)),
-					build.DLX(""), build.DeadKey("q")),
-				build.Queue("c", build.Consumers(1)),
-				build.Queue("c.delay", build.TTL(20_000), build.Argument("x-expires", int64(40_000)), build.DLX(""),
-					build.DeadKey("c")),
+				build.Text(`
+					quorum q consumers=1
+					quorum q.delay ttl=20000 x-expires=40000 dlx= key=q
+					queue c consumers=1
+					queue c.delay ttl=20000 x-expires=40000 dlx= key=c
+				`),
 			},
 			says: []string{
 				"warning buffer-expires q.delay: later than 20s after it was declared", "info buffer-expires c.delay: declare",
@@ -452,12 +558,14 @@ func TestLosses(t *testing.T) {
 		},
 		situation{
 			name: "nothing renews the lease of a quorum buffer but a get", from: "c24",
-			parts: []build.Part{build.Queue("w", build.Consumers(1))},
+			parts: []build.Part{build.Text("queue w consumers=1")},
 			traffic: func(w *world) {
 				size.Long(w)
+
 				buffers := []model.QueueType{model.Quorum, model.Classic}
 				pace := time.NewTicker(500 * time.Millisecond) // a lease runs by the broker's clock
 				defer pace.Stop()
+
 				for i := range 30 { // over 15 s, each after the queue was declared again
 					for _, kind := range buffers {
 						name := "w.delay." + string(kind)
@@ -467,15 +575,20 @@ func TestLosses(t *testing.T) {
 					}
 					<-pace.C
 				}
+
 				w.awaitSeen("w", "classic29", 1)
 				must.Await(w, "the quorum buffer is gone", func() bool {
 					t, known := w.topology()
 					return known && len(t.Snapshot.Queues) < 3
 				})
+
 				seen := strings.Join(w.seen(), "\n")
-				classic, quorum := strings.Count(seen, "classic"), strings.Count(seen, "quorum")
-				assert.That(w, classic == 30 && quorum < 30,
-					"%d of 30 arrive through the classic buffer, %d through the quorum buffer", classic, quorum)
+				classic := strings.Count(seen, "classic")
+				quorum := strings.Count(seen, "quorum")
+				assert.Equal(w, classic, 30, "%d of 30 arrive through the classic buffer, %d through the quorum buffer", classic,
+					quorum)
+				assert.That(w, quorum < 30, "%d of 30 arrive through the classic buffer, %d through the quorum buffer", classic,
+					quorum)
 			},
 			silent: []string{"dead-letter-unroutable"},
 		},

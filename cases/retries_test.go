@@ -29,19 +29,33 @@ func counts(header, retry, failed string) action {
 // Messages that wait for another try, and which queues then get them.
 func TestRetries(t *testing.T) {
 	services := []build.Part{
-		build.Exchange("fanout", "A"), build.Queue("svc.B", build.Consumers(1)), build.Bind("A", "", "svc.B"),
-		build.Queue("svc.C", build.Consumers(1)), build.Bind("A", "", "svc.C"), build.Queue("svc.D"),
-		build.Bind("A", "", "svc.D"),
-		build.Queue("svc.D.failed"),
+		build.Text(`
+			exchange fanout A
+			queue svc.B consumers=1
+			bind A svc.B
+			queue svc.C consumers=1
+			bind A svc.C
+			queue svc.D
+			bind A svc.D
+			queue svc.D.failed
+		`),
 	}
+
 	topic := []build.Part{
-		build.Exchange("topic", "events"), build.Queue("stock", build.Consumers(1)), build.Bind("events", "order.#", "stock"),
-		build.Exchange("topic", "later"), build.Queue("mail", build.DLX("later")), build.Bind("events", "order.paid", "mail"),
+		build.Text(`
+			exchange topic events
+			queue stock consumers=1
+			bind events order.# stock
+			exchange topic later
+			queue mail dlx=later
+			bind events order.paid mail
+		`),
 	}
+
 	play(t,
 		situation{
 			name: "a retry comes back through the exchange of all", from: "pardahlman/RawRabbit #314 (c20)",
-			parts: append([]build.Part{build.Queue("svc.D.retry", build.TTL(200), build.DLX("A"))}, services...),
+			parts: append([]build.Part{build.Text("queue svc.D.retry ttl=200 dlx=A")}, services...),
 			traffic: func(w *world) {
 				w.work("svc.D", counts("tries", "svc.D.retry", "svc.D.failed"))
 				w.publish("A", "", "x1")
@@ -55,11 +69,15 @@ func TestRetries(t *testing.T) {
 		situation{
 			name: "a retry that keeps its key comes back to all that are bound by it", from: "symfony #36864, #37794 (c20)",
 			parts: append([]build.Part{
-				build.Queue("wait", build.TTL(200), build.DLX("events")), build.Bind("later", "#", "wait"),
+				build.Text(`
+					queue wait ttl=200 dlx=events
+					bind later # wait
+				`),
 			}, topic...),
 			traffic: func(w *world) {
 				w.work("mail", rejects)
 				w.publish("events", "order.paid", "o1")
+
 				w.awaitSeen("stock", "o1", 2)
 			},
 			says:   []string{"warning retry-reaches-others wait: retries of mail go to stock, too"},
@@ -68,12 +86,15 @@ func TestRetries(t *testing.T) {
 		situation{
 			name: "through two buffers", from: "c20",
 			parts: append([]build.Part{
-				build.Queue("svc.D.retry.long", build.TTL(200), build.DLX(""), build.DeadKey("svc.D.retry.short")),
-				build.Queue("svc.D.retry.short", build.TTL(100), build.DLX("A")),
+				build.Text(`
+					queue svc.D.retry.long ttl=200 dlx= key=svc.D.retry.short
+					queue svc.D.retry.short ttl=100 dlx=A
+				`),
 			}, services...),
 			traffic: func(w *world) {
 				w.work("svc.D", counts("tries", "svc.D.retry.long", "svc.D.failed"))
 				w.publish("A", "", "x1")
+
 				w.awaitSeen("svc.B", "x1", 2)
 			},
 			says: []string{
@@ -83,16 +104,21 @@ func TestRetries(t *testing.T) {
 		situation{
 			name: "retries of each worker come back to it alone", from: "c20",
 			parts: append([]build.Part{
-				build.Queue("mail.wait", build.TTL(200), build.DLX(""), build.DeadKey("mail")),
-				build.Bind("later", "#", "mail.wait"),
-				build.Exchange("fanout", "all"), build.Bind("all", "", "stock"), build.Bind("all", "", "mail"),
-				build.Queue("nightly", build.TTL(200), build.DLX("all")), // filled by publishers: a delay for all
+				build.Text(`
+					queue mail.wait ttl=200 dlx= key=mail
+					bind later # mail.wait
+					exchange fanout all
+					bind all stock
+					bind all mail
+					queue nightly ttl=200 dlx=all
+				`), // filled by publishers: a delay for all
 			}, topic...),
 			traffic: func(w *world) {
 				w.publish("", "nightly", "n1")
 				w.awaitSeen("stock", "n1", 1)
 				w.work("mail", rejects)
 				w.publish("events", "order.paid", "o1")
+
 				w.awaitSeen("mail", "o1", 3)
 			},
 			silent: []string{"retry-reaches-others"},
@@ -101,11 +127,12 @@ func TestRetries(t *testing.T) {
 			name: "a worker of which nothing shows how it counts", from: "c20",
 			when: func(b model.Behaviour) bool { return !b.CountsRepublishedDeaths },
 			parts: append([]build.Part{
-				build.Queue("svc.D.retry", build.TTL(200), build.DLX(""), build.DeadKey("svc.D")),
+				build.Text("queue svc.D.retry ttl=200 dlx= key=svc.D"),
 			}, services...),
 			traffic: func(w *world) {
 				w.work("svc.D", republishes("", "svc.D.retry", nil))
 				w.publish("A", "", "x1")
+
 				w.awaitSeen("svc.D", "x1", 3)
 			},
 			says: []string{"warning republished-deaths-uncounted svc.D.retry: retries of svc.D may never end"},
@@ -113,14 +140,19 @@ func TestRetries(t *testing.T) {
 		situation{
 			name: "a retry queue that is declared just before each reject", from: "jtassin/peanar, as its worker does it",
 			parts: []build.Part{
-				build.Exchange("direct", "retry"), build.Exchange("direct", "requeue"), build.Queue("mail", build.DLX("retry")),
-				build.Bind("requeue", "mail", "mail"),
+				build.Text(`
+					exchange direct retry
+					exchange direct requeue
+					queue mail dlx=retry
+					bind requeue mail mail
+				`),
 			},
 			traffic: func(w *world) {
 				w.work("mail", func(channel *amqp.Channel, d amqp.Delivery) error {
 					if d.Headers["x-death"] != nil {
 						return acks(channel, d)
 					}
+
 					_, err := channel.QueueDeclare("mail.retry", true, false, false, false, amqp.Table{
 						"x-message-ttl": 200, "x-expires": 400, "x-dead-letter-exchange": "requeue",
 					})
@@ -132,6 +164,7 @@ func TestRetries(t *testing.T) {
 					}
 					return rejects(channel, d)
 				})
+
 				w.publish("", "mail", "m1")
 				w.awaitSeen("mail", "m1", 2)
 			},
@@ -140,9 +173,12 @@ func TestRetries(t *testing.T) {
 		situation{
 			name: "the same before its first failure", from: "jtassin/peanar",
 			parts: []build.Part{
-				build.Exchange("direct", "mail.retry.ex"), build.Exchange("direct", "mail.retry-requeue"),
-				build.Queue("mail", build.DLX("mail.retry.ex"), build.Consumers(1)),
-				build.Bind("mail.retry-requeue", "mail", "mail"),
+				build.Text(`
+					exchange direct mail.retry.ex
+					exchange direct mail.retry-requeue
+					queue mail dlx=mail.retry.ex consumers=1
+					bind mail.retry-requeue mail mail
+				`),
 			},
 			says: []string{"warning dead-letter-unroutable mail: the exchange mail.retry-requeue leads back to mail"},
 		},
@@ -155,7 +191,10 @@ func TestLoops(t *testing.T) {
 		situation{
 			name: "a worker that gives back what it gets", from: "a BaseQueueService (c09)",
 			parts: []build.Part{
-				build.Exchange("direct", "dead-letters"), build.Queue("emails", build.DLX("dead-letters"), build.TTL(3_600_000)),
+				build.Text(`
+					exchange direct dead-letters
+					queue emails dlx=dead-letters ttl=3600000
+				`),
 			},
 			traffic: func(w *world) {
 				w.work("emails", slowly(requeues))
@@ -168,14 +207,18 @@ func TestLoops(t *testing.T) {
 		situation{
 			name: "queues that dead-letter into themselves", from: "vyuldashev/laravel-queue-rabbitmq #301 (c10)",
 			parts: []build.Part{
-				build.Queue("tasks", build.DLX(""), build.TTL(200)),
-				build.Queue("jobs", build.DLX(""), build.DeadKey("jobs"), build.OfType(model.Quorum)),
+				build.Text(`
+					queue tasks dlx= ttl=200
+					quorum jobs dlx= key=jobs
+				`),
 			},
+
 			traffic: func(w *world) {
 				w.publish("", "tasks", "t1")
 				w.depth("tasks", 0) // dropped at its first expiry
 				w.work("jobs", slowly(rejects))
 				w.publish("", "jobs", "j1")
+
 				w.awaitSeen("jobs", "j1", 20) // and so on
 			},
 			says: []string{
@@ -186,15 +229,21 @@ func TestLoops(t *testing.T) {
 		situation{
 			name: "an exchange leads back, through another one, by policy", from: "c10",
 			parts: []build.Part{
-				build.Exchange("direct", "dlx", "alternate-exchange", "spare"), build.Exchange("fanout", "spare"),
-				build.Exchange("topic", "in"), build.BindExchange("spare", "", "in"),
-				build.Queue("w", build.Argument("x-max-length", int64(2))), build.Bind("in", "#", "w"),
-				build.UserPolicy("dead", "^w$", 1, model.Table{"dead-letter-exchange": "dlx"}),
+				build.Text(`
+					exchange direct dlx alternate-exchange=spare
+					exchange fanout spare
+					exchange topic in
+					bind-exchange spare in
+					queue w x-max-length=2
+					bind in # w
+					policy dead ^w$ 1 dead-letter-exchange=dlx
+				`),
 			},
 			traffic: func(w *world) {
 				for _, id := range []string{"1", "2", "3", "4"} {
 					w.publish("in", "k", id)
 				}
+
 				w.depth("w", 2)
 				w.work("w", slowly(rejects))
 				w.awaitSeen("w", "4", 5)
@@ -204,16 +253,27 @@ func TestLoops(t *testing.T) {
 		situation{
 			name: "some keys lead back, a copy goes to the failed queue", from: "c10",
 			parts: []build.Part{
-				build.Exchange("direct", "in"), build.Queue("w", build.DLX("in")), build.Queue("failed"),
-				build.Bind("in", "new", "w"), build.Bind("in", "old", "w"), build.Bind("in", "new", "failed"),
-				build.Exchange("fanout", "all"), build.Queue("v", build.DLX("all"), build.TTL(100)), build.Queue("v.failed"),
-				build.Bind("all", "", "v"), build.Bind("all", "", "v.failed"),
+				build.Text(`
+					exchange direct in
+					queue w dlx=in
+					queue failed
+					bind in new w
+					bind in old w
+					bind in new failed
+					exchange fanout all
+					queue v dlx=all ttl=100
+					queue v.failed
+					bind all v
+					bind all v.failed
+				`),
 			},
+
 			traffic: func(w *world) {
 				w.publish("", "v", "v1")
 				w.depth("v.failed", 1) // what expires is not lost
 				w.work("w", slowly(rejects))
 				w.publish("in", "new", "n")
+
 				w.awaitSeen("w", "n", 5)
 			},
 			says: []string{
@@ -222,27 +282,42 @@ func TestLoops(t *testing.T) {
 			},
 		},
 		situation{
-			name: "a policy for all queues leads the failed queue back to itself", from: "c10, c28",
+			name: "a policy for all queues leads the failed queue back to itself", from: "c10, c28, docs/dlx",
 			parts: []build.Part{
-				build.Exchange("fanout", "dlx"), build.Queue("w"), build.Queue("dead"), build.Bind("dlx", "", "dead"),
-				build.UserPolicy("all", ".*", 0, model.Table{"dead-letter-exchange": "dlx"}),
+				build.Text(`
+					exchange fanout dlx
+					queue w
+					queue dead
+					bind dlx dead
+					queue w_error
+					stream log
+					policy all .* 0 dead-letter-exchange=dlx
+				`),
 			},
 			traffic: func(w *world) {
 				w.work("w", rejects)
 				w.publish("", "w", "m")
-				w.depth("dead", 1) // and stays
+
+				w.depth("dead", 1)            // and stays
+				w.publish("", "w_error", "e") // by the application itself
 			},
-			says: []string{"info dead-letters-return dead"},
+			says:    []string{"info dead-letters-return dead"},
+			silent:  []string{"policy-skipped"}, // the stream loses nothing
+			replays: []replay{{queue: "w_error", reach: "w", got: []string{"w e"}}},
 		},
 		situation{
 			name: "two workers pass on what both reject", from: "c10",
 			parts: []build.Part{
-				build.Queue("a", build.DLX(""), build.DeadKey("b")), build.Queue("b", build.DLX(""), build.DeadKey("a")),
+				build.Text(`
+					queue a dlx= key=b
+					queue b dlx= key=a
+				`),
 			},
 			traffic: func(w *world) {
 				w.work("a", slowly(rejects))
 				w.work("b", slowly(rejects))
 				w.publish("", "a", "m")
+
 				w.awaitSeen("a", "m", 5)
 			},
 			says: []string{"warning dead-letters-return a: a, b"},
@@ -250,24 +325,34 @@ func TestLoops(t *testing.T) {
 		situation{
 			name: "messages that expire while their worker is away", from: "rabbitmq-server #2287 (c23)",
 			parts: []build.Part{
-				build.Exchange("direct", "in"), build.Exchange("direct", "again"),
-				build.Queue("w", build.DLX("again"), build.DeadKey("retry")), build.Bind("in", "w", "w"),
-				build.Queue("retry", build.DLX("in"), build.DeadKey("w"), build.TTL(600_000)),
-				build.Bind("again", "retry", "retry"),
-				build.Queue("v", build.DLX("again"), build.DeadKey("v"), build.TTL(60_000)), build.Bind("in", "v", "v"),
-				build.Queue("v.retry", build.DLX("in"), build.DeadKey("v"), build.TTL(60_000)),
-				build.Bind("again", "v", "v.retry"), build.Queue("u", build.DLX("again"), build.DeadKey("u")),
-				build.Queue("u.retry", build.DLX("in"), build.DeadKey("u"), build.TTL(600_000)),
-				build.Bind("again", "u", "u.retry"), build.Bind("in", "u", "u"),
+				build.Text(`
+					exchange direct in
+					exchange direct again
+					queue w dlx=again key=retry
+					bind in w w
+					queue retry dlx=in key=w ttl=600000
+					bind again retry retry
+					queue v dlx=again key=v ttl=60000
+					bind in v v
+					queue v.retry dlx=in key=v ttl=60000
+					bind again v v.retry
+					queue u dlx=again key=u
+					queue u.retry dlx=in key=u ttl=600000
+					bind again u u.retry
+					bind in u u
+				`),
 			},
+
 			traffic: func(w *world) {
 				for _, id := range []string{"1", "2", "3"} {
 					w.publish("in", "w", id, func(p *amqp.Publishing) { p.Expiration = "50" })
 				}
+
 				w.depth("retry", 3)
 				w.work("v", acks)
 				w.work("u", rejects)
 				w.publish("in", "u", "u1")
+
 				w.depth("u.retry", 1)
 			},
 			says: []string{
@@ -284,10 +369,14 @@ func TestLoops(t *testing.T) {
 		situation{
 			name: "an hour before what is due", from: "taskiq-python/taskiq-aio-pika #25 (c14)",
 			parts: []build.Part{
-				build.Queue("tasks", build.Consumers(1)), build.Queue("tasks.delay", build.DLX(""), build.DeadKey("tasks")),
+				build.Text(`
+					queue tasks consumers=1
+					queue tasks.delay dlx= key=tasks
+				`),
 			},
 			traffic: func(w *world) {
 				w.publish("", "tasks.delay", "report", func(p *amqp.Publishing) { p.Expiration = "3600000" })
+
 				w.publish("", "tasks.delay", "mail", func(p *amqp.Publishing) { p.Expiration = "600000" })
 			},
 			check: func(w *world) {
@@ -295,19 +384,22 @@ func TestLoops(t *testing.T) {
 					_, _, errs := w.dlxtop("findings")
 					return strings.Contains(errs, "not looked at")
 				})
+
 				for _, args := range [][]string{{"findings", "--read"}, {"peek", "tasks.delay"}} {
 					_, out, errs := w.dlxtop(args...)
 					said := out + errs
-					assert.That(w, strings.Contains(said, "blocks 1 message") && !strings.Contains(said, "not looked at"),
-						"%v: %s", args, said)
+					assert.Contains(w, said, "blocks 1 message", "%v", args)
+					assert.Lacks(w, said, "not looked at", "%v", args)
 				}
 			},
 		},
 		situation{
 			name: "a retry buffer leads back: no queue does by itself", from: "c10",
 			parts: []build.Part{
-				build.Queue("w", build.DLX(""), build.DeadKey("w.wait")),
-				build.Queue("w.wait", build.TTL(50), build.DLX(""), build.DeadKey("w")),
+				build.Text(`
+					queue w dlx= key=w.wait
+					queue w.wait ttl=50 dlx= key=w
+				`),
 			},
 			traffic: func(w *world) {
 				w.work("w", rejects)
@@ -367,14 +459,19 @@ func TestCounters(t *testing.T) {
 			processed.Add(1)
 			return d.Ack(false)
 		}
+
 		headers := maps.Clone(d.Headers)
 		c.write(headers, n+1)
 		return republishes("", "jobs", headers)(channel, d)
 	}
+
 	play(t, situation{
 		name: "counters", from: "laravel-queue-rabbitmq 57, 305 (c27), and workers like it",
 		parts: []build.Part{
-			build.Queue("jobs", build.DLX(""), build.DeadKey("jobs.failed"), build.Consumers(1)), build.Queue("jobs.failed"),
+			build.Text(`
+				queue jobs dlx= key=jobs.failed consumers=1
+				queue jobs.failed
+			`),
 		},
 		traffic: func(w *world) {
 			w.work("jobs", worker)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
@@ -34,7 +34,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/findings"
-	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/mend"
 )
 
 // patience bounds every wait, on a busy machine.
@@ -72,6 +72,7 @@ func newWorld(t *testing.T) *world {
 	w.source = must.Get(mgmt.New(mgmt.Options{URL: w.node.API(), VHost: w.vhost, Timeout: patience}))(t)
 	t.Cleanup(w.source.Close)
 	t.Cleanup(w.stop)
+
 	return w
 }
 
@@ -84,23 +85,22 @@ func (w *world) declare(parts []build.Part) {
 	w.Helper()
 	s := build.Broker(w.node.Version(), parts...)
 	for _, p := range s.Policies {
-		kind := "policies/"
-		if p.Operator {
-			kind = "operator-policies/"
-		}
-		text := must.Get(model.JSONLine(map[string]any{
-			"pattern": p.Pattern, "definition": p.Definition, "priority": p.Priority, "apply-to": p.ApplyTo,
-		}))(w)
-		manage.Do(w, w.node.API(), http.MethodPut, kind+w.vhost+"/"+p.Name, string(text))
+		manage.Of(w, w.node.API()).SetPolicy(p.Operator, rabbithole.Policy{
+			Vhost: w.vhost, Name: p.Name, Pattern: p.Pattern, ApplyTo: p.ApplyTo, Priority: int(p.Priority),
+			Definition: rabbithole.PolicyDefinition(p.Definition),
+		})
 	}
+
 	for _, x := range s.Exchanges {
 		if x.Name != "" {
 			must.Do(w, w.channel.ExchangeDeclare(x.Name, x.Type, true, false, x.Internal, false, amqp.Table(x.Arguments)))
 		}
 	}
+
 	for i := range s.Queues {
 		w.declareQueue(&s.Queues[i])
 	}
+
 	for _, b := range s.Bindings {
 		bind := w.channel.QueueBind
 		if b.ToExchange {
@@ -108,6 +108,7 @@ func (w *world) declare(parts []build.Part) {
 		}
 		must.Do(w, bind(b.Destination, b.RoutingKey, b.Source, false, amqp.Table(b.Arguments)))
 	}
+
 	for _, q := range s.Queues {
 		if q.Consumers.Or(0) > 0 {
 			w.work(q.Name, acks)
@@ -161,6 +162,7 @@ func (w *world) work(queue string, do action) {
 	if end := w.workers[queue]; end != nil {
 		end()
 	}
+
 	w.workers[queue] = dial.Work(w, w.node.AMQP()+w.vhost, queue, 1, func(d amqp.Delivery) {
 		w.mu.Lock()
 		w.got = append(w.got, queue+" "+d.MessageId)
@@ -230,6 +232,7 @@ func (w *world) topology() (t *model.Topology, known bool) {
 			return nil, false
 		}
 	}
+
 	return model.NewTopology(snapshot), true
 }
 
@@ -241,19 +244,24 @@ func (w *world) dlxtop(args ...string) (status int, out, errs string) {
 		In: strings.NewReader(""), Out: &stdout, Err: &stderr, Env: func(string) string { return "" },
 		Source: func(c config.Connection) (cli.Source, error) {
 			return mgmt.New(mgmt.Options{
-				URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, TLS: c.APITLS, Timeout: patience,
+				URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, Roles: c.Roles, TLS: c.APITLS, Timeout: patience,
 			})
 		},
-		Broker: func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
-			o := broker.Options{URL: c.AMQP, Timeout: patience, Looks: journal.NewLooks(path), Reread: reread}
+		Broker: func(c config.Connection, j cli.Journal, reads cli.Rereads) (cli.Broker, error) {
+			o := broker.Options{
+				URL: c.AMQP, Timeout: patience, Looks: journal.NewPeekLedger(path), Turns: journal.NewTurns(c.Command),
+				Reread: reads.Topology, Totals: reads.Totals, JQ: mend.InProcess{},
+			}
 			if j != nil {
-				o.Journal = j
+				o.Journal = j.(broker.Recorder)
 			}
 			return broker.New(o)
 		},
 		Files:   export.Files{},
+		JQ:      mend.InProcess{},
 		Journal: func(string) cli.Journal { return journal.New(journal.Options{Path: path}) },
 	}
+
 	ctx, cancel := context.WithTimeout(w.Context(), patience)
 	defer cancel()
 	status = program.Run(ctx, append(args, "--url", w.node.AMQP()+w.vhost, "--api", w.node.API()))
@@ -293,10 +301,12 @@ func play(t *testing.T, situations ...situation) {
 			if s.when != nil && !s.when(model.BehaviourOf(model.ParseVersion(w.node.Version()))) {
 				t.Skip("not on RabbitMQ " + w.node.Version())
 			}
+
 			w.declare(s.parts)
 			if s.traffic != nil {
 				s.traffic(w)
 			}
+
 			w.judge(&s)
 			for _, r := range s.replays {
 				w.replay(r)
@@ -321,12 +331,14 @@ func (w *world) judge(s *situation) {
 			}
 		}
 	}()
+
 	must.Await(w, "the findings are those of "+s.from, func() bool {
 		topology, known := w.topology()
 		if !known {
 			wrong = []string{"statistics do not yet have all of every queue"}
 			return false
 		}
+
 		found = findings.Of(topology)
 		wrong = s.wrong(found)
 		return len(wrong) == 0
@@ -345,6 +357,7 @@ func (s *situation) wrong(found []findings.Finding) (wrong []string) {
 			wrong = append(wrong, "missing: "+want)
 		}
 	}
+
 	for i := range found {
 		f := &found[i]
 		if f.Level == findings.LevelError && !slices.ContainsFunc(s.says, func(want string) bool {
@@ -353,10 +366,12 @@ func (s *situation) wrong(found []findings.Finding) (wrong []string) {
 		}) {
 			wrong = append(wrong, "a false error: "+line(f))
 		}
+
 		if slices.Contains(s.silent, f.Code) || slices.Contains(s.silent, f.Code+" "+f.Queue) {
 			wrong = append(wrong, "must be silent: "+line(f))
 		}
 	}
+
 	return wrong
 }
 
@@ -366,6 +381,7 @@ func (w *world) replay(r replay) {
 	if r.to != "" {
 		args = append(args, "--to", r.to)
 	}
+
 	status, out, errs := w.dlxtop(append(args, "--dry-run")...)
 	var dry struct{ Recipients, Warnings []string }
 	reach := "refused"
@@ -373,14 +389,16 @@ func (w *world) replay(r replay) {
 		must.Do(w, json.Unmarshal([]byte(out), &dry))
 		reach = strings.Join(dry.Recipients, " ")
 	}
-	assert.That(w, reach == r.reach && strings.Contains(errs+strings.Join(dry.Warnings, "\n"), r.warns),
-		"%v reaches %s, not %s, and warns %q: %s", args, reach, r.reach, dry.Warnings, errs)
+
+	assert.Equal(w, reach, r.reach, "%v reaches %s, not %s, and warns %q: %s", args, reach, r.reach, dry.Warnings, errs)
+	assert.Contains(w, errs+strings.Join(dry.Warnings, "\n"), r.warns)
 	if r.got == nil {
 		return
 	}
 	for queue := range w.workers {
 		w.work(queue, acks)
 	}
+
 	before := len(w.seen())
 	w.runs(0, append(args, "--yes")...)
 	must.Await(w, fmt.Sprintf("workers get %d messages", len(r.got)),
@@ -404,6 +422,7 @@ func TestScenariosOfTheDemo(t *testing.T) {
 					cancel()
 					assert.Succeeds(w, <-ended)
 				})
+
 				must.Await(w, "all its queues are there", func() bool {
 					t, known := w.topology()
 					return known && len(t.Snapshot.Queues) >= len(scenario.Queues())
@@ -411,5 +430,6 @@ func TestScenariosOfTheDemo(t *testing.T) {
 			},
 		})
 	}
+
 	play(t, situations...)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -19,8 +20,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// action is a replay, a move or a drop, as requested on the command line.
-type action struct {
+// taking is a replay, a move or a drop, as requested on the command line.
+type taking struct {
 	operation         plan.Operation
 	queue             string
 	id, to, key, rate string
@@ -40,7 +41,7 @@ type action struct {
 }
 
 func (p *Program) actCommand(operation plan.Operation, flags *connectionFlags) *cobra.Command {
-	a := &action{operation: operation}
+	a := &taking{operation: operation}
 	cmd := &cobra.Command{
 		Use:               string(operation) + " QUEUE",
 		GroupID:           toAct,
@@ -52,6 +53,7 @@ func (p *Program) actCommand(operation plan.Operation, flags *connectionFlags) *
 			return p.act(cmd.Context(), flags, a)
 		},
 	}
+
 	const statuses = `--filter takes an expression, for example
   failure contains "smtp" and deaths >= 3
   json.user.id == 121 or headers["x-tenant"] == "acme"
@@ -62,13 +64,16 @@ age (seconds) and position. @NAME is the one that [filters] of the configuration
 Without a selection it acts on all messages that are in the queue at the start; with --cause, on those that were read
 before it asks: what comes later stays, and is counted in the end. Of a queue with more than 200,000 messages not all
 are read, and it acts on those of the cause that it meets. Exit status 1 when a message was refused, returned or gone,
-or its outcome is unknown: it is then still in the queue; 3 on a read-only connection.`
-	a.selectionFlags.register(cmd)
+or its outcome is unknown: it is then still in the queue; also when nothing matches and others hold messages of the
+queue; 3 on a read-only connection.`
+
+	a.selectionFlags.register(cmd, p, flags)
 	cmd.Flags().IntVar(&a.limit, "limit", 0, "at most this many messages, from the head of the queue")
 	cmd.Flags().StringVar(&a.id, "id", "", "only messages with this message_id")
 	a.consent.register(cmd, "show what would happen, and change nothing",
 		"override a refusal, where possible: the cost of a look, what a limit drops or a second failure loses")
 	flags.registerNoJournal(cmd)
+
 	switch operation {
 	case plan.Drop:
 		cmd.Short = "Take messages out of a queue, and keep them in the journal"
@@ -89,11 +94,14 @@ expire. The death history stays where the other queue has no dead-letter exchang
 journal keeps all of it: ` + "`dlxtop journal undo`" + ` brings them back.
 
 ` + statuses
+
 		cmd.Flags().StringVar(&a.to, "to", "", "queue:NAME")
+		p.completeTarget(cmd, flags)
 		a.registerEdit(cmd)
 		a.registerPace(cmd)
 		return cmd
 	}
+
 	cmd.Short = "Publish messages again, and take them out of the queue when the broker has confirmed it"
 	cmd.Example = "dlxtop replay orders@failed --cause 1f2e3d4c5b6a --canary\n" +
 		`dlxtop replay orders@failed --filter 'failure contains "smtp"' --rate 50/s --dry-run`
@@ -106,7 +114,9 @@ queue's name. If two disagree, or the worker is gone, nothing is replayed: the r
 possible queues, for --to.
 
 ` + statuses
+
 	cmd.Flags().StringVar(&a.to, "to", string(target.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")
+	p.completeTarget(cmd, flags, string(target.ToAuto), string(target.ToOrigin))
 	cmd.Flags().StringVar(&a.key, "key", "", "routing key of --to exchange:NAME, where the name or the key holds a slash")
 	cmd.Flags().BoolVar(&a.unmarked, "no-mark", false, "do not add the header "+message.ReplayHeader+
 		" (count and time), which identifies a message that comes back")
@@ -118,11 +128,12 @@ possible queues, for --to.
 		"selection, or from another failed queue, by this journal; by default they stay")
 	a.registerEdit(cmd)
 	a.registerPace(cmd)
+
 	return cmd
 }
 
 // registerEdit adds the flags that change messages on their way.
-func (a *action) registerEdit(cmd *cobra.Command) {
+func (a *taking) registerEdit(cmd *cobra.Command) {
 	registerKeepDelay(cmd, &a.keepDelay)
 	cmd.Flags().StringVar(&a.edit, "edit", "",
 		"change each message by the jq `PROGRAM`: it gets {body, headers, properties, exchange, routing_key}")
@@ -134,7 +145,7 @@ func registerKeepDelay(cmd *cobra.Command, keep *bool) {
 }
 
 // registerPace adds the flags for how fast, and how carefully, messages are published.
-func (a *action) registerPace(cmd *cobra.Command) {
+func (a *taking) registerPace(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.canary, "canary", false,
 		"one message first; when it is taken and does not come back, ten; then the rest. It stops when one comes back")
 	cmd.Flags().DurationVar(&a.canaryWait, "canary-wait", 0, "how long a canary watches whether a message that was "+
@@ -145,7 +156,7 @@ func (a *action) registerPace(cmd *cobra.Command) {
 }
 
 // act first checks everything that can be refused without a broker, then plans, asks and executes.
-func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) error {
+func (p *Program) act(ctx context.Context, flags *connectionFlags, a *taking) error {
 	want, err := a.want(p)
 	if err != nil {
 		return err
@@ -164,6 +175,7 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 			return err
 		}
 	}
+
 	t, err := s.topology(ctx)
 	if err != nil {
 		return err
@@ -177,30 +189,50 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 			return usage("--to: %w", err)
 		}
 	}
+
 	looked, err := s.sample(ctx, t, &want, a.consent)
 	if err != nil {
 		return err
 	}
-	want.User = s.broker.User()
-	planning := func(t *model.Topology) (report.Planned, error) {
-		made, err := s.plan(ctx, t, want)
-		return report.Planned{Plan: made, Topology: t, Looked: looked, JSON: a.output.json()}, err
+
+	nothing := want.Planned == 0 && looked.Complete
+	if looked.Others, err = s.others(ctx, t, &want, looked); err != nil {
+		return err
 	}
-	return p.do(ctx, s, t, doing{
-		follow: a.follow, consent: a.consent, plan: planning, nothing: want.Planned == 0 && looked.Complete,
-		ask: question{does: string(a.operation), where: "of", queue: want.From},
-		run: func(ctx context.Context, planned report.Planned, progress func(plan.Account)) (plan.Account, error) {
-			return s.broker.Execute(ctx, planned.Plan.On(planned.Topology), progress)
-		},
+
+	want.User = s.broker.User()
+	planning := func(t *model.Topology) (action.Action, error) {
+		made, err := s.plan(ctx, t, want)
+		if err == nil && (a.dryRun || !a.agreed) {
+			made.WarnOfRights(ctx, t, s.broker.MayWrite)
+		}
+		return &action.Messages{
+			Run: made.On(t), NoJournal: s.journal == nil, Undo: "`dlxtop journal undo` undoes it",
+		}, err
+	}
+
+	_, err = p.do(ctx, s, t, doing{
+		consent: a.consent,
+		plan:    planning,
+		looked:  looked,
+		nothing: nothing,
+		follow:  a.follow,
 	})
+
+	return err
 }
 
 // want checks everything in the flags.
-func (a *action) want(p *Program) (want plan.ActionWant, err error) {
+func (a *taking) want(p *Program) (want plan.ActionWant, err error) {
 	want = plan.ActionWant{
-		Operation: a.operation, Insist: a.insist, Mark: !a.unmarked, KeepTries: a.keepTries, KeepDelay: a.keepDelay,
-		Doubles: a.doubles,
+		Operation: a.operation,
+		Insist:    a.insist,
+		Mark:      !a.unmarked,
+		KeepTries: a.keepTries,
+		KeepDelay: a.keepDelay,
+		Doubles:   a.doubles,
 	}
+
 	// A variable that a script forgot to set must not select everything.
 	if a.given("id") && a.id == "" {
 		return want, usage("--id is empty: give a message_id, or leave the flag out for all messages")
@@ -211,10 +243,12 @@ func (a *action) want(p *Program) (want plan.ActionWant, err error) {
 	if want.Selection, err = a.selection(p, a.given); err != nil {
 		return want, err
 	}
-	want.Selection.MessageID, want.Selection.Limit = a.id, a.limit
+	want.Selection.MessageID = a.id
+	want.Selection.Limit = a.limit
 	if a.given("to") && a.to == "" { // a variable that a script forgot to set
 		return want, usage("--to is empty: give it a value, or leave it out")
 	}
+
 	key := model.Unknown[string]()
 	if a.given("key") {
 		key = model.Some(a.key)
@@ -227,6 +261,7 @@ func (a *action) want(p *Program) (want plan.ActionWant, err error) {
 			return want, usage("--edit: %s", oneLine(err))
 		}
 	}
+
 	if a.operation == plan.Move && want.Mode != target.ToQueue {
 		return want, usage("move goes to one queue: name it with --to queue:NAME")
 	}
@@ -240,6 +275,7 @@ func (a *action) want(p *Program) (want plan.ActionWant, err error) {
 	case a.canary:
 		want.Canary = plan.CanaryAuto
 	}
+
 	switch {
 	case a.given("over") && a.given("rate"):
 		return want, usage("--over sets the rate by the number of messages: leave out --rate")
@@ -249,6 +285,7 @@ func (a *action) want(p *Program) (want plan.ActionWant, err error) {
 	case a.given("over"):
 		want.Over = a.over
 	}
+
 	if a.given("rate") {
 		rate, err := strconv.ParseFloat(strings.TrimSuffix(a.rate, "/s"), 64)
 		if err != nil || !(rate >= leastRate) || rate > 1e9 {
@@ -257,6 +294,7 @@ func (a *action) want(p *Program) (want plan.ActionWant, err error) {
 		}
 		want.Rate = rate
 	}
+
 	return want, nil
 }
 
@@ -278,14 +316,16 @@ func (s *session) plan(ctx context.Context, t *model.Topology, want plan.ActionW
 			return plan.Plan{}, err
 		}
 	}
+
 	p := plan.New(t, want)
 	err := ctx.Err()
 	if err != nil {
 		return p, err // messages that were not tried would stay
 	}
-	if want.Counts, err = s.counts(ctx, p.Limited(t)); err != nil || want.Counts == nil {
+	if want.Counts, err = s.counts(ctx, p.Counted(t)); err != nil || want.Counts == nil {
 		return p, err
 	}
+
 	return plan.New(t, want), nil
 }
 
@@ -312,16 +352,19 @@ const smallSample = 100
 // delivers what an earlier look returned, and all of it must be taken to keep its order.
 func (s *session) sample(
 	ctx context.Context, t *model.Topology, want *plan.ActionWant, c consent,
-) (report.Look, error) {
-	want.Selection.Filter, want.Mend = want.Selection.Filter.Within(ctx), want.Mend.Within(ctx)
+) (report.Sample, error) {
+	want.Selection.Filter = want.Selection.Filter.Within(ctx)
+	want.Mend = want.Mend.Within(ctx, s.program.JQ)
+
 	selection := want.Selection
 	oneByOne := selection.ByContent()
-	peeking := peek.Want{Limit: sampleSize, Insist: want.Insist}
+	peeking := peek.Want{Limit: sampleSize, Insist: want.Insist, Decides: !c.dryRun}
 	acquire := peek.For(t, want.From, peeking)
+
 	unread := c.agreed && !c.dryRun && !want.NeedsLook()
 	switch {
 	case acquire.Counts && !want.NeedsLook(), unread && acquire.Type == model.Quorum:
-		return s.withoutLook(ctx, t, want, acquire.Counts)
+		return s.withoutLook(ctx, t, want, acquire.Counts, !c.dryRun)
 	case oneByOne:
 		peeking.Limit = peek.MostLook
 	case want.Mend != nil: // the number of changed messages is wanted for all
@@ -332,18 +375,21 @@ func (s *session) sample(
 	case selection.Limit > 0:
 		peeking.Limit = min(selection.Limit, sampleSize)
 	}
+
 	if acquire.Counts && c.dryRun && !oneByOne || unread {
 		peeking.Limit = min(peeking.Limit, smallSample)
 	}
+
 	peeked, err := s.peek(ctx, t, want.From, peeking)
 	if err != nil {
-		return report.Look{}, err
+		return report.Sample{}, err
 	}
 	peek.Note(t.Snapshot, &peeked)
-	looked := report.Look{Messages: peeked.Messages.Len(), Depth: peeked.Depth, Limit: peeked.Plan.Budget}
+	looked := report.Sample{Messages: peeked.Messages.Len(), Depth: peeked.Depth, Limit: peeked.Plan.Budget}
 	if left, counts := peeked.LooksLeft(); counts {
 		looked.Left = model.Some(left)
 	}
+
 	depth := int(peeked.Depth.Or(int64(looked.Messages)))
 	looked.Complete = peeked.Stopped == "" && looked.Messages >= depth && looked.Messages < peeking.Limit
 
@@ -356,7 +402,7 @@ func (s *session) sample(
 		chosen[m.Fingerprint]++
 	})
 	if err != nil {
-		return report.Look{}, err
+		return report.Sample{}, err
 	}
 	want.Sample = picked
 	looked.Complete = looked.Complete || picker.Done()
@@ -365,6 +411,7 @@ func (s *session) sample(
 		want.Selection.Fingerprints = chosen
 		looked.Frozen = plan.Frozen{At: peeked.TakenAt, Depth: peeked.Depth}
 	}
+
 	if !oneByOne {
 		want.Planned = depth
 		if selection.Limit > 0 {
@@ -372,28 +419,72 @@ func (s *session) sample(
 		}
 		looked.Complete = looked.Complete || looked.Messages >= want.Planned
 	}
+
 	return looked, nil
 }
 
-// withoutLook completes want with only the number of messages.
+// others are what others do with a queue in which a look has found nothing to act on, or, by the statistics, hold
+// beside what was selected.
+func (s *session) others(
+	ctx context.Context, t *model.Topology, want *plan.ActionWant, looked report.Sample,
+) (plan.Others, error) {
+	q, there := t.Queue(want.From)
+	if !there || q.Type == model.Stream || !looked.Complete {
+		return plan.Others{}, nil
+	}
+	if want.Planned > 0 {
+		var beside plan.Others
+		if want.Selection.ByContent() && q.Consumers.Or(0) > 0 {
+			beside.Unacked = q.Unacked.Or(0)
+		}
+		if beside.Unacked > 0 {
+			s.program.note("consumers hold up to %s of the queue (unacknowledged), which no look sees: those that match stay",
+				model.Plural(beside.Unacked, "more message"))
+		}
+
+		return beside, nil
+	}
+
+	said := make(chan bool)
+	timer := time.AfterFunc(soon, func() {
+		s.program.note("nothing matches so far; it waits for up to 7 s until RabbitMQ has counted what others hold of %s",
+			model.Printable(want.From.Name))
+		close(said)
+	})
+
+	others, err := s.broker.Others(ctx, []plan.Left{{Queue: want.From, Type: q.Type, Ready: int64(looked.Messages)}})
+	if !timer.Stop() {
+		<-said
+	}
+
+	return others[want.From], err
+}
+
+// soon is when a wait is announced.
+const soon = 500 * time.Millisecond
+
+// withoutLook completes want with only the number of messages. decides: an action follows.
 func (s *session) withoutLook(
-	ctx context.Context, t *model.Topology, want *plan.ActionWant, costs bool,
-) (report.Look, error) {
-	counted, err := s.broker.Count(ctx, []model.QueueRef{want.From})
+	ctx context.Context, t *model.Topology, want *plan.ActionWant, costs, decides bool,
+) (report.Sample, error) {
+	counted, err := s.broker.CountInTurn(ctx, want.From, decides)
 	depth := counted[want.From].Ready
 	if _, there := counted[want.From]; err == nil && there && !depth.Known() {
 		err = fmt.Errorf("count %s: %w", model.Printable(want.From.String()), model.ErrQueueSilent)
 	}
 	if err != nil {
-		return report.Look{}, err
+		return report.Sample{}, err
 	}
 	want.Planned = int(depth.Or(0))
 	if limit := want.Selection.Limit; limit > 0 {
 		want.Planned = min(want.Planned, limit)
 	}
-	looked := report.Look{Depth: depth, Complete: true, Saved: true, Counts: costs}
+
+	looked := report.Sample{Depth: depth, Complete: true, Saved: true, Counts: costs}
 	if left, limit, _, told := peek.LooksLeftOf(t, want.From); told {
-		looked.Left, looked.Limit = model.Some(left), limit
+		looked.Left = model.Some(left)
+		looked.Limit = limit
 	}
+
 	return looked, nil
 }

@@ -50,7 +50,7 @@ type accountContract struct {
 		Messages      int
 	}
 	Moved, Dropped, Refused, Returned, Unknown *int
-	Gone                                       int
+	Gone, Held                                 int
 	Stopped, Unguarded                         string
 	JournalID                                  int64 `json:"journal_id"`
 	ElapsedMS                                  *int  `json:"elapsed_ms"`
@@ -58,6 +58,12 @@ type accountContract struct {
 	Problems                                   []struct {
 		MessageID                    string `json:"message_id"`
 		Fingerprint, Outcome, Reason string
+	}
+	Copies []struct {
+		Queue    string
+		In       []string
+		Messages int
+		AtMost   bool `json:"at_most"`
 	}
 	Strayed []struct {
 		Queue, Exchange string
@@ -96,11 +102,14 @@ func TestDryRunChangesNothing(t *testing.T) {
 	const from = "ucenter@user@failed"
 	r := v.run("replay", from, "--dry-run").ends(t, cli.ExitDone)
 	plan := decode[accountContract](t, r)
-	assert.That(t, plan.Operation == "replay" && plan.From == from && plan.To == "exchange:master/ucenter@user" &&
-		plan.counts() == fmt.Sprint(before[from], 0, 0, 0, 0, 0) && strings.Join(plan.Recipients, " ") == "ucenter@user",
-		"the plan is %s", r.out)
-	assert.That(t, strings.Contains(strings.Join(plan.Strips, " "), "x-death") && plan.Warnings != nil,
-		"the plan strips %v and warns %v", plan.Strips, plan.Warnings)
+	assert.Equal(t, plan.Operation, "replay", "the plan is %s", r.out)
+	assert.Equal(t, plan.From, from)
+	assert.Equal(t, plan.To, "exchange:master/ucenter@user")
+	assert.Equal(t, plan.counts(), fmt.Sprint(before[from], 0, 0, 0, 0, 0))
+	assert.Equal(t, strings.Join(plan.Recipients, " "), "ucenter@user")
+	assert.Contains(t, strings.Join(plan.Strips, " "), "x-death")
+	assert.That(t, plan.Warnings != nil, "the plan strips %v and warns %v", plan.Strips, plan.Warnings)
+
 	for _, args := range [][]string{
 		{"drop", from, "--dry-run"},
 		{"replay", from, "--dry-run", "--to", "origin"},
@@ -109,6 +118,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 	} {
 		v.run(args...).ends(t, cli.ExitDone)
 	}
+
 	wide := decode[accountContract](t, v.run("replay", from, "--dry-run", "--to", "exchange:master/user.created"))
 	assert.That(t, strings.Join(wide.Recipients, " ") == "ucenter@user user-monitor",
 		"as first published it would reach %v", wide.Recipients)
@@ -128,19 +138,26 @@ func TestReplayOne(t *testing.T) {
 	want := v.counts(pubsubQueues...)
 	r := v.run("replay", from, "--id", *third.MessageID, "--yes").ends(t, cli.ExitDone)
 	account := decode[accountContract](t, r)
-	assert.That(t, account.counts() == "1 1 0 0 0 0" && account.To == "exchange:master/ucenter@user" &&
-		account.ElapsedMS != nil && account.Problems == nil, "the account is %s", r.out)
+	assert.Equal(t, account.counts(), "1 1 0 0 0 0", "the account is %s", r.out)
+	assert.Equal(t, account.To, "exchange:master/ucenter@user")
+	assert.That(t, account.ElapsedMS != nil, "the account is %s", r.out)
+	assert.That(t, account.Problems == nil, "the account is %s", r.out)
 	want[from]--
 	want["ucenter@user"]++
 	got := v.counts(pubsubQueues...)
 	assert.That(t, maps.Equal(got, want), "the queues have %v instead of %v", got, want)
 	moved := v.take("ucenter@user")[0]
-	assert.That(t, moved.MessageId == *third.MessageID && string(moved.Body) == *third.Body &&
-		moved.Exchange == "master" && moved.RoutingKey == "ucenter@user", "moved was %+v", moved)
+	assert.Equal(t, moved.MessageId, *third.MessageID, "moved was %+v", moved)
+	assert.Equal(t, string(moved.Body), *third.Body)
+	assert.Equal(t, moved.Exchange, "master")
+	assert.Equal(t, moved.RoutingKey, "ucenter@user")
+
 	for key := range moved.Headers {
-		assert.That(t, !strings.HasPrefix(key, "x-death") && !strings.HasPrefix(key, "x-first-death") &&
-			!strings.HasPrefix(key, "x-last-death"), "the header %s is still there", key)
+		assert.That(t, !strings.HasPrefix(key, "x-death"), "the header %s is still there", key)
+		assert.That(t, !strings.HasPrefix(key, "x-first-death"), "the header %s is still there", key)
+		assert.That(t, !strings.HasPrefix(key, "x-last-death"), "the header %s is still there", key)
 	}
+
 	assert.That(t, moved.Headers["x-orig-routing-key"] == third.Headers["x-orig-routing-key"],
 		"a header of the application changed: %v", moved.Headers)
 }
@@ -163,6 +180,7 @@ func TestReplayAndDropMany(t *testing.T) {
 			"2 2 0 0 0 0",
 			"m-3 m-4 m-5 m-6 m-8 m-9 m-10", "m-1 m-2",
 		},
+
 		{
 			[]string{"replay", "failed", "--to", "queue:worker", "--id", "m-9", "--rate", "50/s"},
 			"1 1 0 0 0 0",
@@ -196,7 +214,7 @@ func TestTableOfAnAction(t *testing.T) {
 	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 3)
 	v.run("replay", "failed", "--to", "queue:worker", "--yes", "-o", "table").ends(t, cli.ExitDone,
-		"reaches "+v.name+"/worker").shows(t, "replay "+v.name+"/failed: 3 planned, 3 moved to queue:worker")
+		"reaches: "+v.name+"/worker").shows(t, "replay "+v.name+"/failed: 3 planned, 3 moved to queue:worker")
 }
 
 func TestWhatCannotBeReplayed(t *testing.T) {
@@ -206,15 +224,20 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 	for _, to := range []string{"queue:missing", "exchange:missing/key"} {
 		v.run("replay", "failed", "--to", to, "--yes").refuses(t, cli.ExitRefused, "missing")
 	}
+
 	must.Equal(t, v.count("failed"), 3, "are left")
 	r := v.run("replay", "failed", "--to", "queue:full", "--yes")
 	account := decode[accountContract](t, r)
-	assert.That(t, r.status == cli.ExitRefused && *account.Moved != 0 && *account.Moved+*account.Refused == 3 &&
-		len(account.Problems) > 0 && account.Total == *account.Refused && account.Problems[0].Outcome == "refused",
-		"exit status %d: %s%s", r.status, r.out, r.stderr)
-	failed, full := v.count("failed"), v.count("full")
-	assert.That(t, failed == *account.Refused && full == *account.Moved,
-		"%d are in failed and %d in full, by the account %s", failed, full, r.out)
+	assert.Equal(t, r.status, cli.ExitRefused, "exit status %d: %s%s", r.status, r.out, r.stderr)
+	assert.That(t, *account.Moved != 0, "exit status %d: %s%s", r.status, r.out, r.stderr)
+	assert.Equal(t, *account.Moved+*account.Refused, 3)
+	must.That(t, len(account.Problems) > 0, "exit status %d: %s%s", r.status, r.out, r.stderr)
+	assert.Equal(t, account.Total, *account.Refused)
+	assert.Equal(t, account.Problems[0].Outcome, "refused")
+	failed := v.count("failed")
+	full := v.count("full")
+	assert.Equal(t, failed, *account.Refused, "%d are in failed and %d in full, by the account %s", failed, full, r.out)
+	assert.Equal(t, full, *account.Moved)
 }
 
 // TestInterruptedReplayLosesNoMessage stops a slow replay: its account is printed, and no message is lost.
@@ -224,11 +247,16 @@ func TestInterruptedReplayLosesNoMessage(t *testing.T) {
 	r := v.interrupted("worker", 1, "replay", "failed", "--to", "queue:worker", "--rate", "5/s", "--yes")
 	account := decode[accountContract](t, r.ends(t, cli.ExitInterrupted))
 	moved := *account.Moved
-	assert.That(t, moved != 0 && moved < 60, "the account is %s", r.out)
+	assert.That(t, moved != 0, "the account is %s", r.out)
+	assert.That(t, moved < 60, "the account is %s", r.out)
 	must.Await(t, "all that was not moved is back", func() bool { return v.count("failed")+v.count("worker") >= 60 })
-	failed, worker := v.count("failed"), v.count("worker")
-	assert.That(t, worker >= moved && worker <= moved+*account.Unknown && failed+worker <= 60+*account.Unknown,
-		"%d are in failed and %d in worker, by the account %s", failed, worker, r.out)
+	failed := v.count("failed")
+	worker := v.count("worker")
+	assert.That(t, worker >= moved, "%d are in failed and %d in worker, by the account %s", failed, worker, r.out)
+	assert.That(t, worker <= moved+*account.Unknown, "%d are in failed and %d in worker, by the account %s", failed,
+		worker, r.out)
+	assert.That(t, failed+worker <= 60+*account.Unknown, "%d are in failed and %d in worker, by the account %s", failed,
+		worker, r.out)
 }
 
 // A terminal gets a table, a script JSON.
@@ -248,12 +276,18 @@ func TestMove(t *testing.T) {
 	n := v.count(from)
 	dry := v.run("move", from, "--to", "queue:parking", "--dry-run").ends(t, cli.ExitDone)
 	plan := decode[accountContract](t, dry)
-	assert.That(t, plan.Operation == "move" && plan.To == "queue:parking" && strings.Join(plan.Recipients,
-		" ") == "parking" && strings.Contains(strings.Join(plan.Keeps, " "), "x-death") && len(plan.Strips) == 0 &&
-		len(plan.Adds) == 0 && len(plan.Ways) == 1 && plan.Ways[0].RoutingKey == "parking", "the plan is %s", dry.out)
+	assert.Equal(t, plan.Operation, "move", "the plan is %s", dry.out)
+	assert.Equal(t, plan.To, "queue:parking")
+	assert.Equal(t, strings.Join(plan.Recipients, " "), "parking")
+	assert.Contains(t, strings.Join(plan.Keeps, " "), "x-death")
+	assert.Equal(t, len(plan.Strips), 0)
+	assert.Equal(t, len(plan.Adds), 0)
+	must.Equal(t, len(plan.Ways), 1)
+	assert.Equal(t, plan.Ways[0].RoutingKey, "parking")
 	counted := decode[accountContract](t, v.run("move", from, "--to", "queue:ucenter@user@retry", "--dry-run"))
-	assert.That(t, strings.Contains(strings.Join(counted.Strips, " "), "x-death") && len(counted.Keeps) == 0,
-		"into a buffer it strips %v and keeps %v", counted.Strips, counted.Keeps)
+	assert.Contains(t, strings.Join(counted.Strips, " "), "x-death")
+	assert.Equal(t, len(counted.Keeps), 0, "into a buffer it strips %v and keeps %v", counted.Strips, counted.Keeps)
+
 	for _, test := range []struct{ to, want string }{
 		{"queue:nope", "there is no queue TestMove/nope"},
 		{"queue:" + from, "the queue they are in"},
@@ -261,6 +295,7 @@ func TestMove(t *testing.T) {
 		v.run("move", from, "--to", test.to, "--yes").ends(t, cli.ExitRefused, test.want)
 		assert.Equal(t, v.count(from), n, "%s: are left", test.to)
 	}
+
 	r := v.run("move", from, "--to", "queue:parking", "--limit", "2", "--yes").ends(t, cli.ExitDone)
 	account := r.account(t, "2 2 0 0 0 0")
 	must.That(t, account.JournalID != 0, "no record: %s %s", r.out, r.stderr)
@@ -271,6 +306,7 @@ func TestMove(t *testing.T) {
 	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
 	assert.Equal(t, v.count("parking"), 0)
 	must.Await(t, "all are back", func() bool { return v.count(from) == n })
+
 	for _, m := range v.take(from) {
 		assert.That(t, m.Headers["x-death"] != nil, "%s lost its history", m.MessageId)
 	}
@@ -284,6 +320,7 @@ func TestFollow(t *testing.T) {
 	v.fill("failed", 2)
 	v.consume("worker", func(d amqp.Delivery) { _ = d.Reject(false) })
 	r := v.run("replay", "failed", "--to", "queue:worker", "--follow", "--yes", "-o", "json")
+
 	var account struct {
 		Journal int64 `json:"journal_id"`
 		After   struct {
@@ -292,10 +329,14 @@ func TestFollow(t *testing.T) {
 			Over        bool
 		}
 	}
+
 	must.Do(t, json.Unmarshal([]byte(r.out), &account))
 	s := account.After
-	assert.That(t, r.status == cli.ExitRefused && s.Sent == 2 && s.Taken == 2 && s.Back == 2 && s.Over,
-		"exit status %d: %s%s", r.status, r.out, r.stderr)
+	assert.Equal(t, r.status, cli.ExitRefused, "exit status %d: %s%s", r.status, r.out, r.stderr)
+	assert.Equal(t, s.Sent, 2)
+	assert.Equal(t, s.Taken, 2)
+	assert.Equal(t, s.Back, 2)
+	assert.That(t, s.Over, "exit status %d: %s%s", r.status, r.out, r.stderr)
 	v.run("journal", "show", fmt.Sprint(account.Journal), "-o", "table").says(t, "afterwards: all taken").shows(t,
 		"2 moved; 2 came back")
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -51,12 +49,14 @@ func talkIn(ctx context.Context, t *testing.T, env map[string]string, args ...st
 	reading.Go(func() { _, _ = io.Copy(&k.shown, master) }) // EIO is its end
 	p := program(tty, tty, tty)
 	p.Env = func(name string) string { return env[name] }
+
 	go func() {
 		status := p.Run(ctx, args)
 		tty.Close()
 		reading.Wait()
 		k.done <- status
 	}()
+
 	return k
 }
 
@@ -105,6 +105,7 @@ func TestBoundBetweenQuestionAndYes(t *testing.T) {
 	v.boundWorker("direct", 3)
 	args := v.on("replay", "failed", "--to", "exchange:master/k")
 	counts := func() string { return fmt.Sprint(v.count("failed"), v.count("worker"), v.count("audit")) }
+
 	const question = "replay 3 messages of"
 	for _, test := range []struct {
 		answer string
@@ -136,6 +137,7 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 	v.run("export", "failed", file).ends(t, cli.ExitDone)
 	v.queues("source", "rest")
 	v.fill("source", 60)
+
 	early := decode[accountContract](t, v.interrupted("rest", 2, "move", "source", "--to", "queue:rest", "--rate", "5/s",
 		"--yes"))
 	for i, test := range []struct {
@@ -144,26 +146,27 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 		limited  string
 	}{
 		{"move 1 message of", v.on("move", "failed", "--to", "queue:there"), "there"},
-		{"bring back 1 message into", v.on("journal", "undo", fmt.Sprint(dropped.JournalID)), "failed"},
+		{"bring 1 message back to", v.on("journal", "undo", fmt.Sprint(dropped.JournalID)), "failed"},
 		{"import 1 message into", v.on("import", file, "--to", "queue:elsewhere"), "elsewhere"},
-		{"go on: move", v.on("journal", "resume", fmt.Sprint(early.JournalID)), "rest"},
+		{"go on with the move", v.on("journal", "resume", fmt.Sprint(early.JournalID)), "rest"},
 	} {
 		name := fmt.Sprint("cap", i)
-		policy := "policies/" + url.PathEscape(v.name) + "/" + name
 		k := startTalk(t, test.args...)
 		k.asked(test.question, 1)
 		must.Await(t, "the queue has statistics, which are older than the policy", func() bool {
 			return v.policyOf(test.limited) == ""
 		})
-		const body = `{"pattern":"^%s$","definition":{"max-length":0},"apply-to":"queues"}`
-		manage.Do(t, node.API(), http.MethodPut, policy, fmt.Sprintf(body, test.limited))
+		n := manage.Of(t, node.API())
+		n.Policy(v.name, name, "^"+test.limited+"$", amqp.Table{"max-length": 0})
+
 		if test.limited == "failed" {
 			v.publish("", "failed", amqp.Publishing{Body: []byte("x")}) // the policy has dropped what was there
 		}
+
 		k.answer("y")
 		k.asked("the plan is no longer valid: "+v.name+"/"+test.limited+" keeps at most 0 messages (policy cap", 1)
 		k.ends(cli.ExitRefused)
-		manage.Do(t, node.API(), http.MethodDelete, policy, "")
+		n.Done(n.DeletePolicy(v.name, name))
 	}
 }
 
@@ -178,6 +181,7 @@ func (v *vhost) policyOf(queue string) string {
 	if !ok || !q.Consumers.Known() {
 		return "?"
 	}
+
 	return q.Policy
 }
 
@@ -197,6 +201,7 @@ func TestChangedWhereNoQuestionIsPossible(t *testing.T) {
 			}}, err
 		}
 	}, "replay", "failed", "--to", "exchange:master/k", "--yes")
+
 	r.ends(t, cli.ExitRefused, "key k now also reaches "+v.name+"/audit; nothing was changed")
 	assert.Equal(t, r.out, "")
 	assert.Equal(t, fmt.Sprint(v.count("failed"), v.count("worker"), v.count("audit")), "3 0 0", "there")
@@ -216,15 +221,20 @@ func TestBoundWhileItRuns(t *testing.T) {
 	r := <-ended
 	moved := v.count("worker")
 	assert.That(t, moved < n, "it went on to its end: %d moved", moved)
-	r.ends(t, cli.ExitRefused, "it ended early: exchange master, key k now also reaches "+v.name+"/audit")
+	r.ends(t, cli.ExitRefused, "stopped: exchange master, key k now also reaches "+v.name+"/audit")
 	account := decode[accountContract](t, r)
-	audit, worker := v.count("audit"), v.count("worker")
+	audit := v.count("audit")
+	worker := v.count("worker")
 	s := account.Strayed
-	assert.That(t, len(s) == 1 && s[0].Queue == "audit" && s[0].Messages >= audit && audit != 0,
-		"%d are in audit, the account says %s", audit, r.out)
+	must.Equal(t, len(s), 1, "%d are in audit, the account says %s", audit, r.out)
+	assert.Equal(t, s[0].Queue, "audit")
+	assert.That(t, s[0].Messages >= audit, "%d are in audit, the account says %s", audit, r.out)
+	assert.That(t, audit != 0, "%d are in audit, the account says %s", audit, r.out)
+
 	if most := audit + n/10; account.Strayed[0].Messages > most { // what was published between two readings, and no more
 		t.Errorf("%d are in audit, and %d may be there", audit, account.Strayed[0].Messages)
 	}
+
 	must.Await(t, "the rest is back", func() bool { return v.count("failed")+worker == n })
 	v.run("journal", "-o", "table").shows(t, fmt.Sprintf("up to %d may also be in %s/audit", account.Strayed[0].Messages,
 		v.name))
@@ -243,8 +253,9 @@ func TestBoundBetweenStages(t *testing.T) {
 		}
 		_ = d.Ack(false)
 	})
+
 	r := v.run("replay", "failed", "--to", "exchange:master/k", "--canary", "--canary-wait", "1s", "--yes")
-	r.ends(t, cli.ExitRefused, "exchange master, key k now also reaches "+v.name+"/audit; 19 were not touched")
+	r.ends(t, cli.ExitRefused, "exchange master, key k now also reaches "+v.name+"/audit", "untouched: 19  still")
 	r.account(t, "20 1 0 0 0 0")
 	assert.Equal(t, v.count("audit"), 0, "are in audit")
 }
@@ -261,9 +272,11 @@ func TestCanary(t *testing.T) {
 	v.fill("failed", 14)
 	dry := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--dry-run")
 	plan := decode[accountContract](t, dry)
-	assert.That(t, strings.Contains(plan.Canary, "1 message first") && len(plan.Adds) == 1, "the plan is %s", dry.out)
+	assert.Contains(t, plan.Canary, "1 message first")
+	assert.Equal(t, len(plan.Adds), 1, "the plan is %s", dry.out)
 	fails := make(chan bool, 1)
 	fails <- true
+
 	v.consume("worker", func(d amqp.Delivery) {
 		fail := <-fails
 		fails <- fail
@@ -273,14 +286,16 @@ func TestCanary(t *testing.T) {
 			_ = d.Ack(false)
 		}
 	})
+
 	r := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
-	account := r.ends(t, cli.ExitRefused, "1 of 1 came back; 13 were not touched").account(t, "14 1 0 0 0 0")
+	account := r.ends(t, cli.ExitRefused, "1 of 1 came back", "untouched: 13  still").account(t, "14 1 0 0 0 0")
 	assert.That(t, known(account.CameBack, 1), "%s", r.out)
 	<-fails
 	fails <- false
 	r = v.run("move", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
 	account = r.ends(t, cli.ExitDone).account(t, "14 14 0 0 0 0")
-	assert.That(t, *account.CameBack == 0 && strings.Contains(account.Canary, "none came back within 1s"), "%s", r.out)
+	assert.Equal(t, *account.CameBack, 0, "%s", r.out)
+	assert.Contains(t, account.Canary, "none came back within 1s")
 	assert.Equal(t, v.count("failed"), 0, "messages are left")
 }
 
@@ -332,6 +347,7 @@ func terminal(t *testing.T, env map[string]string, question, answer string, args
 	} else {
 		k.answer(answer)
 	}
+
 	return result{status: <-k.done, out: k.shown.String(), args: append(args, answer)}
 }
 
@@ -351,6 +367,7 @@ func TestAsking(t *testing.T) {
 		terminal(t, nil, test.question, test.answer, test.args...).ends(t, test.status)
 		assert.Equal(t, v.count("failed"), test.left, "%q", test.answer)
 	}
+
 	v.fill("failed", 110)
 	for _, test := range []struct {
 		answer       string
@@ -380,11 +397,12 @@ func TestProduction(t *testing.T) {
 		terminal(t, env, test.question, test.answer, "drop", "failed", "--context", test.context).ends(t, test.status)
 		assert.Equal(t, v.count("failed"), test.left, "%q", test.answer)
 	}
+
 	v.fill("failed", 1)
 	v.run("drop", "failed", "--yes", "--reason", "by hand")
 	for search, want := range map[string]string{"inc-4711": "INC-4711, bad address", "BY HAND": "by hand"} {
 		r := v.run("journal", "--search", search, "-o", "json")
-		assert.That(t, strings.Contains(r.out, fmt.Sprintf("%q", want)) && strings.Count(r.out, `"operation"`) == 1,
-			"%s finds %s%s", search, r.out, r.stderr)
+		assert.Contains(t, r.out, fmt.Sprintf("%q", want), "%v", search)
+		assert.Equal(t, strings.Count(r.out, `"operation"`), 1, "%s finds %s%s", search, r.out, r.stderr)
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,17 +17,17 @@ import (
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
-	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // causesJSON is the JSON of `dlxtop causes`. A queue is named as peek takes it: VHOST/NAME, in / its name alone.
 type (
 	causesJSON struct {
-		Read    int              `json:"read"`           // messages that were read
-		Ready   model.Opt[int64] `json:"ready,omitzero"` // in the failed queues; absent where one is unknown
-		Causes  []causeJSON      `json:"causes"`         // the causes, the most frequent first
-		Earlier []earlierJSON    `json:"earlier"`        // queues among them of which an earlier reading is shown
-		NotRead []notReadJSON    `json:"not_read"`       // queues that were not read
+		Read    int              `json:"read"`            // messages that were read
+		Ready   model.Opt[int64] `json:"ready,omitzero"`  // in the failed queues; absent where one is unknown
+		Parked  int64            `json:"parked,omitzero"` // messages in parked queues, which count apart
+		Causes  []causeJSON      `json:"causes"`          // the causes, the most frequent first
+		Earlier []earlierJSON    `json:"earlier"`         // queues among them of which an earlier reading is shown
+		NotRead []notReadJSON    `json:"not_read"`        // queues that were not read
 	}
 	causeJSON struct {
 		ID        cause.ID `json:"id"`               // by which `--cause` takes it
@@ -66,7 +67,9 @@ const mostCauseMessages = 10_000
 type causing struct {
 	pattern string
 	limit   int
+	limited bool // the limit was given
 	costly  bool
+	again   bool
 	output  format
 }
 
@@ -85,9 +88,10 @@ STATE is what was said of a cause in the dashboard: new, seen, resolved, back (i
 it was resolved) or ignored.
 
 A queue is read where a look has no cost but the mark redelivered: classic queues, quorum queues from
-4.3, streams. What a look at the others would cost is shown, and --read-costly reads them, too. Of
-those, what was read earlier, here or in the dashboard, is shown as of that time, unless messages
-have left the queue since. All others are read each time: the statistics cannot prove that a queue is
+4.3, streams. What a look at the others would cost is shown, and --read-costly reads them, too: all of
+each, as a look at all costs no more than one at the first. looks in the configuration says which are
+read without it. What was read of them earlier, by any command or the dashboard, is shown as of that
+time, unless messages have left the queue since; --again reads it again. All others are read each time: the statistics cannot prove that a queue is
 unchanged. One queue is read at a time. Exit status 1 when a queue could not be read because of an
 error.`,
 		Args: arguments(),
@@ -95,27 +99,33 @@ error.`,
 			if c.limit < 1 || c.limit > mostPeeked {
 				return usage("--limit %d: between 1 and %d messages of a queue can be read", c.limit, mostPeeked)
 			}
+			c.limited = cmd.Flags().Changed("limit")
 			return p.read(cmd.Context(), flags, func(s *session, t *model.Topology) error {
 				return s.causes(cmd.Context(), t, c)
 			})
 		},
 	}
+
 	cmd.Flags().StringVar(&c.pattern, "queues", "", "only failed queues with such names: `GLOB`, with * and ?")
+	_ = cmd.RegisterFlagCompletionFunc("queues", p.onBroker(flags, "", queueNames))
 	cmd.Flags().IntVar(&c.limit, "limit", c.limit, "at most this many messages of each queue, from its head")
 	cmd.Flags().BoolVar(&c.costly, "read-costly", false, "also read queues where a look has a cost, as peek does")
+	registerAgain(cmd, &c.again)
 	c.output.register(cmd)
+
 	return cmd
 }
 
 // reading is what was read of the failed queues so far.
 type reading struct {
 	topology *model.Topology
+	kept     *sharedPeeks
 	groups   *cause.Groups
 	ready    int64
 	unknown  bool // the depth of a queue is unknown
 	earlier  []earlierJSON
 	recalls  map[model.QueueRef]bool // their queues
-	index    ports.Index             // nil: nothing is recorded
+	index    Index                   // nil: nothing is recorded
 	notRead  []notReadJSON
 	looked   int   // queues that were peeked at
 	failed   error // the first error of reading one
@@ -127,18 +137,23 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 	if err != nil {
 		return err
 	}
-	r := &reading{topology: t, groups: cause.NewGroups(), recalls: map[model.QueueRef]bool{}}
+	r := &reading{
+		kept: s.shared(ctx, t, c.again), topology: t, groups: cause.NewGroups(), recalls: map[model.QueueRef]bool{},
+	}
 	if s.program.Index != nil && t.Snapshot.Overview.ClusterName != "" {
 		r.index = s.program.Index(s.connection)
 	}
+
 	entered := map[string]error{}
 	for _, ref := range refs {
 		q := queueOf(t, ref)
 		depth, known := q.Ready.Get()
-		r.ready, r.unknown = r.ready+depth, r.unknown || !known
+		r.ready = r.ready + depth
+		r.unknown = r.unknown || !known
 		if _, checked := entered[ref.VHost]; !checked {
 			entered[ref.VHost] = s.checkCluster(ctx, ref.VHost, t.Snapshot.Overview)
 		}
+
 		err := entered[ref.VHost]
 		if err == nil {
 			err = s.readCauses(ctx, t, ref, c, r)
@@ -156,6 +171,7 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 			}
 		}
 	}
+
 	if r.failed != nil && r.looked == 0 {
 		return r.failed
 	}
@@ -163,6 +179,7 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 	if err := s.program.showCauses(r, len(refs), &c.output); err != nil || r.failed == nil {
 		return err
 	}
+
 	return &exit{status: ExitRefused}
 }
 
@@ -176,6 +193,7 @@ func (c *causing) queues(t *model.Topology) ([]model.QueueRef, error) {
 	if len(refs) == 0 {
 		return nil, noSuchName(c.pattern, all, "failed queue")
 	}
+
 	return refs, nil
 }
 
@@ -192,21 +210,27 @@ func noSuchName(pattern string, of int, what string) error {
 func (s *session) readCauses(
 	ctx context.Context, t *model.Topology, ref model.QueueRef, c *causing, r *reading,
 ) error {
-	look := peek.For(t, ref, s.wants(peek.Want{Limit: c.limit}))
+	look := peek.For(t, ref, s.wants(peek.Want{Limit: c.limit, Whole: !c.limited}))
+	look, begins := s.connection.Looks.Begins(look)
+	if look.Counts && r.share(t, ref, c.costly || begins) {
+		return nil
+	}
 	if !look.Allowed() || !look.Free { // otherwise the look finds out
 		if empty, err := s.emptyNow(ctx, t, ref, r); empty || err != nil {
 			return err
 		}
 	}
+
 	ready := queueOf(t, ref).Ready
 	switch {
 	case !look.Allowed():
 		r.recall(t, ref, look.Refusal.Words())
 		return nil
-	case !look.Free && !c.costly:
+	case !look.Free && !c.costly && !begins:
 		r.recall(t, ref, "a look has a cost: "+look.Cost)
 		return nil
 	}
+
 	began := time.Now()
 	peeked, err := s.broker.Peek(ctx, look)
 	s.tellRescued(peeked.Rescued)
@@ -218,6 +242,7 @@ func (s *session) readCauses(
 	case err != nil:
 		return err
 	}
+
 	defer peeked.Messages.Close()
 	r.looked++
 	peek.Note(t.Snapshot, &peeked)
@@ -226,12 +251,42 @@ func (s *session) readCauses(
 		return err
 	}
 	if r.index != nil { // if it cannot be written, the next command reads again
-		broker, depth := t.Snapshot.Overview.ClusterName, max(queueOf(t, ref).Ready.Or(0), int64(peeked.Messages.Len()))
+		broker := t.Snapshot.Overview.ClusterName
+		depth := max(queueOf(t, ref).Ready.Or(0), int64(peeked.Messages.Len()))
 		e := cause.Earlier{At: began, Depth: peeked.Depth.Or(depth)}
-		_ = r.index.Save(cause.IndexName(broker, ref), r.groups.Keep(broker, ref, e))
+		_ = r.index.Save(cause.IndexName(broker, ref), r.groups.Encode(broker, ref, e))
 	}
+
 	r.noteRest(ref, &peeked, look.Limit, ready)
 	return nil
+}
+
+// share adds what an earlier look has read of a queue, if the queue still has it. What came since is named, unless the
+// queue may be read: then it is to be read again.
+func (r *reading) share(t *model.Topology, ref model.QueueRef, may bool) bool {
+	r.kept.whole = may
+	r.kept.silent = true
+	p, ok, _ := r.kept.Lend(ref, 0)
+	if !ok {
+		return false
+	}
+	defer p.Messages.Close()
+	if message.Each(p.Messages, shownBody, func(m *message.Message) { r.groups.Add(ref, m) }) != nil {
+		r.groups.Forget(ref)
+		return false
+	}
+
+	read := p.Messages.Len()
+	r.recalls[ref] = true
+	r.earlier = append(r.earlier, earlierJSON{
+		ref.String(), read, message.JSONTime(p.TakenAt), "read then by a look with a cost; --again looks again", p.TakenAt,
+	})
+	r.ready += p.Depth.Or(0) - queueOf(t, ref).Ready.Or(0)
+	if rest := p.Depth.Or(0) - int64(read); rest > 0 {
+		r.noteUnread(ref, model.Some(rest), cmp.Or(p.Stopped, "they came since, and a look has a cost: "+p.Plan.Cost))
+	}
+
+	return true
 }
 
 // emptyNow counts a queue that is empty by the statistics, which lag.
@@ -251,6 +306,7 @@ func (s *session) emptyNow(ctx context.Context, t *model.Topology, ref model.Que
 		q.Ready, q.CountedAt = count.Ready, began
 		r.ready += n
 	}
+
 	return !there || answered && n == 0, nil
 }
 
@@ -289,33 +345,48 @@ func (p *Program) showCauses(r *reading, queues int, output *format) error {
 			return err
 		}
 	}
+
 	for _, e := range r.earlier {
-		p.say("as of %s: %s of %s: %s", seenAt(model.Some(e.at)), model.Plural(e.Messages, "message"),
+		p.note("as of %s: %s of %s: %s", seenAt(model.Some(e.at)), model.Plural(e.Messages, "message"),
 			model.Printable(e.Queue), model.Printable(e.Why))
 	}
+
 	for _, missed := range r.notRead {
 		messages := "the messages"
 		if n, known := missed.Messages.Get(); known {
 			messages = model.Plural(n, "message")
 		}
-		p.say("not read: %s of %s: %s", messages, model.Printable(missed.Queue), model.Printable(missed.Why))
+		p.note("not read: %s of %s: %s", messages, model.Printable(missed.Queue), model.Printable(missed.Why))
 	}
+
 	coarse := map[cause.Level]bool{}
 	for i := range list {
 		if level := list[i].Cause.Level; level != cause.Whole && !coarse[level] {
 			coarse[level] = true
-			p.say("a cause that ends in … has %s", level.Words())
+			p.note("a cause that ends in … has %s", level.Words())
 		}
 	}
+
+	if parked := r.topology.ParkedQueues(); len(parked) > 0 {
+		p.note("not counted: %s in %s (%s)", model.Plural(r.topology.Parked(), "message"),
+			model.Plural(len(parked), "parked queue"), model.Names(parked))
+	}
+
+	if abandoned := r.topology.Abandoned(); len(abandoned) > 0 {
+		p.note("nothing consumes %s: if failures end there, say so in the configuration ([roles], \"failed\")",
+			model.Names(abandoned))
+	}
+
 	switch {
 	case queues == 0:
-		p.say("there is no failed queue")
+		p.note("there is no failed queue")
 	case r.unknown:
-		p.say("%s read in %s", model.Plural(r.groups.Read(), "message"), model.Plural(queues, "failed queue"))
+		p.note("%s read in %s", model.Plural(r.groups.Read(), "message"), model.Plural(queues, "failed queue"))
 	default:
-		p.say("%s of %s in %s read", model.Count(int64(r.groups.Read())), model.Plural(r.ready, "message"),
+		p.note("%s of %s in %s read", model.Count(int64(r.groups.Read())), model.Plural(r.ready, "message"),
 			model.Plural(queues, "failed queue"))
 	}
+
 	return nil
 }
 
@@ -323,23 +394,39 @@ func causesOf(r *reading, list []cause.Group) causesJSON {
 	out := causesJSON{Read: r.groups.Read(), Causes: []causeJSON{}, Earlier: []earlierJSON{}, NotRead: []notReadJSON{}}
 	out.Earlier = append(out.Earlier, r.earlier...)
 	out.NotRead = append(out.NotRead, r.notRead...)
+	out.Parked = r.topology.Parked()
 	if !r.unknown {
 		out.Ready = model.Some(r.ready)
 	}
+
 	for i := range list {
 		g := &list[i]
 		one := causeJSON{
-			ID: g.ID, Cause: g.Cause.String(), Kind: g.Cause.Kind, Text: g.Cause.Text, Frame: g.Cause.Frame,
-			Evidence: string(g.Cause.Evidence), Coarse: g.Cause.Level.Words(), Messages: g.Messages, Different: g.Different,
-			State: string(r.state(g)), Note: r.states.Of(g.ID).Note,
-			Queues: []string{}, Workers: g.WorkerNames(r.topology.WorkersOf), Sample: g.Sample.Text,
-			First: message.JSONTime(g.First.Or(time.Time{})), Last: message.JSONTime(g.Last.Or(time.Time{})),
+			ID:        g.ID,
+			Cause:     g.Cause.String(),
+			Kind:      g.Cause.Kind,
+			Text:      g.Cause.Text,
+			Frame:     g.Cause.Frame,
+			Evidence:  string(g.Cause.Evidence),
+			Coarse:    g.Cause.Level.Words(),
+			Messages:  g.Messages,
+			Different: g.Different,
+			State:     string(r.state(g)),
+			Note:      r.states.Of(g.ID).Note,
+			Queues:    []string{},
+			Workers:   g.WorkerNames(r.topology),
+			Sample:    g.Sample.Text,
+			First:     message.JSONTime(g.First.Or(time.Time{})),
+			Last:      message.JSONTime(g.Last.Or(time.Time{})),
 		}
+
 		for _, q := range g.Queues {
 			one.Queues = append(one.Queues, q.Of.String())
 		}
+
 		out.Causes = append(out.Causes, one)
 	}
+
 	return out
 }
 
@@ -354,10 +441,12 @@ func (s *session) statesOf(t *model.Topology) cause.States {
 	if err == nil {
 		states, err = cause.StatesIn(text, t.Snapshot.Overview.ClusterName)
 	}
+
 	if err != nil {
-		s.program.say("the states of causes cannot be read: %s", model.Printable(err.Error()))
+		s.program.note("the states of causes cannot be read: %s", model.Printable(err.Error()))
 		return cause.States{}
 	}
+
 	return states
 }
 
@@ -375,8 +464,9 @@ func causesTable(list []cause.Group, r *reading) *print.Table {
 			count += fmt.Sprintf(" (%d different)", g.Different)
 		}
 		table.Add(string(g.ID), string(r.state(g)), count, seenAt(g.First), seenAt(g.Last), named(queues),
-			named(g.WorkerNames(r.topology.WorkersOf)), print.Cell(g.Cause.String(), 120))
+			named(g.WorkerNames(r.topology)), print.Cell(g.Cause.String(), 120))
 	}
+
 	return table
 }
 
@@ -390,6 +480,7 @@ func named(names []string) string {
 	if more := len(names) - shown; more > 0 {
 		text += " and " + strconv.Itoa(more) + " more"
 	}
+
 	return text
 }
 
@@ -405,13 +496,15 @@ func seenAt(t model.Opt[time.Time]) string {
 // recall adds what was kept of a queue that is not read now, and why; the rest of it counts as unread. If messages have
 // left it since, it is unknown which ones, so nothing is added.
 func (r *reading) recall(t *model.Topology, ref model.QueueRef, why string) {
-	q, broker := queueOf(t, ref), t.Snapshot.Overview.ClusterName
+	q := queueOf(t, ref)
+	broker := t.Snapshot.Overview.ClusterName
 	if r.index != nil {
 		kept, err := r.index.Load(cause.IndexName(broker, ref))
 		var e cause.Earlier
 		if err == nil && kept != nil {
 			e, err = r.groups.Recall(kept, broker, ref)
 		}
+
 		switch {
 		case err != nil || e.Messages == 0:
 		case e.Left(q.Ready, q.CountedAt):
@@ -431,6 +524,7 @@ func (r *reading) recall(t *model.Topology, ref model.QueueRef, why string) {
 			return
 		}
 	}
+
 	r.noteUnread(ref, q.Ready, why)
 }
 

@@ -12,16 +12,16 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/spool"
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/preferences"
 )
 
 // The contract of `dlxtop causes`, repeated here.
@@ -69,6 +69,7 @@ func (v *vhost) causes(want func(causesContract) bool, args ...string) (found ca
 		found = decode[causesContract](v.t, v.run(append([]string{"causes"}, args...)...))
 		return want(found)
 	})
+
 	return found
 }
 
@@ -103,15 +104,20 @@ func TestCausesOfWhatJustFailed(t *testing.T) {
 	v.declare("mail.failed", amqp.Table{"x-queue-type": "quorum"})
 	v.causes(func(c causesContract) bool { return known(c.Ready, 0) }, "--read-costly")
 	v.failing("mail.failed", "order", "ValueError: no order %", 3)
+
 	found := decode[causesContract](t, v.run("causes"))
 	if len(found.NotRead) == 1 { // a look has a cost before 4.3
 		n := found.NotRead[0].Messages
-		assert.That(t, n != nil && *n == 3 && *found.Ready == 3, "not read: %+v", found.NotRead)
+		must.That(t, n != nil, "not read: %+v", found.NotRead)
+		assert.Equal(t, *n, 3)
+		assert.Equal(t, *found.Ready, 3)
 	} else if found.Read != 3 {
 		t.Errorf("it says %+v", found)
 	}
+
 	found = decode[causesContract](t, v.run("causes", "--read-costly"))
-	assert.That(t, found.Read == 3 && *found.Ready == 3, "it read %+v", found)
+	assert.Equal(t, found.Read, 3, "it read %+v", found)
+	assert.Equal(t, *found.Ready, 3)
 }
 
 func TestCauses(t *testing.T) {
@@ -131,33 +137,49 @@ func TestCauses(t *testing.T) {
 		found = decode[causesContract](t, r)
 		return found.Ready != nil && *found.Ready == 12
 	})
+
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
 
 	read := 12
+
 	if counts {
 		read = 10
-		assert.That(t, len(found.NotRead) == 1 && strings.HasSuffix(found.NotRead[0].Queue, "/lots.failed") &&
-			*found.NotRead[0].Messages == 2 && strings.Contains(found.NotRead[0].Why, "delivery limit"), "not read is %+v",
-			found.NotRead)
+		must.Equal(t, len(found.NotRead), 1, "not read is %+v", found.NotRead)
+		assert.That(t, strings.HasSuffix(found.NotRead[0].Queue, "/lots.failed"), "not read is %+v", found.NotRead)
+		assert.Equal(t, *found.NotRead[0].Messages, 2)
+		assert.Contains(t, found.NotRead[0].Why, "delivery limit")
 	}
-	must.That(t, r.status == cli.ExitDone && found.Read == read, "exit status %d: %s%s", r.status, r.out, r.stderr)
+
+	must.Equal(t, r.status, cli.ExitDone, "exit status %d: %s%s", r.status, r.out, r.stderr)
+	must.Equal(t, found.Read, read)
 	orders := causeOf(t, found, "no order #")
-	assert.That(t, found.Causes[0].ID == orders.ID && orders.Messages == 7 && orders.Kind == "ValueError" &&
-		len(orders.Queues) == 2 && orders.Queues[0] == v.name+"/stock.failed" && orders.Evidence == "error" &&
-		orders.Sample != "", "the first cause is %+v", orders)
+	assert.Equal(t, found.Causes[0].ID, orders.ID, "the first cause is %+v", orders)
+	assert.Equal(t, orders.Messages, 7)
+	assert.Equal(t, orders.Kind, "ValueError")
+	must.Equal(t, len(orders.Queues), 2)
+	assert.Equal(t, orders.Queues[0], v.name+"/stock.failed")
+	assert.Equal(t, orders.Evidence, "error")
+	assert.That(t, orders.Sample != "", "the first cause is %+v", orders)
 	smtp := causeOf(t, found, "550 5.1.1 <<email>>: unknown")
 	assert.That(t, smtp.Messages == 2, "%+v", smtp)
 	none := causeOf(t, found, "")
-	assert.That(t, none.Evidence == "nothing" && none.Messages == 1, "%+v", none)
+	assert.Equal(t, none.Evidence, "nothing", "%+v", none)
+	assert.Equal(t, none.Messages, 1)
 	all := decode[causesContract](t, v.run("causes", "--read-costly"))
-	assert.That(t, all.Read == 12 && len(all.NotRead) == 0, "with what costs %+v", all)
+	assert.Equal(t, all.Read, 12, "with what costs %+v", all)
+	assert.Equal(t, len(all.NotRead), 0)
 	one := decode[causesContract](t, v.run("causes", "--queues", "mail.*"))
-	assert.That(t, one.Read == 4 && known(one.Ready, 4), "of mail %+v", one)
+	assert.Equal(t, one.Read, 4, "of mail %+v", one)
+	assert.That(t, known(one.Ready, 4), "of mail %+v", one)
 	few := decode[causesContract](t, v.run("causes", "--queues", "stock?failed", "--limit", "2"))
-	assert.That(t, few.Read == 2 && known(few.Ready, 6) && len(few.NotRead) == 1 && *few.NotRead[0].Messages == 4,
-		"two of each queue are %+v", few)
+	assert.Equal(t, few.Read, 2, "two of each queue are %+v", few)
+	assert.That(t, known(few.Ready, 6), "two of each queue are %+v", few)
+	must.Equal(t, len(few.NotRead), 1)
+
+	assert.Equal(t, *few.NotRead[0].Messages, 4)
 	v.run("causes", "-o", "table", "--queues", "stock.failed").ends(t, cli.ExitDone,
 		"6 of 6 messages in 1 failed queue read").shows(t, orders.ID, "no order #", "550 5.1.1", "CAUSE")
+
 	for _, refused := range [][]string{
 		{"causes", "--queues", "nothing.*"}, {"causes", "--limit", "0"}, {"causes", "mail.failed"},
 	} {
@@ -175,9 +197,12 @@ func TestByCause(t *testing.T) {
 		v.failing("mail.failed", fmt.Sprint("late", i), "timed out after %0 ms", 1)
 		v.failing("mail.failed", fmt.Sprint("gone", i), "KeyError: 'customer_id'", 1)
 	}
+
 	found := v.causes(func(c causesContract) bool { return c.Read == 12 && len(c.Causes) == 4 })
-	orders, smtp := causeOf(t, found, "no order #").ID, causeOf(t, found, "550 5.1.1 <<email>>: unknown").ID
-	late, gone := causeOf(t, found, "timed out after #").ID, causeOf(t, found, "'customer_id'").ID
+	orders := causeOf(t, found, "no order #").ID
+	smtp := causeOf(t, found, "550 5.1.1 <<email>>: unknown").ID
+	late := causeOf(t, found, "timed out after #").ID
+	gone := causeOf(t, found, "'customer_id'").ID
 
 	r := v.run("peek", "mail.failed", "--cause", strings.ToUpper(orders))
 	assert.Equal(t, decodeIDs(t, r), "order0-1 order1-1 order2-1", "peeked")
@@ -185,11 +210,13 @@ func TestByCause(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "smtp.json")
 	v.run("export", "mail.failed", file, "--cause", smtp).ends(t, cli.ExitDone, "3 messages exported")
 	lines, err := os.ReadFile(file)
-	assert.That(t, err == nil && strings.Count(string(lines), "\n") == 3 && strings.Count(string(lines), `"smtp`) >= 3,
-		"%v: %s", err, lines)
+	must.Do(t, err)
+	assert.Equal(t, strings.Count(string(lines), "\n"), 3, "%v: %s", err, lines)
+	assert.That(t, strings.Count(string(lines), `"smtp`) >= 3, "%v: %s", err, lines)
 	v.run("drop", "mail.failed", "--cause", smtp, "--dry-run", "-o", "table").says(t, "cause "+smtp+": 550 5.1.1").shows(t,
 		"would drop 3 messages of "+v.name+"/mail.failed, cause "+smtp)
 	assert.Equal(t, v.count("mail.failed"), 12, "after the dry run there are")
+
 	for _, c := range []struct {
 		args []string
 		id   string
@@ -208,6 +235,7 @@ func TestByCause(t *testing.T) {
 		assert.Equal(t, v.count("mail"), c.sent, "%v: in mail", args)
 		assert.Equal(t, v.count("mail.failed"), c.left, "%v: in mail.failed", args)
 	}
+
 	assert.Equal(t, ids(v.take("mail.failed")), "gone2-1", "left")
 	for _, command := range [][]string{
 		{"peek", "mail.failed"}, {"drop", "mail.failed", "--yes"}, {"export", "mail.failed", "-"},
@@ -236,13 +264,14 @@ func TestCauseIsFrozen(t *testing.T) {
 		if name == "filtered.failed" {
 			chosen = []string{"--filter", `failure contains "no order"`}
 		}
+
 		k := startTalk(t, v.on(append([]string{"drop", name, "-o", "json"}, chosen...)...)...)
 		k.asked("3 messages as of", 1)
 		k.asked("drop 3 messages of", 1)
 		v.failing(name, "later", "ValueError: no order %", 2)
 		k.answer("y")
 		k.ends(cli.ExitDone)
-		k.asked("2 came later and stay in "+v.name+"/"+name+" (after ", 1)
+		k.asked("later: 2 came later and stay (after ", 1)
 		k.asked(`"came_later": 2`, 1)
 		assert.Equal(t, ids(v.take(name)), "other-1 other-2 later-1 later-2", "%s: left", name)
 	}
@@ -258,9 +287,11 @@ func TestCausesNameWorkers(t *testing.T) {
 		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "mail", "x-message-ttl": 3_600_000,
 	})
 	v.declare("mail.kept", nil)
+
 	for _, name := range []string{"mail.retry", "mail.kept"} {
 		v.bind(name, "", "mail.dlx")
 	}
+
 	v.failing("mail.kept", "order", "ValueError: no order %", 2)
 	v.causes(func(c causesContract) bool {
 		return len(c.Causes) == 1 && slices.Equal(c.Causes[0].Workers, []string{"mail"})
@@ -276,42 +307,131 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 	v.failing("mail.failed", "order", "ValueError: no order %", 3)
 	v.failing("lots.failed", "lot", "KeyError: lot %", 4)
 	dir := filepath.Join(t.TempDir(), "causes")
+	index := func(p *cli.Program) {
+		p.Index = func(config.Connection) cli.Index { return preferences.CauseIndex{Dir: dir} }
+	}
 	causes := func(args ...string) (causesContract, result) {
 		t.Helper()
-		r := v.runProgram(func(p *cli.Program) {
-			p.Index = func(config.Connection) ports.Index { return kept.Index{Dir: dir} }
-		}, append([]string{"causes"}, args...)...).ends(t, cli.ExitDone)
+		r := v.runProgram(index, append([]string{"causes"}, args...)...).ends(t, cli.ExitDone)
 		return decode[causesContract](t, r), r
 	}
+
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
 	v.causes(func(c causesContract) bool { return known(c.Ready, 7) })
 	found, _ := causes("--read-costly")
-	must.That(t, found.Read == 7 && len(found.Earlier) == 0 && len(found.NotRead) == 0, "at first %+v", found)
+	must.Equal(t, found.Read, 7, "at first %+v", found)
+	must.Equal(t, len(found.Earlier), 0)
+	must.Equal(t, len(found.NotRead), 0)
 	assert.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 2, "kept queues")
+
+	offered := func(args ...string) string {
+		on := []string{"--url", v.url(), "--api", node.API(), "--cause", ""}
+		return completed(t, func() result {
+			return runChanged(t.Context(), index, slices.Concat([]string{"__complete"}, args, on)...)
+		})
+	}
+
+	order := causeOf(t, found, "no order #").ID + "\t3 messages, "
+	lot := causeOf(t, found, "lot #").ID + "\t4 messages, "
+	all := offered("export")
+	assert.That(t, strings.HasPrefix(all, lot), "the larger is not the first of %q", all)
+	assert.Contains(t, all, order)
+	of := offered("replay", "mail.failed")
+	assert.That(t, strings.HasPrefix(of, order), "that of one queue with %q", of)
+	assert.Lacks(t, of, lot)
 	must.Await(t, "all are back", func() bool { return v.count("lots.failed") == 4 })
 	found, _ = causes()
 	lots := causeOf(t, found, "lot #")
-	assert.That(t, found.Read == 7 && len(found.NotRead) == 0 && lots.Messages == 4, "then %+v", found)
+	assert.Equal(t, found.Read, 7, "then %+v", found)
+	assert.Equal(t, len(found.NotRead), 0)
+	assert.Equal(t, lots.Messages, 4)
+
 	if !counts {
 		return // a look has no cost: it is read again
 	}
-	assert.That(t, len(found.Earlier) == 1 && found.Earlier[0].Queue == v.name+"/lots.failed" &&
-		found.Earlier[0].Messages == 4 && found.Earlier[0].At != "" &&
-		strings.Contains(found.Earlier[0].Why, "a look has a cost"), "of earlier is %+v", found.Earlier)
+	must.Equal(t, len(found.Earlier), 1, "of earlier is %+v", found.Earlier)
+	assert.Equal(t, found.Earlier[0].Queue, v.name+"/lots.failed")
+	assert.Equal(t, found.Earlier[0].Messages, 4)
+	assert.That(t, found.Earlier[0].At != "", "of earlier is %+v", found.Earlier)
+	assert.Contains(t, found.Earlier[0].Why, "a look has a cost")
 	v.failing("lots.failed", "late", "KeyError: lot %", 1)
 	must.Await(t, "what came later is not read", func() bool {
 		found, _ = causes()
 		return len(found.NotRead) == 1 && *found.NotRead[0].Messages == 1 && len(found.Earlier) == 1 && found.Read == 7
 	})
+
 	for range 2 {
 		_, ok, err := v.channel.Get("lots.failed", true)
-		must.That(t, err == nil && ok, "nothing to take: %v", err)
+		must.Do(t, err)
+		must.That(t, ok, "nothing to take: %v", err)
 	}
+
 	must.Await(t, "nothing is known of it any more", func() bool {
 		found, _ = causes()
 		return len(found.NotRead) == 1 && *found.NotRead[0].Messages == 3 && len(found.Earlier) == 0 && found.Read == 3
 	})
+
 	assert.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 1, "kept queues")
+}
+
+// Where each look uses up a delivery limit, all commands share one, until messages are taken out.
+func TestOneLookForAllCommands(t *testing.T) {
+	t.Parallel()
+	if !model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery {
+		return // looks have no cost, and nothing is kept
+	}
+	v := newVHost(t)
+	v.declare("orders.failed", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": 20})
+	const n = 30
+	v.failing("orders.failed", "order", "ValueError: no order %", n)
+	dir := filepath.Join(t.TempDir(), spool.StoreDir)
+	shared := func(p *cli.Program) {
+		p.Store = func(config.Connection) cli.PeekStore { return spool.Store{Dir: dir} }
+	}
+	run := func(args ...string) result { return v.runProgram(shared, args...) }
+	causes := func(args ...string) causesContract {
+		return decode[causesContract](t, run(append([]string{"causes"}, args...)...).ends(t, cli.ExitDone))
+	}
+	v.causes(func(c causesContract) bool { return known(c.Ready, n) })
+
+	found := causes("--read-costly")
+	must.Equal(t, found.Read, n, "the first look: %+v", found)
+	must.Equal(t, len(found.Earlier), 0)
+
+	for _, args := range [][]string{nil, {"--read-costly"}} {
+		found = causes(args...)
+		assert.Equal(t, found.Read, n, "%q: %+v", args, found)
+		assert.Equal(t, len(found.Earlier), 1, "%v", args)
+		assert.Equal(t, len(found.NotRead), 0, "%v", args)
+	}
+
+	run("peek", "orders.failed", "-n", "1").ends(t, cli.ExitDone, "this look used 1") // it keeps nothing
+	run("find", "order-17").ends(t, cli.ExitDone, "30 messages of "+v.name+"/orders.failed, without another look")
+	path := filepath.Join(t.TempDir(), "orders.jsonl")
+	run("export", "orders.failed", path).ends(t, cli.ExitDone, "without another look", "30 messages exported")
+	assert.Equal(t, strings.Count(string(must.Get(os.ReadFile(path))(t)), "\n"), n, "lines")
+
+	must.Await(t, "all are back", func() bool { return v.count("orders.failed") == n })
+	d, ok, err := v.channel.Get("orders.failed", false)
+	must.Do(t, err)
+	must.That(t, ok, "nothing to take: %v", err)
+	count, _ := d.Headers["x-delivery-count"].(int64)
+	assert.That(t, count <= 2, "it was looked at %d times, by two looks", count)
+	must.Do(t, d.Nack(false, true))
+
+	v.failing("orders.failed", "late", "ValueError: no order %", 1)
+
+	must.Await(t, "what came later is not read", func() bool {
+		found = causes()
+		return len(found.NotRead) == 1 && *found.NotRead[0].Messages == 1 && found.Read == n
+	})
+
+	run("drop", "orders.failed", "--limit", "1", "--yes").ends(t, cli.ExitDone)
+
+	must.Await(t, "what was read is not there any more", func() bool {
+		found = causes()
+		return found.Read == 0 && len(found.NotRead) == 1
+	})
 }
 
 // Marks made in the dashboard are in the list, updated by the cause's messages. An unreadable file is reported, and
@@ -325,6 +445,7 @@ func TestStatesOfCauses(t *testing.T) {
 	must.Do(t, err)
 	defer source.Close()
 	overview := must.Get(source.Check(t.Context()))(t)
+
 	states := func(messages int) []byte {
 		text := must.Get(cause.WithStates(nil, overview.ClusterName, func(s cause.States) {
 			g := &cause.Group{Messages: messages}
@@ -333,8 +454,10 @@ func TestStatesOfCauses(t *testing.T) {
 			s.Mark(g, cause.Resolved, time.Now())
 			s.Note(g, "ticket 12")
 		}))(t)
+
 		return text
 	}
+
 	for _, c := range []struct {
 		name        string
 		text        []byte
@@ -352,8 +475,10 @@ func TestStatesOfCauses(t *testing.T) {
 			p.States = func(string) ([]byte, error) { return c.text, c.err }
 		}, "causes")
 		found := decode[causesContract](t, r)
-		assert.That(t, len(found.Causes) == 1 && found.Causes[0].State == c.state && found.Causes[0].Note == c.note &&
-			strings.Contains(r.stderr, c.says), "%s: %+v %s", c.name, found.Causes, r.stderr)
+		must.Equal(t, len(found.Causes), 1, "%s: %+v %s", c.name, found.Causes, r.stderr)
+		assert.Equal(t, found.Causes[0].State, c.state, "%v", c.name)
+		assert.Equal(t, found.Causes[0].Note, c.note, "%v", c.name)
+		assert.Contains(t, r.stderr, c.says, "%v", c.name)
 	}
 }
 
@@ -372,9 +497,11 @@ func TestReplayLater(t *testing.T) {
 		"orders gets them after 300ms in the buffer")
 	v.run(append(args, "--yes")...).ends(t, cli.ExitDone).account(t, "3 3 0 0 0 0")
 	must.Await(t, "the worker has them", func() bool { return v.count("orders") == 3 })
+
 	for _, d := range v.take("orders") {
 		death, ok := d.Headers["x-first-death-queue"]
-		assert.That(t, ok && death == "orders.retry", "%s died in %v", d.MessageId, death)
+		must.That(t, ok, "%s died in %v", d.MessageId, death)
+		assert.That(t, death == "orders.retry", "%s died in %v", d.MessageId, death)
 	}
 }
 
@@ -390,12 +517,14 @@ func TestSmallSample(t *testing.T) {
 	for _, i := range []int{0, 120} {
 		messages[i].Headers = amqp.Table{"CC": []any{"elsewhere"}}
 	}
+
 	dial.Publish(t, v.channel, "failed", messages...)
 	replay := func(flag string) string {
 		t.Helper()
 		r := v.run("replay", "failed", "--to", "queue:worker", flag).ends(t, cli.ExitDone)
 		return r.stderr
 	}
+
 	assert.Contains(t, replay("--dry-run"), "2 messages were copied to further queues by CC", "the dry run")
 	assert.Contains(t, replay("--yes"), "1 message was copied to further queues by CC", "the replay")
 	assert.Equal(t, v.count("worker"), n, "messages arrived")

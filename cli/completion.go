@@ -3,12 +3,18 @@ package cli
 import (
 	"context"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/filter"
 )
 
 func (p *Program) completionCommand() *cobra.Command {
@@ -33,19 +39,140 @@ func (p *Program) completionCommand() *cobra.Command {
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(p.Out)
 			}
+
 			return usage("there is no completion for %s: there is one for bash, zsh, fish and powershell",
 				model.Printable(args[0]))
 		},
 	}
 }
 
-func (p *Program) completeQueue(flags *connectionFlags) cobra.CompletionFunc {
-	return p.complete(flags, func(snapshot *model.Snapshot) (names []string) {
-		for i := range snapshot.Queues {
-			names = append(names, snapshot.Queues[i].Name)
+// onBroker are names on the broker for an argument or a flag: prefix stands before each of them.
+func (p *Program) onBroker(
+	flags *connectionFlags, prefix string, names func(*model.Snapshot) []string, also ...string,
+) cobra.CompletionFunc {
+	return p.complete(flags, func(_ context.Context, _ *session, snapshot *model.Snapshot, _ []string) []string {
+		all := slices.Clone(also)
+		for _, name := range slices.DeleteFunc(names(snapshot), untypable) {
+			all = append(all, prefix+name)
 		}
-		return names
+		return all
 	})
+}
+
+func queueNames(snapshot *model.Snapshot) (names []string) {
+	for i := range snapshot.Queues {
+		names = append(names, snapshot.Queues[i].Name)
+	}
+	return names
+}
+
+func exchangeNames(snapshot *model.Snapshot) (names []string) {
+	for i := range snapshot.Exchanges {
+		names = append(names, snapshot.Exchanges[i].Name)
+	}
+	return names
+}
+
+// first completes the first argument only; files complete what follows it.
+func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		switch {
+		case len(args) == 0:
+			return complete(cmd, args, typed)
+		case cmd.Name() == "export":
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func (p *Program) completeQueue(flags *connectionFlags) cobra.CompletionFunc {
+	return first(p.onBroker(flags, "", queueNames))
+}
+
+func (p *Program) completeExchange(flags *connectionFlags) cobra.CompletionFunc {
+	return first(p.onBroker(flags, "", exchangeNames))
+}
+
+// completeTarget completes --to with the queues, after the targets that are words.
+func (p *Program) completeTarget(cmd *cobra.Command, flags *connectionFlags, words ...string) {
+	_ = cmd.RegisterFlagCompletionFunc("to", p.onBroker(flags, "queue:", queueNames, words...))
+}
+
+// completeCauses completes --cause with what was read before of the queue that is named, or of all failed queues: to
+// look at a queue can have a cost.
+func (p *Program) completeCauses(flags *connectionFlags) cobra.CompletionFunc {
+	return p.complete(flags, func(_ context.Context, s *session, snapshot *model.Snapshot, args []string) (ids []string) {
+		if p.Index == nil {
+			return nil
+		}
+		index := p.Index(s.connection)
+		groups := cause.NewGroups()
+		if index == nil {
+			return nil
+		}
+		broker := snapshot.Overview.ClusterName
+		for _, ref := range model.NewTopology(snapshot).FailedQueues() {
+			if len(args) > 0 && args[0] != ref.Name && args[0] != ref.String() {
+				continue
+			}
+			if kept, err := index.Load(cause.IndexName(broker, ref)); err == nil && kept != nil {
+				_, _ = groups.Recall(kept, broker, ref) // a damaged one offers nothing
+			}
+		}
+
+		list := groups.List()
+		cause.MostFirst(list)
+		for i := range list {
+			words := model.Plural(list[i].Messages, "message") + ", " + list[i].Cause.String()
+			ids = append(ids, choice(string(list[i].ID), words))
+		}
+
+		return ids
+	})
+}
+
+// completeRecord completes the number of a record, the newest first.
+func (p *Program) completeRecord(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	records := func(*cobra.Command, []string, string) (ids []string, _ cobra.ShellCompDirective) {
+		const offered = 50
+		_ = p.withJournal(func(j Journal) error {
+			all, err := j.Records(cmd.Context(), offered)
+			for i := range all {
+				r := &all[i]
+				if cmd.Name() == "resume" && !r.Resumable() {
+					continue
+				}
+				ids = append(ids, choice(strconv.FormatInt(r.ID, 10), r.What()+" "+r.From.String()+": "+r.ToldSince()))
+			}
+
+			return err // without records nothing is offered
+		})
+
+		return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+
+	return first(records)(cmd, args, typed)
+}
+
+// completeFilter completes an expression with the saved filters, as they are typed behind this prefix.
+func (p *Program) completeFilter(prefix string) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+		file, err := config.Read(p.Env)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		for _, name := range slices.Sorted(maps.Keys(file.Filters)) {
+			names = append(names, choice(prefix+filter.SavedMark+name, file.Filters[name]))
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// choice is one with what the shell shows beside it.
+func choice(name, words string) string {
+	const room = 100
+	return name + "\t" + print.Shortened(model.Printable(words), room)
 }
 
 // completeContext completes --context with the names in the configuration file.
@@ -53,35 +180,26 @@ func (p *Program) completeContext(*cobra.Command, []string, string) ([]string, c
 	return slices.DeleteFunc(contexts(p.Env), untypable), cobra.ShellCompDirectiveNoFileComp
 }
 
-func (p *Program) completeExchange(flags *connectionFlags) cobra.CompletionFunc {
-	return p.complete(flags, func(snapshot *model.Snapshot) (names []string) {
-		for i := range snapshot.Exchanges {
-			names = append(names, snapshot.Exchanges[i].Name)
-		}
-		return names
-	})
-}
-
-// complete completes the first argument with names of objects on the broker. On any error it stays silent.
-func (p *Program) complete(flags *connectionFlags, names func(*model.Snapshot) []string) cobra.CompletionFunc {
+// complete completes with what a session knows. On any error it stays silent, and it never asks for a password.
+func (p *Program) complete(
+	flags *connectionFlags, choices func(context.Context, *session, *model.Snapshot, []string) []string,
+) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		quiet := *p
-		quiet.Err = io.Discard
-		s, err := quiet.open(flags)
+		quiet, silent := *p, *flags
+		quiet.Err, silent.Ask = io.Discard, nil
+		s, err := quiet.open(&silent)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		defer s.close()
+
 		ctx, cancel := context.WithTimeout(cmd.Context(), 3*time.Second)
 		defer cancel()
 		snapshot, err := s.source.Snapshot(ctx)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return slices.DeleteFunc(names(snapshot), untypable), cobra.ShellCompDirectiveNoFileComp
+		return choices(ctx, s, snapshot, args), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

@@ -26,14 +26,16 @@ error. Nothing is written to it.`,
 				return usage("there is no place for a configuration file: HOME is not set, and the system knows no home " +
 					"directory of this user: name a directory with XDG_CONFIG_HOME")
 			}
+
 			// If the output goes into the configuration file itself, the shell has already truncated it.
 			info, err := os.Stat(path)
 			switch {
 			case err != nil:
-				p.say("the file does not exist yet: save this example there and change it")
+				p.note("the file does not exist yet: save this example there and change it")
 			case info.Size() > 0:
-				p.say("the file exists: this is an example, not what is in it")
+				p.note("the file exists: this is an example, not what is in it")
 			}
+
 			_, err = fmt.Fprintf(p.Out, "# %s\n\n%s", model.Printable(path), config.Example)
 			return err
 		},

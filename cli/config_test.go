@@ -19,8 +19,8 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/dashboard"
 	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // written creates a configuration file and an environment that leads to it.
@@ -29,6 +29,7 @@ func written(t *testing.T, text string) func(string) string {
 	dir := t.TempDir()
 	must.Do(t, os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700))
 	must.Do(t, os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(text), 0o600))
+
 	return func(name string) string {
 		if name == "XDG_CONFIG_HOME" {
 			return dir
@@ -41,14 +42,15 @@ func written(t *testing.T, text string) func(string) string {
 func run(env func(string) string, args ...string) (status int, out, errs string) {
 	var stdout, stderr bytes.Buffer
 	program := Program{
-		In: strings.NewReader(""), Out: &stdout, Err: &stderr, Env: env, Themes: []string{"auto", "dark", "mono"},
-		CheckKey: func(name string) error {
+		In: strings.NewReader(""), Out: &stdout, Err: &stderr, Env: env,
+		Screens: config.Screens{Themes: []string{"auto", "dark", "mono"}, CheckKey: func(name string) error {
 			if name == "ctrl-d" {
 				return errors.New("the key ctrl-d is taken")
 			}
 			return nil
-		},
+		}},
 	}
+
 	status = program.Run(context.Background(), args)
 	return status, stdout.String(), stderr.String()
 }
@@ -62,9 +64,10 @@ func TestConfigExample(t *testing.T) {
 		}
 		return ""
 	}, "config")
+
 	first, _, _ := strings.Cut(out, "\n")
-	must.That(t, status == ExitDone && first == "# "+filepath.Join(missing, "dlxtop", "config.toml"),
-		"exit status %d, the first line is %q: %s", status, first, errs)
+	must.Equal(t, status, ExitDone, "exit status %d, the first line is %q: %s", status, first, errs)
+	must.Equal(t, first, "# "+filepath.Join(missing, "dlxtop", "config.toml"))
 	assert.Contains(t, errs, "does not exist yet", "it does not say that there is no file")
 	env := written(t, out)
 	_, err := (config.Flags{Context: "shop"}).Connection(env)
@@ -75,26 +78,29 @@ func TestConfigExample(t *testing.T) {
 
 // The file's settings for the dashboard apply without a context, and --theme overrides them.
 func TestAppearance(t *testing.T) {
-	program := &Program{Themes: []string{"auto", "dark", "mono"}}
+	program := &Program{Screens: config.Screens{Themes: []string{"auto", "dark", "mono"}}}
 	for _, test := range []struct {
 		file, flag string
-		want       ports.Looks
+		want       dashboard.Appearance
 	}{
-		{"", "", ports.Looks{}},
-		{"", "mono", ports.Looks{Theme: "mono"}},
-		{"theme = \"dark\"\n", "", ports.Looks{Theme: "dark"}},
-		{"theme = \"dark\"\nmouse = true\n", "mono", ports.Looks{Theme: "mono", Mouse: true}},
-		{"plain = true\n", "", ports.Looks{Plain: true}},
-		{"mouse = false\n[contexts.a]\nurl = \"amqp://h\"\n", "", ports.Looks{}},
+		{"", "", dashboard.Appearance{}},
+		{"", "mono", dashboard.Appearance{Theme: "mono"}},
+		{"theme = \"dark\"\n", "", dashboard.Appearance{Theme: "dark"}},
+		{"theme = \"dark\"\nmouse = true\n", "mono", dashboard.Appearance{Theme: "mono", Mouse: true}},
+		{"plain = true\n", "", dashboard.Appearance{Plain: true}},
+		{"mouse = false\n[contexts.a]\nurl = \"amqp://h\"\n", "", dashboard.Appearance{}},
 	} {
 		program.Env = written(t, test.file)
-		got, err := (appearance{ports.Looks{Theme: test.flag}}).resolve(program)
-		assert.That(t, err == nil && reflect.DeepEqual(got.Looks, test.want), "%q with --theme %q: %+v, %v", test.file,
-			test.flag, got, err)
+		got, err := (appearance{dashboard.Appearance{Theme: test.flag}}).resolve(program)
+		must.That(t, err == nil, "%q with --theme %q: %+v, %v", test.file, test.flag, got, err)
+		assert.That(t, reflect.DeepEqual(got.Appearance, test.want), "%q with --theme %q: %+v, %v", test.file, test.flag, got,
+			err)
 	}
+
 	program.Env = func(string) string { return "" } // no place for a file
-	got, err := (appearance{ports.Looks{Theme: "dark"}}).resolve(program)
-	assert.That(t, err == nil && got.Theme == "dark", "without a file: %+v, %v", got, err)
+	got, err := (appearance{dashboard.Appearance{Theme: "dark"}}).resolve(program)
+	must.Do(t, err)
+	assert.Equal(t, got.Theme, "dark", "without a file: %+v, %v", got, err)
 }
 
 // Descriptor sets are relative to the configuration file; if one is missing the dashboard still opens.
@@ -106,12 +112,16 @@ func TestDescriptorSets(t *testing.T) {
 	read := func() body.View {
 		t.Helper()
 		look, err := (appearance{}).resolve(&Program{Env: env})
-		must.That(t, err == nil && len(look.Schemas) == 2, "%d: %v", len(look.Schemas), err)
+		must.Do(t, err)
+		must.Equal(t, len(look.Schemas), 2, "%d: %v", len(look.Schemas), err)
 		return look.Schemas.Read(model.QueueRef{}, m)
 	}
+
 	path := filepath.Join(filepath.Dir(config.Path(env)), "shop.desc")
 	v := read()
-	assert.That(t, v.Problem == path+": no such file or directory" && v.Title == "protobuf", "%q, %q", v.Problem, v.Title)
+	assert.Equal(t, v.Problem, path+": no such file or directory", "%q, %q", v.Problem, v.Title)
+	assert.Equal(t, v.Title, "protobuf")
+
 	set, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
 		Name: proto.String("shop.proto"), Package: proto.String("shop"),
 		MessageType: []*descriptorpb.DescriptorProto{{
@@ -121,10 +131,12 @@ func TestDescriptorSets(t *testing.T) {
 			}},
 		}},
 	}}})
+
 	must.Do(t, err)
 	must.Do(t, os.WriteFile(path, set, 0o600))
 	v = read()
-	assert.That(t, v.Problem == "" && v.Title == "protobuf shop.Order", "%q, %q", v.Problem, v.Title)
+	assert.Equal(t, v.Problem, "", "%q, %q", v.Problem, v.Title)
+	assert.Equal(t, v.Title, "protobuf shop.Order")
 }
 
 // The shell completes --context with the names in the file, and --theme with the themes.
@@ -134,6 +146,11 @@ func TestConfigCompletes(t *testing.T) {
 	assert.That(t, strings.HasPrefix(out, "shop\n:"), "--context is completed with %q", out)
 	_, out, _ = run(env, "__complete", "--theme", "")
 	assert.That(t, strings.HasPrefix(out, "auto\ndark\nmono\n:"), "--theme is completed with %q", out)
+	env = written(t, "[filters]\nsmtp = 'failure contains \"smtp\"'\n")
+	_, out, _ = run(env, "__complete", "replay", "q", "--filter", "")
+	assert.That(t, strings.HasPrefix(out, "@smtp\tfailure contains \"smtp\"\n:"), "--filter is completed with %q", out)
+	_, out, _ = run(env, "__complete", "find", "")
+	assert.That(t, strings.HasPrefix(out, "=@smtp\t"), "find is completed with %q", out)
 	_, out, _ = run(written(t, "mouse = 1\n"), "__complete", "flows", "--context", "")
 	assert.That(t, strings.HasPrefix(out, ":"), "a bad file completes --context with %q", out)
 }
@@ -158,16 +175,22 @@ func TestThemesOfFiles(t *testing.T) {
 		must.Do(t, os.WriteFile(filepath.Join(folder, "mine.toml"), []byte(text), 0o600))
 		var out, errs strings.Builder
 		p := Program{
-			In: strings.NewReader(""), Out: &out, Err: &errs, Env: env, Themes: []string{"auto", "dark"},
-			CheckTheme: func(_ string, colours map[string]string) error {
-				if colours["accent"] == "#12ab9f" && colours["muted"] == "240" {
-					return nil
-				}
-				return errors.New("accent is no colour")
+			In: strings.NewReader(""), Out: &out, Err: &errs, Env: env,
+			Screens: config.Screens{
+				Themes: []string{"auto", "dark"},
+				CheckTheme: func(_ string, colours map[string]string) error {
+					if colours["accent"] == "#12ab9f" && colours["muted"] == "240" {
+						return nil
+					}
+					return errors.New("accent is no colour")
+				},
 			},
 		}
+
 		status := p.Run(t.Context(), []string{"--theme", "pink"})
-		assert.That(t, status == ExitUsage && strings.Count(errs.String(), "\n") == 1, "%q: %d, %s", text, status, &errs)
+		assert.Equal(t, status, ExitUsage, "%q: %d, %s", text, status, &errs)
+		assert.Equal(t, strings.Count(errs.String(), "\n"), 1, "%v", text)
+
 		for _, words := range want {
 			assert.Contains(t, errs.String(), words, "%q", text)
 		}
@@ -196,6 +219,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"[filters]\na = \"deaths > \"\n", nil, []string{"config.toml", "filters.a", "cannot be read at character"}},
 		{"actions = 1\n", nil, []string{"actions has the wrong type", "[[actions]]"}},
 		{"[actions]\nkey = \"a\"\n", nil, []string{"actions has the wrong type", "[[actions]]"}},
+
 		{"[[actions]]\nkey = 1\n", nil, []string{"actions.key has the wrong type", "text"}},
 		{"[[actions]]\nkeys = \"a\"\n", nil, []string{"unknown key actions.keys", "key, name, url, command"}},
 		{actionText("ctrl-t", "{{nothing}}"), nil, []string{"config.toml", "action 1 (trace)", "there is no field nothing"}},
@@ -216,8 +240,11 @@ func TestConfigMistakes(t *testing.T) {
 		{"mouse = \n", nil, []string{"config.toml, line 1", "TOML"}},
 	} {
 		status, out, errs := run(written(t, test.file), test.args...)
-		assert.That(t, status == ExitUsage && out == "" && strings.Count(errs, "\n") == 1 &&
-			!strings.Contains(errs, "s3cr3t"), "%q %q: exit status %d, %q, %q", test.file, test.args, status, out, errs)
+		assert.Equal(t, status, ExitUsage, "%q %q: exit status %d, %q, %q", test.file, test.args, status, out, errs)
+		assert.Equal(t, out, "", "%v", test.file)
+		assert.Equal(t, strings.Count(errs, "\n"), 1, "%v", test.file)
+		assert.Lacks(t, errs, "s3cr3t", "%v", test.file)
+
 		for _, want := range test.want {
 			assert.Contains(t, errs, want, "%q %q", test.file, test.args)
 		}

@@ -5,20 +5,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/dashboard"
 )
 
 func (s *session) dashboard(look appearance) Dashboard {
 	return Dashboard{
-		Looks: look.Looks, Connection: s.connection, Source: s.source, Broker: s.broker, Journal: s.journal,
+		Appearance: look.Appearance,
+		Connection: s.connection,
+		Source:     s.source,
+		Broker:     s.broker,
+		Journal:    s.journal,
 	}
 }
 
@@ -38,16 +40,19 @@ func (p *Program) dashboards(ctx context.Context, s *session, flags *connectionF
 		line.draw("connecting to " + model.Printable(next))
 		other, err := p.openContext(ctx, next, flags)
 		line.stop()
+
 		if ctx.Err() != nil {
 			if other != nil {
 				other.close()
 			}
 			return ctx.Err()
 		}
+
 		if err != nil {
 			trouble = "still " + s.connection.Name + ", not " + next + ": " + err.Error()
 			continue
 		}
+
 		s.close()
 		s, trouble = other, ""
 	}
@@ -64,7 +69,7 @@ func contexts(env func(string) string) []string {
 
 // openContext opens a session on a context, as cautious as the command line asked for.
 func (p *Program) openContext(ctx context.Context, name string, flags *connectionFlags) (*session, error) {
-	there := config.Flags{Context: name, ReadOnly: flags.ReadOnly, NoJournal: flags.NoJournal}
+	there := config.Flags{Context: name, ReadOnly: flags.ReadOnly, NoJournal: flags.NoJournal, Ask: flags.Ask}
 	connection, err := there.Connection(p.Env)
 	if err != nil {
 		return nil, misconfigured(err)
@@ -82,11 +87,12 @@ func (p *Program) openChecked(ctx context.Context, connection config.Connection)
 		s.close()
 		return nil, err
 	}
+
 	return s, nil
 }
 
 // appearance is how the dashboard looks, by the flags and the configuration file.
-type appearance struct{ ports.Looks }
+type appearance struct{ dashboard.Appearance }
 
 // register adds --theme and --plain to a command that opens the dashboard.
 func (a *appearance) register(cmd *cobra.Command, p *Program) {
@@ -94,44 +100,19 @@ func (a *appearance) register(cmd *cobra.Command, p *Program) {
 		strings.Join(p.Themes, ", ")+", or of a file in the folder themes (default: theme of the configuration file)")
 	cmd.Flags().BoolVar(&a.Plain, "plain", false, "for a screen reader: lines of words without boxes, pictures and "+
 		"colours, of which only those that change are written (default: plain of the configuration file)")
+
 	_ = cmd.RegisterFlagCompletionFunc("theme", func(*cobra.Command, []string, string) (
 		[]string, cobra.ShellCompDirective,
 	) {
 		own, _ := config.Themes(p.Env, p.CheckTheme)
-		return p.themeNames(own), cobra.ShellCompDirectiveNoFileComp
+		return p.ThemeNames(own), cobra.ShellCompDirectiveNoFileComp
 	})
-}
-
-// themeNames are the built-in themes, then the user's own.
-func (p *Program) themeNames(own map[string]map[string]string) []string {
-	return slices.Concat(p.Themes, slices.Sorted(maps.Keys(own)))
 }
 
 // resolve completes the flags with the configuration file, if there is one.
 func (a appearance) resolve(p *Program) (appearance, error) {
 	var err error
-	if a.OwnThemes, err = config.Themes(p.Env, p.CheckTheme); err != nil {
-		return a, misconfigured(err)
-	}
-	if err := p.checkTheme("--theme", a.Theme, a.OwnThemes); err != nil {
-		return a, err
-	}
-	file, err := config.Read(p.Env)
-	if err != nil {
-		return a, misconfigured(err)
-	}
-	if a.Theme == "" {
-		if err := p.checkTheme("theme in "+model.Printable(file.Path), file.Theme, a.OwnThemes); err != nil {
-			return a, err
-		}
-		a.Theme = file.Theme
-	}
-	a.Mouse, a.Filters = file.Mouse, file.Filters
-	a.Plain = a.Plain || file.Plain
-	if a.Actions, err = file.ReadActions(p.CheckKey); err != nil {
-		return a, misconfigured(err)
-	}
-	a.Schemas, err = file.ReadSchemas()
+	a.Appearance, err = p.Screens.Appearance(p.Env, a.Appearance)
 	return a, misconfigured(err)
 }
 
@@ -141,16 +122,6 @@ func misconfigured(err error) error {
 		return nil
 	}
 	return usage("%s", oneLine(err))
-}
-
-// checkTheme refuses an unknown theme, and lists the existing ones.
-func (p *Program) checkTheme(from, name string, own map[string]map[string]string) error {
-	names := p.themeNames(own)
-	if name == "" || slices.Contains(names, name) {
-		return nil
-	}
-	return usage("there is no theme %s (%s): choose one of %s, or write themes/%[1]s.toml beside the configuration file",
-		model.Printable(name), from, model.Printable(strings.Join(names, ", ")))
 }
 
 // The allowed sizes of a frame's terminal.
@@ -171,8 +142,8 @@ func (s *snapshot) register(cmd *cobra.Command) {
 }
 
 // frame is the requested frame; nil for the dashboard itself.
-func (s *snapshot) frame() (*ports.Frame, error) {
-	f := &ports.Frame{Path: s.path, Open: s.screen, Width: 120, Height: 36}
+func (s *snapshot) frame() (*dashboard.Frame, error) {
+	f := &dashboard.Frame{Path: s.path, Open: s.screen, Width: 120, Height: 36}
 	switch {
 	case s.path == "" && s.screen == "" && s.size == "":
 		return nil, nil
@@ -181,12 +152,14 @@ func (s *snapshot) frame() (*ports.Frame, error) {
 	case s.size == "":
 		return f, nil
 	}
+
 	var rest string
 	n, _ := fmt.Sscanf(s.size+" ", "%dx%d%s", &f.Width, &f.Height, &rest)
 	if n != 2 || f.Width < leastColumns || f.Width > mostColumns || f.Height < leastRows || f.Height > mostRows {
 		return nil, usage("--size %s: it is COLUMNSxROWS, from %dx%d to %dx%d", model.Printable(s.size),
 			leastColumns, leastRows, mostColumns, mostRows)
 	}
+
 	return f, nil
 }
 
@@ -209,12 +182,13 @@ func (p *Program) firstStart(
 		return nil, why
 	}
 	if there := contexts(p.Env); len(there) > 0 {
-		p.say("`dlxtop --context NAME` opens one that is saved: %s", model.Printable(strings.Join(there, ", ")))
+		p.note("`dlxtop --context NAME` opens one that is saved: %s", model.Printable(strings.Join(there, ", ")))
 		return nil, why
 	}
+
 	saved := ""
-	err := p.Ask(ctx, ports.Form{
-		Looks: look.Looks, Title: "Which RabbitMQ?", Secret: askPassword,
+	err := p.Ask(ctx, dashboard.Form{
+		Appearance: look.Appearance, Title: "Which RabbitMQ?", Secret: askPassword,
 		Why: strings.ToUpper(connect.Cause[:1]) + connect.Cause[1:] +
 			". What you answer is tried at once, and saved as a context. `dlxtop demo` needs no broker.",
 		Names: []string{"host", "user", "password", "API", "save as"},
@@ -233,6 +207,7 @@ func (p *Program) firstStart(
 			if at >= askAPI {
 				answers.API = texts[askAPI]
 			}
+
 			if failed, err := p.try(ctx, answers, at); err != nil {
 				var connect *model.ConnectError
 				if errors.As(err, &connect) { // the next step is another answer
@@ -240,26 +215,33 @@ func (p *Program) firstStart(
 				}
 				return failed, err
 			}
+
 			if at == askName {
 				if err := answers.Save(p.Env); err != nil {
 					return askName, err
 				}
 				saved = answers.Name
 			}
+
 			return 0, nil
 		},
 	})
+
 	switch {
 	case err != nil:
 		return nil, err
 	case saved == "":
 		return nil, why
 	}
+
 	return p.openContext(ctx, saved, flags)
 }
 
 // try tries answers up to an index, and returns the wrong one.
 func (p *Program) try(ctx context.Context, answers config.Answers, at int) (failed int, err error) {
+	if answers.Password == "" {
+		return askPassword, errors.New("the password is empty, and RabbitMQ refuses that")
+	}
 	host := answers
 	host.API = ""
 	if _, err := host.Connection(); err != nil {
@@ -269,6 +251,7 @@ func (p *Program) try(ctx context.Context, answers config.Answers, at int) (fail
 	if err != nil {
 		return askAPI, err
 	}
+
 	connection.NoJournal = true
 	s, err := p.openConnection(connection)
 	if err != nil {
@@ -277,7 +260,8 @@ func (p *Program) try(ctx context.Context, answers config.Answers, at int) (fail
 	defer s.close()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	switch err = s.broker.Check(ctx, cmp.Or(connection.VHost, "/")); {
+	err = s.broker.Check(ctx, cmp.Or(connection.VHost, "/"))
+	switch {
 	case isKind(err, model.BadCredentials):
 		if at >= askPassword {
 			return askPassword, err
@@ -285,8 +269,10 @@ func (p *Program) try(ctx context.Context, answers config.Answers, at int) (fail
 	case err != nil && !isKind(err, model.NotAllowed, model.NoSuchVHost, model.AtLimit):
 		return askHost, err
 	}
+
 	if at < askAPI {
 		return 0, nil
 	}
+
 	return askAPI, s.check(ctx)
 }

@@ -26,10 +26,12 @@ func (p *Program) demoCommand(flags *connectionFlags) *cobra.Command {
 	var noUI bool
 	var output format
 	var look appearance
+
 	lines := ""
 	for _, s := range p.Scenarios {
 		lines += fmt.Sprintf("\n  %-14s %s", s.Name, s.About)
 	}
+
 	cmd := &cobra.Command{
 		Use:     "demo",
 		Short:   "A throwaway RabbitMQ with live traffic, and the dashboard on it",
@@ -57,6 +59,7 @@ Scenarios:` + lines,
 					return err
 				}
 			}
+
 			return p.runDemo(cmd.Context(), scenario, func(ctx context.Context, node Node) error {
 				if !noUI {
 					return p.dashboardOn(ctx, flags, look, node)
@@ -65,12 +68,14 @@ Scenarios:` + lines,
 			})
 		},
 	}
+
 	cmd.Flags().StringVar(&scenario, "scenario", "", "play this one only (default: all)")
 	cmd.Flags().BoolVar(&noUI, "no-ui", false, "no dashboard: print the URLs and run until interrupted")
 	output.register(cmd)
 	look.register(cmd, p)
 	_ = cmd.RegisterFlagCompletionFunc("scenario", cobra.FixedCompletions(p.scenarioNames(),
 		cobra.ShellCompDirectiveNoFileComp))
+
 	return cmd
 }
 
@@ -98,14 +103,16 @@ func (p *Program) runDemo(ctx context.Context, scenario string, beside func(cont
 	}
 	defer func() {
 		if err := node.Stop(); err != nil {
-			p.say("%s", model.Printable(err.Error()))
+			p.note("%s", model.Printable(err.Error()))
 		}
 	}()
+
 	ctx, over := context.WithCancel(ctx)
 	defer over()
 	group, ctx := errgroup.WithContext(ctx)
 	ready := make(chan struct{})
 	group.Go(func() error { return node.Play(ctx, scenario, func() { close(ready) }) })
+
 	group.Go(func() error {
 		defer over() // ends the traffic
 		select {
@@ -115,6 +122,7 @@ func (p *Program) runDemo(ctx context.Context, scenario string, beside func(cont
 		}
 		return beside(ctx, node)
 	})
+
 	return group.Wait()
 }
 
@@ -128,11 +136,13 @@ func (p *Program) dashboardOn(ctx context.Context, flags *connectionFlags, look 
 	if flags.vhost != "" {
 		there.VHost = model.Some(flags.vhost)
 	}
+
 	connection, err := there.Connection(p.Env)
 	if err != nil {
 		return err
 	}
-	connection.Name, connection.JournalDir = "demo", dir
+	connection.Name = "demo"
+	connection.JournalDir = dir
 	s, err := p.openChecked(ctx, connection)
 	if err != nil {
 		return err
@@ -151,10 +161,11 @@ func (p *Program) serve(ctx context.Context, node Node, asJSON bool) error {
 	} else {
 		_, err = fmt.Fprintf(p.Out, "AMQP %s\nAPI  %s\n", node.AMQP(), node.API())
 	}
+
 	if err != nil {
 		return err
 	}
-	p.say("it runs until it is interrupted (ctrl-c)")
+	p.note("it runs until it is interrupted (ctrl-c)")
 	<-ctx.Done()
 	return &exit{status: ExitDone} // an interrupt is its normal end
 }

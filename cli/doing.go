@@ -17,8 +17,9 @@ import (
 	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/action"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // consent is what a command that changes the broker may do without asking.
@@ -51,135 +52,157 @@ func (p *Program) allowed(flags *connectionFlags, c *consent, what string) (conf
 		return connection, usage("%s changes the broker, and there is no terminal to ask on: add --yes, or look first "+
 			"with --dry-run", what)
 	}
+
 	return connection, nil
 }
 
 type doing struct {
 	consent
-	plan    func(*model.Topology) (report.Planned, error)
-	ask     question
+	plan    func(*model.Topology) (action.Action, error)
+	looked  report.Sample
 	nothing bool // no message is selected
 	follow  bool // watch afterwards whether it worked
-	run     func(ctx context.Context, planned report.Planned, progress func(plan.Account)) (plan.Account, error)
 }
 
 // do makes a plan and shows it, or asks, runs it and shows the account, even if interrupted. Its error is a refusal,
 // that nothing was done, or the exit status of an incomplete account.
-func (p *Program) do(ctx context.Context, s *session, t *model.Topology, d doing) error {
+func (p *Program) do(ctx context.Context, s *session, t *model.Topology, d doing) (plan.Account, error) {
+	var account plan.Account
 	planned, err := d.plan(t)
 	if err != nil {
-		return err
+		return account, err
 	}
+
+	says := p.report(d.output)
+	others := d.looked.Others
+	outline := planned.Outline()
 	if d.dryRun {
-		err := p.report().ShowPlan(planned)
-		if why := planned.Refusal(); err == nil && why.Refused() {
-			return refused("it would be refused: %s", refusal(why))
+		err := says.ShowPlan(planned, d.looked)
+		switch {
+		case err == nil && outline.Refusal.Refused():
+			return account, refused("it would be refused: %s", refusal(outline.Refusal))
+		case err == nil && others.Hold:
+			return account, refused("%s", others.Words())
 		}
-		return err
+
+		return account, err
 	}
-	if why := planned.Refusal(); why.Refused() {
-		p.report().Warn(planned.Plan.Warnings) // a user who may insist must know them
-		return refused("%s", refusal(why))
+
+	if outline.Refusal.Refused() {
+		says.Warn(planned) // a user who may insist must know them
+		return account, refused("%s", refusal(outline.Refusal))
 	}
+
 	if d.nothing {
-		p.say("no message matches: nothing was changed")
-		return p.showAccount(planned, plan.Account{Operation: planned.Plan.Operation, From: planned.Plan.From})
+		p.note("no message matches: nothing was changed")
+		account.Operation, account.From = outline.Operation, outline.From
+		err := p.showAccount(planned, &d, action.Ended{Account: account})
+		if err == nil && others.Hold {
+			err = refused("%s", others.Words())
+		}
+
+		return account, err
 	}
-	d.ask.production = s.connection.Production
-	if s.journal != nil {
-		d.ask.reason = &d.reason
-	}
-	if planned, err = p.agree(ctx, s, planned, &d); err != nil {
-		return err
+
+	if planned, t, err = p.agree(ctx, s, planned, &d); err != nil {
+		return account, err
 	}
 	progress := p.progress()
-	account, err := d.run(plan.WithReason(ctx, d.reason), planned, progress.show)
+	account, err = planned.Do(plan.WithReason(ctx, d.reason), s.broker, progress.show)
 	progress.stop()
 	if err != nil {
-		return err
+		return account, err
 	}
-	planned.Arrived = s.arrived(planned, &account)
-	var f plan.Following
-	if d.follow {
-		f, d.follow = planned.Plan.Follow(planned.Topology, &account)
+
+	ended := action.Ended{
+		Account: account,
+		Since:   d.looked.Frozen.At,
+		Arrived: s.arrived(t, &d.looked, &account),
 	}
-	if d.follow {
+
+	if f, follow := planned.Follow(t, &account); d.follow && follow {
 		line := p.progress()
 		sequel, err := s.broker.Follow(ctx, f, func(now plan.Sequel) { line.draw(now.Words(time.Now())) })
 		if line.stop(); err != nil {
-			p.say("whether the replay worked is not known: %v", err)
+			p.note("whether the replay worked is not known: %v", err)
 		}
-		planned.Sequel = &sequel
+		ended.Sequel = &sequel
 	}
-	return p.showAccount(planned, account)
+
+	return account, p.showAccount(planned, &d, ended)
 }
 
 // arrived is how many messages have come into a queue while an action on earlier messages was agreed to and ran; also 0
 // when that is unknown.
-func (s *session) arrived(planned report.Planned, account *plan.Account) int64 {
-	if planned.Looked.Frozen.At.IsZero() {
+func (s *session) arrived(t *model.Topology, looked *report.Sample, account *plan.Account) int64 {
+	if looked.Frozen.At.IsZero() {
 		return 0
 	}
 	out, known := account.Out().Get()
-	if declare, _ := planned.Topology.Countable(planned.Plan.From); !known || !declare {
+	if declare, _ := t.Countable(account.From); !known || !declare {
 		return 0
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience) // an interrupted action has arrivals, too
 	defer cancel()
-	ready, known := ports.CountSettled(ctx, s.broker, planned.Plan.From).Get()
+	ready, known := peek.CountSettled(ctx, s.broker, account.From).Get()
 	if !known {
 		return 0
 	}
-	return planned.Looked.Frozen.Arrived(ready, out)
+
+	return looked.Frozen.Arrived(ready, out)
 }
 
-func (p *Program) report() report.Printer { return report.Printer{Out: p.Out, Say: p.say} }
+func (p *Program) report(output format) report.Printer {
+	return report.Printer{Out: p.Out, Say: p.note, JSON: output.json()}
+}
 
 // showAccount shows what happened to the messages. An incomplete account is an exit status.
-func (p *Program) showAccount(planned report.Planned, account plan.Account) error {
-	err := p.report().ShowAccount(planned, account)
-	if s := planned.Sequel; err == nil && (!account.Complete() || s != nil && (s.Back > 0 || s.Taken < s.Sent)) {
+func (p *Program) showAccount(a action.Action, d *doing, ended action.Ended) error {
+	err := p.report(d.output).ShowAccount(a, d.looked, ended)
+	if s := ended.Sequel; err == nil && (!ended.Complete() || s != nil && !s.Worked()) {
 		return &exit{status: ExitRefused}
 	}
 	return err
 }
 
-// agree asks the user to agree to a plan, unless yes already does, and then makes it again from the current topology:
-// meanwhile a queue may have been bound, or deleted. The returned plan promises what was agreed to. Differences are
-// shown and asked about again; without a terminal they are refused.
-func (p *Program) agree(ctx context.Context, s *session, planned report.Planned, d *doing) (report.Planned, error) {
-	p.report().Announce(planned)
+// agree asks the user to agree to an action, unless yes already does, and then makes it again from the current
+// topology: meanwhile a queue may have been bound, or deleted. The returned action promises what was agreed to.
+// Differences are shown and asked about again; without a terminal they are refused.
+func (p *Program) agree(
+	ctx context.Context, s *session, planned action.Action, d *doing,
+) (action.Action, *model.Topology, error) {
+	says := p.report(d.output)
 	for {
+		says.Announce(planned, d.looked)
 		if !d.agreed {
-			d.ask.messages = planned.Plan.Planned
-			if err := p.ask(ctx, d.ask); err != nil {
-				return planned, err
+			if err := p.ask(ctx, s, planned, &d.reason); err != nil {
+				return nil, nil, err
 			}
 		}
+
 		t, err := s.reread(ctx)
 		if err != nil {
-			return planned, err
+			return nil, nil, err
 		}
 		now, err := d.plan(t)
 		if err != nil {
-			return planned, err
+			return nil, nil, err
 		}
+
 		was, is := planned.Promise(), now.Promise()
 		changes := was.Changes(&is)
-		switch why := now.Refusal(); {
-		case why.Refused() && !is.Refusal.Refused():
-			return planned, refused("the plan is no longer valid: %s; nothing was changed", refusal(why))
-		case len(changes) == 0:
-			return now, nil
-		case d.agreed || is.Refusal.Refused():
-			words := withInsist(plan.ChangesWords(changes), now.Plan.Refusal)
-			return planned, refused("the plan is no longer valid: %s; nothing was changed", words)
+		if len(changes) == 0 {
+			return now, t, nil
 		}
+		if d.agreed || is.Refusal.Refused() {
+			words := withInsist(plan.ChangesWords(changes), is.Refusal)
+			return nil, nil, refused("the plan is no longer valid: %s; nothing was changed", words)
+		}
+
 		for i := range changes {
-			p.say("changed since you were asked: %s", model.Printable(changes[i].Words()))
+			p.note("changed since you were asked: %s", model.Printable(changes[i].Words()))
 		}
 		planned = now
-		p.report().Announce(planned)
 	}
 }
 
@@ -195,52 +218,47 @@ func (s *session) reread(ctx context.Context) (*model.Topology, error) {
 // manyMessages is the number from which a plain yes is too easy.
 const manyMessages = 100
 
-// question is what a user is asked to agree to: "drop 3 messages of orders.failed".
-type question struct {
-	does       string
-	messages   int
-	where      string // "of", "into"
-	queue      model.QueueRef
-	production bool
-	reason     *string // why, for the journal; nil: it is not recorded
-}
-
 // ask asks the user to agree: with a yes, or with the number of messages if there are many, or on a production system.
 // There it then asks for a reason, unless one was given.
-func (p *Program) ask(ctx context.Context, q question) error {
-	fmt.Fprintf(p.Err, "%s %s %s %s", q.does, model.Plural(q.messages, "message"), q.where,
-		model.Printable(q.queue.String()))
-	careful := q.production || q.messages > manyMessages
+func (p *Program) ask(ctx context.Context, s *session, a action.Action, reason *string) error {
+	production := s.connection.Production
+	n := a.Outline().Planned
+	careful := production || n > manyMessages
+	fmt.Fprint(p.Err, a.Words().Asks)
 	if careful {
-		fmt.Fprintf(p.Err, ": to go on, type %s: ", model.Count(q.messages))
+		fmt.Fprintf(p.Err, ": to go on, type %s: ", model.Count(n))
 	} else {
 		fmt.Fprint(p.Err, "? [y/N] ")
 	}
+
 	answer, err := readLine(ctx, p.In)
 	if err != nil {
 		fmt.Fprintln(p.Err)
 		return err
 	}
+
 	word := strings.TrimSpace(answer)
 	switch {
-	case careful && strings.ReplaceAll(word, ",", "") == strconv.Itoa(q.messages),
+	case careful && strings.ReplaceAll(word, ",", "") == strconv.Itoa(n),
 		!careful && (strings.EqualFold(word, "y") || strings.EqualFold(word, "yes")):
-		return p.askReason(ctx, &q)
+		if production && s.journal != nil && *reason == "" {
+			return p.askReason(ctx, reason)
+		}
+		return nil
 	case careful && word != "":
-		return refused("nothing was changed: you typed %s, not %s", model.Printable(word), model.Count(q.messages))
+		return refused("nothing was changed: you typed %s, not %s", model.Printable(word), model.Count(n))
 	}
+
 	return refused("not agreed: nothing was changed")
 }
 
-func (p *Program) askReason(ctx context.Context, q *question) (err error) {
-	if !q.production || q.reason == nil || *q.reason != "" {
-		return nil
-	}
+func (p *Program) askReason(ctx context.Context, reason *string) (err error) {
 	fmt.Fprint(p.Err, "why (the journal keeps it with your name): ")
-	*q.reason, err = readLine(ctx, p.In)
-	if err == nil && strings.TrimSpace(*q.reason) == "" {
+	*reason, err = readLine(ctx, p.In)
+	if err == nil && strings.TrimSpace(*reason) == "" {
 		err = refused("nothing was changed: no reason was given")
 	}
+
 	return err
 }
 
@@ -260,6 +278,7 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 	if err != nil && err != io.EOF {
 		return "", fmt.Errorf("read the answer: %w", err)
 	}
+
 	return strings.TrimRight(line, "\r\n"), nil
 }
 
@@ -292,12 +311,14 @@ func (p *progress) show(account plan.Account) {
 		}
 		return
 	}
+
 	switch {
 	case account.Waiting != "":
 		words += "   waits: " + model.Printable(account.Waiting)
 	case account.Canary.Phase != "":
 		words += "   " + report.CanaryWords(&account) + account.Canary.Left(time.Now())
 	}
+
 	p.draw(words)
 }
 

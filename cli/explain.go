@@ -37,6 +37,7 @@ func (p *Program) explainCommand() *cobra.Command {
 			if len(args) == 0 {
 				return p.listCodes()
 			}
+
 			page := docs.Finding(args[0], pageWidth)
 			if page == nil {
 				return usage("there is no finding %s: `dlxtop explain` lists them", model.Printable(args[0]))
@@ -55,5 +56,6 @@ func (p *Program) listCodes() error {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -55,6 +55,7 @@ type finding struct {
 	text    string
 	pattern string
 	want    find.Want
+	again   bool
 	output  format
 }
 
@@ -72,7 +73,8 @@ stay in their queues and in their order.
 
 Failed queues are read first, then buffers, then all others, one at a time. A queue is read where a
 look has no cost but the mark redelivered: classic queues, quorum queues from 4.3, streams. The others
-are named with what a look would cost, and --read-costly reads them, too. While a queue is read, its
+are named with what a look would cost, and --read-costly reads them, too; what an earlier look has read
+of them is searched as of then, unless messages have left the queue since or it has consumers. While a queue is read, its
 messages are held, for 30 s at most: consumers are served first, but do not get those that are held.
 
 A message is shown when it is found: queue, position, when it was published, routing key, where the
@@ -80,8 +82,10 @@ text is, and the text with what is around it; of a stream, when all of it was re
 line a message, and at the end one with "found", "read", "queues", "elapsed_ms" and "not_read".
 Ctrl-c ends it; what was not read is shown then, too.
 
-Exit status 0 also when nothing was found, and 1 when a queue could not be read because of an error.`,
-		Args: arguments("a text, or = and an expression"),
+Exit status 0 when something was found, 1 when nothing was, or a queue could not be read because of an
+error, and 3 when there are messages and none could be read.`,
+		Args:              arguments("a text, or = and an expression"),
+		ValidArgsFunction: first(p.completeFilter("=")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.text = args[0]
 			if err := f.check(p); err != nil {
@@ -92,11 +96,15 @@ Exit status 0 also when nothing was found, and 1 when a queue could not be read 
 			})
 		},
 	}
+
 	cmd.Flags().StringVar(&f.pattern, "queues", "", "only queues with such names: `GLOB`, with * and ?")
+	_ = cmd.RegisterFlagCompletionFunc("queues", p.onBroker(flags, "", queueNames))
 	cmd.Flags().IntVar(&f.want.Limit, "limit", f.want.Limit, "at most this many messages of each queue, from its head")
 	cmd.Flags().IntVarP(&f.want.Hits, "number", "n", f.want.Hits, "end after this number of messages found")
 	cmd.Flags().BoolVar(&f.want.Costly, "read-costly", false, "also read queues where a look has a cost, as peek does")
+	registerAgain(cmd, &f.again)
 	f.output.register(cmd)
+
 	return cmd
 }
 
@@ -110,6 +118,7 @@ func (f *finding) check(p *Program) error {
 	case f.want.Hits < 1 || f.want.Hits > mostToFind:
 		return usage("-n %d: between 1 and %d messages can be found", f.want.Hits, mostToFind)
 	}
+
 	saved, err := p.savedFilters(f.text)
 	if err != nil {
 		return err
@@ -117,6 +126,7 @@ func (f *finding) check(p *Program) error {
 	if f.want.Filter, err = saved.Filter(f.text); err != nil {
 		return usage("%w", err)
 	}
+
 	return nil
 }
 
@@ -124,7 +134,10 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 	if f.pattern != "" {
 		f.want.Queue = func(ref model.QueueRef) bool { return matchesName(f.pattern, ref) }
 	}
+
 	f.want.ReadOnly = s.connection.ReadOnly
+	kept := s.shared(ctx, t, f.again)
+	f.want.Kept = kept.Has
 	queues := find.Queues(t, f.want)
 	if len(queues) == 0 && f.pattern != "" {
 		named := func(q model.Queue) bool { return f.want.Queue(q.QueueRef) } // those with such a name are empty
@@ -132,6 +145,7 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 			return noSuchName(f.pattern, len(t.Snapshot.Queues), "queue")
 		}
 	}
+
 	enter := func(ctx context.Context, vhost string) error {
 		return s.checkCluster(ctx, vhost, t.Snapshot.Overview)
 	}
@@ -139,20 +153,25 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 	defer stop()
 	skipped := find.Skipped(queues)
 	s.program.sayNotRead(skipped)
-	search := find.New(s.broker, queues, f.want, enter)
+	looker := find.Sharing{Looker: s.broker, Cache: kept, Costly: f.want.Costly}
+	search := find.New(looker, queues, f.want, enter)
+
 	type ending struct {
 		result find.Result
 		err    error
 	}
+
 	ended := make(chan ending, 1) // the search's end must not wait for the output
 	go func() {
 		result, err := search.Run(searching)
 		ended <- ending{result, err}
 	}()
+
 	w := &foundWriter{program: s.program, output: &f.output, line: s.program.progress()}
 	w.follow(search, stop)
 	e := <-ended
 	w.line.stop()
+
 	if w.failed != nil {
 		return w.failed
 	}
@@ -164,9 +183,21 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 		return ctx.Err()
 	case e.err != nil:
 		return e.err
-	case e.result.Failed != nil:
+	}
+
+	return statusOfSearch(e.result)
+}
+
+// statusOfSearch tells a script whether the text is there: "not found" is only said of messages that were read.
+func statusOfSearch(r find.Result) error {
+	unread := func(n find.NotRead) bool { return n.Messages.Or(1) > 0 }
+	switch {
+	case r.Read == 0 && slices.ContainsFunc(r.NotRead, unread):
+		return &exit{status: ExitConnect}
+	case r.Hits == 0 || r.Failed != nil:
 		return &exit{status: ExitRefused}
 	}
+
 	return nil
 }
 
@@ -190,6 +221,7 @@ func (w *foundWriter) follow(search *find.Search, stop func()) {
 				stop()
 			}
 		}
+
 		if more {
 			w.line.draw(fmt.Sprintf("%s of %s   %s read   %s/s   %s found   %s", model.Count(progress.Queues),
 				model.Plural(progress.Of, "queue"), model.Plural(progress.Read, "message"), model.Count(progress.Rate()),
@@ -206,28 +238,41 @@ func (w *foundWriter) write(hits []find.Hit) error {
 			text.Write(print.JSONLine(hitOf(&hits[i])))
 			continue
 		}
+
 		if w.rows == 0 {
 			text.WriteString(foundTable.Line("QUEUE", "#", "PUBLISHED", "ROUTING KEY", "IN", "TEXT"))
 		}
+
 		w.rows++
 		h := &hits[i]
 		before, found, after := h.Excerpt()
 		text.WriteString(foundTable.Line(print.Cell(h.Queue.String(), 32), strconv.Itoa(h.Position), seenAt(h.Published),
 			print.Cell(h.RoutingKey, 24), print.Cell(h.Where(), 24), print.Shortened(before+found+after, 120)))
 	}
+
 	if _, err := w.program.Out.Write([]byte(text.String())); err != nil {
 		return fmt.Errorf("write what was found: %w", err)
 	}
+
 	return nil
 }
 
 func hitOf(h *find.Hit) hitJSON {
 	before, found, after := h.Excerpt()
 	return hitJSON{
-		VHost: h.Queue.VHost, Queue: h.Queue.Name, Position: h.Position, MessageID: message.TextJSON(h.MessageID),
-		Exchange: message.TextJSON(h.Exchange), RoutingKey: message.TextJSON(h.RoutingKey), BodyBytes: h.BodyBytes,
-		Fingerprint: h.Fingerprint, Where: h.Place.Kind, Name: message.TextJSON(h.Place.Name), Packed: h.Packed,
-		Match: before + found + after, Published: message.JSONTime(h.Published.Or(time.Time{})),
+		VHost:       h.Queue.VHost,
+		Queue:       h.Queue.Name,
+		Position:    h.Position,
+		MessageID:   message.TextJSON(h.MessageID),
+		Exchange:    message.TextJSON(h.Exchange),
+		RoutingKey:  message.TextJSON(h.RoutingKey),
+		BodyBytes:   h.BodyBytes,
+		Fingerprint: h.Fingerprint,
+		Where:       h.Place.Kind,
+		Name:        message.TextJSON(h.Place.Name),
+		Packed:      h.Packed,
+		Match:       before + found + after,
+		Published:   message.JSONTime(h.Published.Or(time.Time{})),
 	}
 }
 
@@ -236,19 +281,25 @@ var foundTable = print.Table{Widths: []int{32, 7, 19, 24, 24, 0}, Right: []bool{
 
 func (p *Program) sayNotRead(queues []find.NotRead) {
 	for _, why := range find.Reasons(queues) {
-		p.say("not read: %s", model.Printable(why.Words()))
+		p.note("not read: %s", model.Printable(why.Words()))
 	}
 }
 
 // showFound shows the result of a search. The first said queues that were not read are already shown.
 func (p *Program) showFound(r find.Result, said int, output *format) error {
 	for _, rescued := range r.Rescued {
-		p.say("%s", model.Printable(rescued.Words()))
+		p.note("%s", model.Printable(rescued.Words()))
 	}
+
 	if output.json() {
 		out := foundJSON{
-			Found: r.Hits, Read: r.Read, Queues: r.Queues, Took: r.Took.Milliseconds(), NotRead: []notReadJSON{},
+			Found:   r.Hits,
+			Read:    r.Read,
+			Queues:  r.Queues,
+			Took:    r.Took.Milliseconds(),
+			NotRead: []notReadJSON{},
 		}
+
 		for _, n := range r.NotRead {
 			out.NotRead = append(out.NotRead, notReadJSON{n.Queue.String(), n.Messages, n.Why})
 		}
@@ -256,12 +307,14 @@ func (p *Program) showFound(r find.Result, said int, output *format) error {
 			return fmt.Errorf("write what was found: %w", err)
 		}
 	}
+
 	p.sayNotRead(r.NotRead[said:])
 	words := fmt.Sprintf("%s found in %s read of %s, %s", model.Plural(r.Hits, "message"),
 		model.Plural(r.Read, "message"), model.Plural(r.Queues, "queue"), model.ShortDuration(r.Took))
 	if n := len(r.NotRead); n > 0 {
 		words += "; not read: " + model.Plural(n, "queue")
 	}
-	p.say("%s", words)
+
+	p.note("%s", words)
 	return nil
 }

@@ -52,7 +52,9 @@ func found(t *testing.T, r result) ([]hitContract, foundContract) {
 	last := strings.LastIndexByte(strings.TrimSuffix(r.out, "\n"), '\n') + 1
 	hits := lines[hitContract](t, r.out[:last])
 	end := decode[foundContract](t, result{out: r.out[last:], stderr: r.stderr})
-	must.That(t, end.Found != nil && end.NotRead != nil && end.Took != nil, "exit status %d, %s", r.status, r.stderr)
+	must.That(t, end.Found != nil, "exit status %d, %s", r.status, r.stderr)
+	must.That(t, end.NotRead != nil, "exit status %d, %s", r.status, r.stderr)
+	must.That(t, end.Took != nil, "exit status %d, %s", r.status, r.stderr)
 	assert.That(t, *end.Found == len(hits), "%d found, and %d shown", *end.Found, len(hits))
 	return hits, end
 }
@@ -77,9 +79,11 @@ func TestFind(t *testing.T) {
 	v.publish("", "lots", amqp.Publishing{MessageId: "lot", Body: []byte("Ä-4711/7")})
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
 	skipped := 0
+
 	if counts {
 		skipped = 1
 	}
+
 	must.Await(t, "the statistics have the one that is not read", func() bool {
 		// only this queue: its consumer must not be among those of the others, which would then not be failed queues
 		_, end := found(t, v.run("find", "nothing at all", "--queues", "lots"))
@@ -88,36 +92,51 @@ func TestFind(t *testing.T) {
 
 	r := v.run("find", "Ä-4711/7")
 	hits, end := found(t, r)
+
 	var got []string
 	for _, h := range hits {
 		assert.That(t, h.VHost == v.name, "found in the vhost %s: %+v", h.VHost, h)
 		got = append(got, fmt.Sprint(h.Queue, " ", h.Position, " ", h.Where, " ", h.Name, h.Packed))
 	}
+
 	want := []string{
 		"orders.failed 1 header x-order", "orders.failed 2 property message_id", "a-orders 4 body ", "a-orders 5 body gzip",
 	}
 	if !counts {
 		want = append(want, "lots 1 body ")
 	}
-	assert.That(t, r.status == cli.ExitDone && strings.Join(got, "\n") == strings.Join(want, "\n") && end.Read >= 7,
-		"exit status %d, found %q: %s", r.status, got, r.stderr)
+
+	assert.Equal(t, r.status, cli.ExitDone, "exit status %d, found %q: %s", r.status, got, r.stderr)
+	assert.Equal(t, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	assert.That(t, end.Read >= 7, "exit status %d, found %q: %s", r.status, got, r.stderr)
 	if counts {
 		lots := end.NotRead[0]
 		// The statistics of a busy 4.0.5 may lose the number again for a moment.
 		counted := known(lots.Messages, 1) && strings.Contains(r.stderr, "1 message of "+v.name+"/lots: ") ||
 			lots.Messages == nil && strings.Contains(r.stderr, " "+v.name+"/lots: ")
-		assert.That(t, counted && strings.HasSuffix(lots.Queue, "/lots") && strings.Contains(lots.Why, "a look has a cost"),
-			"not read is %+v: %s", end.NotRead, r.stderr)
+		assert.That(t, counted, "not read is %+v: %s", end.NotRead, r.stderr)
+		assert.That(t, strings.HasSuffix(lots.Queue, "/lots"), "not read is %+v: %s", end.NotRead, r.stderr)
+		assert.Contains(t, lots.Why, "a look has a cost")
 	}
+
+	assert.Equal(t, v.run("find", "nothing at all").status, cli.ExitRefused, "exit status where nothing was found")
+	if counts {
+		r := v.run("find", "Ä-4711/7", "--queues", "lots")
+		assert.That(t, r.status == cli.ExitConnect, "exit status %d where nothing could be read: %s", r.status, r.stderr)
+	}
+
 	v.run("find", "Ä-4711/7", "--read-costly").says(t, "5 messages found in 8 messages read")
 	v.run("find", "=json.user == 12", "-o", "table").shows(t, "QUEUE", "/a-orders", "expression", `{"order": "Ä-4711/7"`)
 	hits, end = found(t, v.run("find", "m-", "--queues", "*orders", "--limit", "2"))
-	assert.That(t, len(hits) == 2 && len(end.NotRead) == 1 && strings.Contains(end.NotRead[0].Why,
-		"the first 2 messages of the queue"), "two of each queue are %+v, %+v", hits, end)
+	assert.Equal(t, len(hits), 2, "two of each queue are %+v, %+v", hits, end)
+	must.Equal(t, len(end.NotRead), 1)
+	assert.Contains(t, end.NotRead[0].Why, "the first 2 messages of the queue")
 	hits, end = found(t, v.run("find", "m-", "-n", "1"))
-	assert.That(t, len(hits) == 1 && len(end.NotRead) > 0, "one is %+v, %+v", hits, end)
+	assert.Equal(t, len(hits), 1, "one is %+v, %+v", hits, end)
+	assert.That(t, len(end.NotRead) > 0, "one is %+v, %+v", hits, end)
 	hits, _ = found(t, v.run("find", "m-", "--vhost", "/", "--read-only"))
 	assert.Equal(t, len(hits), 0, "elsewhere")
+
 	for _, c := range []struct{ args, words []string }{
 		{[]string{" "}, []string{"no text"}},
 		{[]string{"=age >"}, []string{"filter"}},
@@ -128,15 +147,18 @@ func TestFind(t *testing.T) {
 	} {
 		v.run(append([]string{"find"}, c.args...)...).refuses(t, cli.ExitUsage, c.words...)
 	}
+
 	n := v.counts("a-orders", "orders.failed")
-	assert.That(t, n["a-orders"] == 5 && n["orders.failed"] == 2, "left are %v", n)
+	assert.Equal(t, n["a-orders"], 5, "left are %v", n)
+	assert.Equal(t, n["orders.failed"], 2)
 }
 
 // One id is found among all messages of many queues.
 func TestFindOne(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
-	queues, each := size.Of(40, 200), size.Of(50, 500)
+	queues := size.Of(40, 200)
+	each := size.Of(50, 500)
 	for i := range queues {
 		name := fmt.Sprintf("q%03d.failed", i)
 		v.declare(name, nil)
@@ -146,14 +168,20 @@ func TestFindOne(t *testing.T) {
 				MessageId: fmt.Sprintf("id-%d-%d", i, j), Body: fmt.Appendf(nil, `{"order":"o-%d-%d"}`, i, j),
 			}
 		}
+
 		dial.Publish(t, v.channel, name, messages...)
 	}
+
 	text := fmt.Sprintf(`"o-%d-%d"`, queues-2, each-1)
 	hits, end := found(t, v.run("find", text))
 	queue := fmt.Sprintf("q%03d.failed", queues-2)
-	assert.That(t, len(hits) == 1 && hits[0].Position == each && hits[0].Queue == queue &&
-		hits[0].MessageID == fmt.Sprintf("id-%d-%d", queues-2, each-1), "found %+v", hits)
-	assert.That(t, end.Read == queues*each && end.Queues == queues && len(end.NotRead) == 0, "%+v", end)
+	must.Equal(t, len(hits), 1, "found %+v", hits)
+	assert.Equal(t, hits[0].Position, each)
+	assert.Equal(t, hits[0].Queue, queue)
+	assert.Equal(t, hits[0].MessageID, fmt.Sprintf("id-%d-%d", queues-2, each-1))
+	assert.Equal(t, end.Read, queues*each, "%+v", end)
+	assert.Equal(t, end.Queues, queues)
+	assert.Equal(t, len(end.NotRead), 0)
 }
 
 // meddling is a broker on which something happens when the first message of a queue is read.
@@ -185,10 +213,12 @@ func TestFindWhile(t *testing.T) {
 		v.fill("c", 1)
 		return v
 	}
+
 	run := func(ctx context.Context, v *vhost, then func()) result {
 		meddle := func(b cli.Broker) cli.Broker { return &meddling{Broker: b, queue: "a", then: then} }
 		return runChanged(ctx, changedBroker(meddle), v.asJSON([]string{"find", "m-1", "-n", "1000"})...)
 	}
+
 	t.Run("deleted", func(t *testing.T) {
 		v := filled(t)
 		r := run(t.Context(), v, func() {
@@ -197,24 +227,33 @@ func TestFindWhile(t *testing.T) {
 				assert.That(t, err == nil, "%v", err)
 			}
 		})
+
 		hits, end := found(t, r)
-		assert.That(t, r.status == cli.ExitDone && len(hits) >= 2 && hits[len(hits)-1].Queue == "c" && end.Queues == 1,
-			"exit status %d, %d hits, %+v: %s", r.status, len(hits), end, r.stderr)
+		assert.Equal(t, r.status, cli.ExitDone, "exit status %d, %d hits, %+v: %s", r.status, len(hits), end, r.stderr)
+		must.That(t, len(hits) >= 2, "exit status %d, %d hits, %+v: %s", r.status, len(hits), end, r.stderr)
+		assert.Equal(t, hits[len(hits)-1].Queue, "c")
+		assert.Equal(t, end.Queues, 1)
+
 		for i, name := range []string{"/a", "/b"} {
-			assert.That(t, len(end.NotRead) == 2 && strings.HasSuffix(end.NotRead[i].Queue, name) &&
-				strings.Contains(end.NotRead[i].Why, "does not exist any more"), "not read is %+v", end.NotRead)
+			must.Equal(t, len(end.NotRead), 2, "not read is %+v", end.NotRead)
+			assert.That(t, strings.HasSuffix(end.NotRead[i].Queue, name), "not read is %+v", end.NotRead)
+			assert.Contains(t, end.NotRead[i].Why, "does not exist any more")
 		}
 	})
+
 	t.Run("interrupted", func(t *testing.T) {
 		v := filled(t)
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		r := run(ctx, v, stop)
 		hits, end := found(t, r)
-		assert.That(t, r.status == cli.ExitInterrupted && len(hits) > 0 && len(end.NotRead) == 3 &&
-			strings.Contains(r.stderr, "ended"), "exit status %d, %d hits, %+v: %s", r.status, len(hits), end, r.stderr)
+		assert.Equal(t, r.status, cli.ExitInterrupted, "exit status %d, %d hits, %+v: %s", r.status, len(hits), end, r.stderr)
+		assert.That(t, len(hits) > 0, "exit status %d, %d hits, %+v: %s", r.status, len(hits), end, r.stderr)
+		assert.Equal(t, len(end.NotRead), 3)
+		assert.Contains(t, r.stderr, "ended")
 		must.Await(t, "all is back", func() bool { return v.count("a") == many })
 	})
+
 	t.Run("nobody reads", func(t *testing.T) {
 		v := filled(t)
 		r := v.runProgram(func(p *cli.Program) { p.Out = closedPipe{} }, "find", "m-")
@@ -236,6 +275,7 @@ func TestDropHeadTarget(t *testing.T) {
 			v.declare("worker", amqp.Table{"x-queue-type": kind, "x-max-length": 5})
 			v.fill("worker", 3)
 			want := v.fillOdd("failed", 12)
+
 			for _, args := range [][]string{
 				{"replay", "failed", "--to", "queue:worker"},
 				{"move", "failed", "--to", "queue:worker"},
@@ -244,6 +284,7 @@ func TestDropHeadTarget(t *testing.T) {
 				v.run(append(args, "--yes")...).ends(t, cli.ExitRefused, "worker keeps at most 5 messages", "holds 3",
 					"--insist", "10 messages would be dropped: the 3 that it holds and 7 of these 12")
 			}
+
 			must.Await(t, "nothing was moved", func() bool { return v.count("failed") == 12 && v.count("worker") == 3 })
 
 			account := v.run("move", "failed", "--to", "queue:worker", "--yes", "--insist").ends(t, cli.ExitDone,
@@ -253,6 +294,7 @@ func TestDropHeadTarget(t *testing.T) {
 			u.account(t, "12 12 0 0 0 0")
 			assert.That(t, !strings.Contains(u.stderr, "consumer"), "exit status %d: %s%s", u.status, u.out, u.stderr)
 			must.Await(t, "all are back", func() bool { return v.count("failed") == 12 && v.count("worker") == 0 })
+
 			got := map[string]string{}
 			for _, d := range v.take("failed") {
 				got[d.MessageId] = asPublished(d)
@@ -277,13 +319,16 @@ func (v *vhost) fillOdd(queue string, n int) map[string]string {
 				"int": int64(i), "nested": amqp.Table{"list": []any{"x", int32(1), nil}}, "bytes": []byte{0, 255},
 			},
 		}
+
 		v.publish("", queue, m)
+
 		all[m.MessageId] = asPublished(amqp.Delivery{
 			MessageId: m.MessageId, ContentType: m.ContentType, DeliveryMode: m.DeliveryMode, Priority: m.Priority,
 			CorrelationId: m.CorrelationId, Type: m.Type, AppId: m.AppId, Headers: m.Headers, Body: m.Body,
 			RoutingKey: queue,
 		})
 	}
+
 	return all
 }
 
@@ -295,6 +340,7 @@ func asPublished(d amqp.Delivery) string {
 			headers = append(headers, fmt.Sprintf("%s=%T %v", key, value, value))
 		}
 	}
+
 	slices.Sort(headers)
 	return fmt.Sprint(d.Exchange, d.RoutingKey, d.MessageId, d.ContentType, d.ContentEncoding, d.DeliveryMode,
 		d.Priority, d.CorrelationId, d.ReplyTo, d.Expiration, d.Type, d.UserId, d.AppId, d.Timestamp.Unix(),
@@ -310,6 +356,7 @@ func TestLooksOfManyRuns(t *testing.T) {
 	export := func(v *vhost, run int) []string {
 		return []string{"export", "q", filepath.Join(v.t.TempDir(), fmt.Sprint(run))}
 	}
+
 	args := func(args ...string) func(*vhost, int) []string { return func(*vhost, int) []string { return args } }
 	for _, test := range []struct {
 		name string
@@ -334,6 +381,7 @@ func TestLooksOfManyRuns(t *testing.T) {
 			v.declare("other", nil)
 			v.bind("other", "k", "amq.direct")
 			v.fill("q", n)
+
 			refused := 0
 			for run := range runs {
 				r := v.run(test.args(v, run)...)
@@ -345,18 +393,22 @@ func TestLooksOfManyRuns(t *testing.T) {
 					t.Errorf("run %d: exit status %d: %s", run+1, r.status, r.stderr)
 				}
 			}
+
 			want := 0
 			if counts && !test.free {
 				want = runs - limit + 2
 			}
+
 			// On a busy machine a look can cost two: a consumer that is cancelled while a message is on its way. One that comes
 			// before the queue shows returned messages costs none.
-			assert.That(t, refused >= want-2 && (want != 0 || refused <= 0) && refused <= want+3,
-				"%d runs were refused, want the last %d", refused, want)
+			assert.That(t, refused >= want-2, "%d runs were refused, want the last %d", refused, want)
+			assert.That(t, want != 0 || refused <= 0, "%d runs were refused, want the last %d", refused, want)
+			assert.That(t, refused <= want+3, "%d runs were refused, want the last %d", refused, want)
 			must.Await(t, "all are back", func() bool { return v.count("q") == n })
 			d, ok, err := v.channel.Get("q", true)
-			assert.That(t, err == nil && ok && (!counts || !test.free || !d.Redelivered),
-				"the first message: %v %v", err, d.Redelivered)
+			must.Do(t, err)
+			assert.That(t, ok, "the first message: %v %v", err, d.Redelivered)
+			assert.That(t, !counts || !test.free || !d.Redelivered, "the first message: %v %v", err, d.Redelivered)
 			came, _ := d.Headers["x-delivery-count"].(int64)
 			assert.That(t, !counts || came <= limit-2 && (came != 0 || test.free), "the first message came back %d times", came)
 		})
@@ -375,9 +427,10 @@ func TestReadOnlyLooks(t *testing.T) {
 	for look := range 5 {
 		must.Await(t, "both are back", func() bool { return v.count("q") == 2 })
 		r := v.run("peek", "q", "--read-only", "--insist")
-		assert.That(t, (look <= 0 || r.status == cli.ExitRefused) && !strings.Contains(r.stderr, "--insist"),
-			"look %d: exit status %d: %s", look+1, r.status, r.stderr)
+		assert.That(t, look <= 0 || r.status == cli.ExitRefused, "look %d: exit status %d: %s", look+1, r.status, r.stderr)
+		assert.Lacks(t, r.stderr, "--insist", "%v", look+1)
 	}
+
 	must.Await(t, "both are left", func() bool { return v.count("q") == 2 })
 }
 
@@ -399,6 +452,7 @@ func TestAgreedActionsLookOnce(t *testing.T) {
 	v := newVHost(t)
 	v.declare("q", amqp.Table{"x-queue-type": "quorum"})
 	v.declare("other", nil)
+
 	for i, test := range []struct {
 		looks int32
 		args  []string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +36,11 @@ type (
 // mostHeads is how many messages --read looks at, from the head of a buffer.
 const mostHeads = 1_000
 
+const (
+	loopWatch = 20 * time.Second        // at most, for a slow requeue loop
+	loopPoll  = 2500 * time.Millisecond // between two polls of that: twice in an interval of statistics
+)
+
 func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
 	var output format
 	var read bool
@@ -44,8 +50,8 @@ func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
 		GroupID: toLook,
 		Example: "dlxtop findings\ndlxtop findings --read --vhost shop -o json",
 		Long: `List what is wrong or risky in the topology and in statistics. Whether a message holds up those behind
-it, only the messages of a buffer show: --read looks at the first 1,000 of each buffer without a TTL of
-its own, unless that counts towards a delivery limit. Messages that are overdue behind another one expire
+it, only the messages of a buffer show: --read looks at the first 1,000 of each buffer where it may (TTLs
+of messages, priorities, a TTL by policy), unless that counts towards a delivery limit. Messages that are overdue behind another one expire
 when they are read, as with peek. Standard error names the buffers that were not looked at.`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -54,20 +60,28 @@ when they are read, as with peek. Standard error names the buffers that were not
 			})
 		},
 	}
+
 	cmd.Flags().BoolVar(&read, "read", false, "also look at buffers whose head can hold up what is behind it")
 	output.register(cmd)
+
 	return cmd
 }
 
 func (s *session) findings(ctx context.Context, t *model.Topology, read bool, output *format) (err error) {
+	t = s.watchLoops(ctx, t)
 	found, heads := findings.Of(t), findings.Heads(t)
 	if len(heads) > 0 && !read {
-		s.program.say("not looked at: whether a message holds up those behind it in %s; --read looks", model.Names(heads))
+		s.program.note("not looked at: whether a message holds up those behind it in %s; --read looks", model.Names(heads))
 		heads = nil
 	}
+
 	for _, ref := range heads {
-		found = append(found, s.findIn(ctx, t, ref)...)
+		for _, f := range s.findIn(ctx, t, ref) {
+			same := func(other findings.Finding) bool { return other.Identity() == f.Identity() }
+			found = append(slices.DeleteFunc(found, same), f) // the messages say more than counts
+		}
 	}
+
 	found = findings.Sort(found)
 	if output.json() {
 		out := findingsJSON{Findings: []findingJSON{}}
@@ -78,13 +92,41 @@ func (s *session) findings(ctx context.Context, t *model.Topology, read bool, ou
 		}
 		err = print.JSON(s.program.Out, out)
 	} else {
-		err = s.program.listFindings(found)
+		err = s.program.listFindings(findings.Together(t, found))
 	}
+
 	isError := func(f findings.Finding) bool { return f.Level == findings.LevelError }
 	if err == nil && slices.ContainsFunc(found, isError) {
 		return &exit{status: ExitRefused}
 	}
+
 	return err
+}
+
+// watchLoops polls on while queues may be in a requeue loop that one poll does not show.
+func (s *session) watchLoops(ctx context.Context, t *model.Topology) *model.Topology {
+	suspects := findings.LoopsToWatch(t)
+	if len(suspects) > 0 {
+		s.program.note("watching for at most %s, because messages were delivered again and again: %s",
+			model.ShortDuration(loopWatch), model.Names(suspects))
+	}
+
+	for end := time.Now().Add(loopWatch); len(suspects) > 0 && time.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return t
+		case <-time.After(loopPoll):
+		}
+
+		snapshot, err := s.source.Snapshot(ctx)
+		if err != nil {
+			return t // what was seen is worth saying
+		}
+		t = s.confirmed(ctx, t.Next(snapshot))
+		suspects = findings.LoopsToWatch(t)
+	}
+
+	return t
 }
 
 // findIn looks for findings in the first messages of a queue, unless the look counts towards its delivery limit.
@@ -100,21 +142,24 @@ func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.Queue
 		peeked, err := s.broker.Peek(ctx, look)
 		s.tellRescued(peeked.Rescued)
 		if err == nil {
-			s.program.say("looked at %s: %s", model.Printable(ref.String()), model.Printable(look.Cost))
+			s.program.note("looked at %s: %s", model.Printable(ref.String()), model.Printable(look.Cost))
 			defer peeked.Messages.Close()
 			return findings.In(t, ref, peeked)
 		}
+
 		why = err.Error()
 	}
-	s.program.say("not looked at: %s: %s", model.Printable(ref.String()), model.Printable(why))
+
+	s.program.note("not looked at: %s: %s", model.Printable(ref.String()), model.Printable(why))
 	return nil
 }
 
 // listFindings writes each finding as a paragraph: its sentences are too long for a table's columns.
 func (p *Program) listFindings(found []findings.Finding) error {
 	if len(found) == 0 {
-		p.say("nothing is wrong as far as dlxtop can see")
+		p.note("nothing is wrong as far as dlxtop can see")
 	}
+
 	for _, f := range found {
 		_, err := fmt.Fprintf(p.Out, "%-7s  %s  (%s)\n         %s\n         evidence: %s\n         remedy:   %s\n    "+
 			"     more:     dlxtop explain %s\n", f.Level, model.Printable(placeOf(f)), f.Code,
@@ -123,6 +168,7 @@ func (p *Program) listFindings(found []findings.Finding) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -135,5 +181,6 @@ func placeOf(f findings.Finding) string {
 	case f.Node != "":
 		return "node " + f.Node
 	}
+
 	return "broker"
 }

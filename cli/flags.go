@@ -45,9 +45,11 @@ func (f *connectionFlags) resolve(env func(string) string) (config.Connection, e
 			return config.Connection{}, usage("--%s is empty: give it a value, or leave it out", flag)
 		}
 	}
+
 	if f.set.Changed("vhost") {
 		f.VHost = model.Some(f.vhost)
 	}
+
 	c, err := f.Connection(env)
 	return c, misconfigured(err)
 }
@@ -55,14 +57,16 @@ func (f *connectionFlags) resolve(env func(string) string) (config.Connection, e
 // selectionFlags select some of the messages of a queue.
 type selectionFlags struct{ filter, cause string }
 
-func (f *selectionFlags) register(cmd *cobra.Command) {
-	f.registerCause(cmd)
+func (f *selectionFlags) register(cmd *cobra.Command, p *Program, flags *connectionFlags) {
+	f.registerCause(cmd, p, flags)
 	cmd.Flags().StringVar(&f.filter, "filter", "", "only messages that match this expression")
+	_ = cmd.RegisterFlagCompletionFunc("filter", p.completeFilter(""))
 }
 
-func (f *selectionFlags) registerCause(cmd *cobra.Command) {
+func (f *selectionFlags) registerCause(cmd *cobra.Command, p *Program, flags *connectionFlags) {
 	cmd.Flags().StringVar(&f.cause, "cause", "",
 		"only messages that failed for the cause `ID`, as dlxtop causes lists them")
+	_ = cmd.RegisterFlagCompletionFunc("cause", p.completeCauses(flags))
 }
 
 // selection parses the flags that were given. --filter has an expression, or the name of a saved one.
@@ -76,6 +80,7 @@ func (f *selectionFlags) selection(p *Program, given func(flag string) bool) (s 
 			return s, usage("--filter: %s", oneLine(err))
 		}
 	}
+
 	id, ok := cause.ParseID(f.cause)
 	if given("cause") && !ok {
 		return s, usage("--cause %q: an ID has %d hexadecimal digits, as `dlxtop causes` lists them",
@@ -128,8 +133,8 @@ func (f *format) json() bool { return f.chosen == asJSON }
 // dumb reports whether the terminal understands no escape sequences, as editors and logs that emulate one declare.
 func (p *Program) dumb() bool { return p.Env("TERM") == "dumb" }
 
-// say writes one line for the user: progress, a warning, an error.
-func (p *Program) say(format string, values ...any) {
+// note writes one line for the user: progress, a warning, an error.
+func (p *Program) note(format string, values ...any) {
 	text := fmt.Sprintf(format, values...)
 	// An argument may have been quoted, and only the complete one shows where its password ends.
 	for _, given := range p.given {
@@ -139,5 +144,6 @@ func (p *Program) say(format string, values ...any) {
 				model.Printable(strconv.Quote(given)), model.Printable(strconv.Quote(shown))).Replace(text)
 		}
 	}
+
 	fmt.Fprintln(p.Err, config.WithoutPasswords(text))
 }

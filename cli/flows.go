@@ -18,6 +18,8 @@ type (
 	flowsJSON struct {
 		Flows []flowJSON        `json:"flows"`                         // each worker with what leads to it and from it
 		Alone []failedAloneJSON `json:"failed_without_flow,omitempty"` // failed queues that belong to no flow
+
+		ParkedAlone []failedAloneJSON `json:"parked_without_flow,omitempty"` // parked queues that belong to no flow
 	}
 	flowJSON struct {
 		Name    string       `json:"name"`    // of the flow
@@ -25,6 +27,8 @@ type (
 		Worker  workerJSON   `json:"worker"`  // the queue whose messages are delayed or retried
 		Buffers []bufferJSON `json:"buffers"` // where messages wait
 		Failed  []failedJSON `json:"failed"`  // where failed messages end
+
+		Parked []failedJSON `json:"parked,omitempty"` // where they are kept on purpose, as the configuration states
 	}
 	workerJSON struct {
 		Queue     string           `json:"queue"`              // its name
@@ -98,7 +102,9 @@ seconds. In JSON it is redelivered_per_second; times are in ms.`,
 			})
 		},
 	}
+
 	output.register(cmd)
+
 	return cmd
 }
 
@@ -109,39 +115,67 @@ func flowsOf(t *model.Topology) flowsJSON {
 		flow := flowJSON{
 			Name: f.Name, VHost: f.VHost,
 			Worker: workerJSON{
-				Queue: f.Worker.Queue.Name, Ready: worker.Ready, Consumers: worker.Consumers,
-				Polled: worker.Polled(), countsJSON: countsJSON{worker.DeadLettering, worker.RedeliverRate},
-				Outage: worker.Outage(),
+				Queue:      f.Worker.Queue.Name,
+				Ready:      worker.Ready,
+				Consumers:  worker.Consumers,
+				Polled:     worker.Polled(),
+				countsJSON: countsJSON{worker.DeadLettering, worker.RedeliverRate},
+				Outage:     worker.Outage(),
 			},
 			Buffers: []bufferJSON{}, Failed: []failedJSON{},
 		}
+
 		if f.DelayedRetry.Set {
-			flow.Worker.DelayedRetry, flow.Worker.Delayed = f.DelayedRetry.Value, worker.Delayed
+			flow.Worker.DelayedRetry = f.DelayedRetry.Value
+			flow.Worker.Delayed = worker.Delayed
 		}
+
 		for _, b := range f.Buffers {
 			q := queueOf(t, b.Queue)
 			buffer := bufferJSON{
-				Queue: b.Queue.Name, Role: b.Role, Ready: t.Waiting(b), Outage: q.Outage(),
+				Queue:      b.Queue.Name,
+				Role:       b.Role,
+				Ready:      t.Waiting(b),
+				Outage:     q.Outage(),
 				countsJSON: countsJSON{q.DeadLettering, q.RedeliverRate},
-				TTLSource:  string(b.TTLSource.Kind), DLX: b.DLX, DLXSource: string(b.DLXSource.Kind), RoutingKey: b.Key,
-				Targets: []string{}, Reason: b.Reason, Exchange: b.InExchange, TTL: millis(b.TTL), TTLMax: millis(b.MaxTTL),
+				TTLSource:  string(b.TTLSource.Kind),
+				DLX:        b.DLX,
+				DLXSource:  string(b.DLXSource.Kind),
+				RoutingKey: b.Key,
+				Targets:    []string{},
+				Reason:     b.Reason,
+				Exchange:   b.InExchange,
+				TTL:        millis(b.TTL),
+				TTLMax:     millis(b.MaxTTL),
 			}
+
 			for _, level := range b.Levels {
 				buffer.Levels = append(buffer.Levels, level.Name)
 			}
 			for _, target := range b.Targets {
 				buffer.Targets = append(buffer.Targets, target.Name)
 			}
+
 			flow.Buffers = append(flow.Buffers, buffer)
 		}
+
 		for _, m := range f.Failed {
 			flow.Failed = append(flow.Failed, failedOf(t, m))
 		}
+		for _, m := range f.Parked {
+			flow.Parked = append(flow.Parked, failedOf(t, m))
+		}
+
 		out.Flows = append(out.Flows, flow)
 	}
+
 	for _, m := range t.FailedWithoutFlow() {
 		out.Alone = append(out.Alone, failedAloneJSON{m.Queue.VHost, failedOf(t, m)})
 	}
+	for _, m := range t.ParkedWithoutFlow() {
+		out.ParkedAlone = append(out.ParkedAlone, failedAloneJSON{m.Queue.VHost, failedOf(t, m)})
+	}
+
 	return out
 }
 
@@ -178,15 +212,21 @@ func flowRows(t *model.Topology) []flowRow {
 	for _, f := range t.Flows() {
 		worker := queueOf(t, f.Worker.Queue)
 		row := flowRow{
-			flow: worker.QueueRef.String(), role: string(model.WorkerRole), name: worker.Name, q: worker,
-			ready: worker.Ready, consumers: worker.Consumers.String(),
+			flow:      worker.QueueRef.String(),
+			role:      string(model.WorkerRole),
+			name:      worker.Name,
+			q:         worker,
+			ready:     worker.Ready,
+			consumers: worker.Consumers.String(),
 		}
+
 		if worker.Polled() {
 			row.consumers = "polled"
 		}
 		if f.DelayedRetry.Set { // it delays its own failures
 			row.after = "delayed retry of " + model.Printable(f.DelayedRetry.String())
 		}
+
 		rows = append(rows, row)
 		for _, b := range f.Buffers {
 			q := queueOf(t, b.Queue)
@@ -194,26 +234,49 @@ func flowRows(t *model.Topology) []flowRow {
 			for _, target := range b.Targets {
 				targets = append(targets, model.Printable(target.Name))
 			}
+
 			rows = append(rows, flowRow{
-				role: string(b.Role), name: b.Name(), q: q, ready: t.Waiting(b), consumers: q.Consumers.String(),
-				after: waitWords(b), target: cmp.Or(strings.Join(targets, ", "), "nowhere") + " through " +
+				role:      string(b.Role),
+				name:      b.Name(),
+				q:         q,
+				ready:     t.Waiting(b),
+				consumers: q.Consumers.String(),
+				after:     waitWords(b),
+				target: cmp.Or(strings.Join(targets, ", "), "nowhere") + " through " +
 					model.Printable(model.ExchangeName(b.DLX)),
 			})
 		}
+
 		for _, m := range f.Failed {
-			rows = append(rows, failedRow(queueOf(t, m.Queue)))
+			rows = append(rows, endRow(queueOf(t, m.Queue), model.FailedRole))
+		}
+		for _, m := range f.Parked {
+			rows = append(rows, endRow(queueOf(t, m.Queue), model.ParkedRole))
 		}
 	}
-	for _, m := range t.FailedWithoutFlow() {
-		row := failedRow(queueOf(t, m.Queue))
-		row.flow, row.name = "-", m.Queue.String()
-		rows = append(rows, row)
+
+	alone := func(members []model.Member, role model.Role) {
+		for _, m := range members {
+			row := endRow(queueOf(t, m.Queue), role)
+			row.flow, row.name = "-", m.Queue.String()
+			rows = append(rows, row)
+		}
 	}
+
+	alone(t.FailedWithoutFlow(), model.FailedRole)
+	alone(t.ParkedWithoutFlow(), model.ParkedRole)
+
 	return rows
 }
 
-func failedRow(q *model.Queue) flowRow {
-	return flowRow{role: string(model.FailedRole), name: q.Name, q: q, ready: q.Ready, consumers: q.Consumers.String()}
+func endRow(q *model.Queue, role model.Role) flowRow {
+	return flowRow{
+		role:      string(role),
+		name:      q.Name,
+		q:         q,
+		ready:     q.Ready,
+		consumers: q.Consumers.String(),
+	}
 }
 
 func flowsTable(t *model.Topology) *print.Table {
@@ -227,7 +290,9 @@ func flowsTable(t *model.Topology) *print.Table {
 		}
 		g.Add(append(cells, after, target)...)
 	}
+
 	add("FLOW", "ROLE", "QUEUE", "READY", "CONSUMERS", "REDELIVERED", "AFTER", "LEADS TO")
+
 	for _, r := range rows {
 		redelivered := ""
 		if rate := r.q.RedeliverRate.Or(0); rate > 0 {
@@ -236,6 +301,7 @@ func flowsTable(t *model.Topology) *print.Table {
 		add(model.Printable(r.flow), r.role, model.Printable(r.name), readyWords(r.q, r.ready), r.consumers, redelivered,
 			r.after, r.target)
 	}
+
 	return g
 }
 
@@ -251,6 +317,7 @@ func readyWords(q *model.Queue, ready model.Opt[int64]) string {
 	if n := q.Delayed.Or(0); n > 0 {
 		words += " +" + model.Count(n) + " delayed"
 	}
+
 	return words
 }
 
@@ -267,5 +334,6 @@ func waitWords(b *model.Buffer) string {
 	case ok:
 		return model.ShortDuration(ttl)
 	}
+
 	return "per message"
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -50,6 +51,7 @@ type recordJSON struct {
 	Returned  int            `json:"returned"`             // they stayed: no queue took them
 	Unknown   int            `json:"unknown"`              // they may be in both queues, or not dropped
 	Gone      int            `json:"gone"`                 // they were not found any more
+	Held      int            `json:"held,omitempty"`       // not found while others held messages of the queue
 	Undone    int            `json:"undone"`               // they were taken back
 	Stopped   string         `json:"stopped,omitempty"`    // why it ended early
 	After     *report.Sequel `json:"after,omitempty"`      // of a replay that was followed: whether it worked
@@ -58,23 +60,44 @@ type recordJSON struct {
 func recordOf(r *plan.Record) recordJSON {
 	a := &r.Account
 	out := recordJSON{
-		ID: r.ID, State: "ended", Operation: r.Operation, Undoes: r.Undoes, Resumes: r.Resumes, ResumedBy: r.ResumedBy,
-		Edit:  message.TextJSON(r.Edit),
-		VHost: r.From.VHost, From: r.From.Name, To: r.To,
-		User: r.User, Login: message.TextJSON(r.Login), Reason: message.TextJSON(r.Reason),
-		Broker: r.Broker, Cluster: message.TextJSON(r.Cluster),
-		Began: message.JSONTime(r.Began), Ended: message.JSONTime(r.Ended),
-		Planned: r.Planned,
-		Moved:   a.Moved, Dropped: a.Dropped, Refused: a.Refused, Returned: a.Returned, Unknown: r.Uncertain(),
-		Gone: a.Gone, Undone: r.Undone,
-		Stopped: a.Stopped, After: report.SequelOf(r.Sequel),
+		ID:        r.ID,
+		State:     "ended",
+		Operation: r.Operation,
+		Undoes:    r.Undoes,
+		Resumes:   r.Resumes,
+		ResumedBy: r.ResumedBy,
+		Edit:      message.TextJSON(r.Edit),
+		VHost:     r.From.VHost,
+		From:      r.From.Name,
+		To:        r.To,
+		User:      r.User,
+		Login:     message.TextJSON(r.Login),
+		Reason:    message.TextJSON(r.Reason),
+
+		Broker:   r.Broker,
+		Cluster:  message.TextJSON(r.Cluster),
+		Began:    message.JSONTime(r.Began),
+		Ended:    message.JSONTime(r.Ended),
+		Planned:  r.Planned,
+		Moved:    a.Moved,
+		Dropped:  a.Dropped,
+		Refused:  a.Refused,
+		Returned: a.Returned,
+		Unknown:  r.Uncertain(),
+		Gone:     a.Gone,
+		Held:     a.Held,
+		Undone:   r.Undone,
+		Stopped:  a.Stopped,
+		After:    report.SequelOf(r.Sequel),
 	}
+
 	switch {
 	case r.Running:
 		out.State = "running"
 	case r.Unfinished():
 		out.State = "unfinished"
 	}
+
 	return out
 }
 
@@ -99,6 +122,7 @@ that), for 90 days or 2 GiB.`,
 				if search != "" {
 					most = 0
 				}
+
 				records, err := j.Records(cmd.Context(), most)
 				if err != nil {
 					return err
@@ -110,11 +134,13 @@ that), for 90 days or 2 GiB.`,
 			})
 		},
 	}
+
 	cmd.Flags().IntVarP(&limit, "limit", "n", limit, "records at most")
 	cmd.Flags().StringVar(&search, "search", "",
 		"only records with this text: an operation, queue, person, outcome or reason")
 	output.register(cmd)
 	cmd.AddCommand(p.journalShowCommand(), p.journalUndoCommand(flags), p.journalResumeCommand(flags))
+
 	return cmd
 }
 
@@ -139,22 +165,24 @@ func (p *Program) openRecords(flags *connectionFlags, c *consent, what string) (
 // spare: the command has --no-journal.
 func (s *session) checkJournal(ctx context.Context, spare bool) error {
 	if s.journal == nil {
-		s.program.say("without the journal: this cannot be undone")
 		return nil
 	}
+
 	if err := s.journal.Check(ctx); err != nil {
 		if spare {
 			return refused("%w; nothing was done (--no-journal acts without it, and without undo)", err)
 		}
 		return refused("%w; nothing was done", err)
 	}
+
 	unfinished, err := s.journal.Unfinished(ctx)
 	if err != nil {
 		return err
 	}
 	for i := range unfinished {
-		s.program.say("%s: `dlxtop journal resume %d` continues it", unfinished[i].Interrupted(), unfinished[i].ID)
+		s.program.note("%s: `dlxtop journal resume %d` continues it", unfinished[i].Interrupted(), unfinished[i].ID)
 	}
+
 	return nil
 }
 
@@ -162,13 +190,14 @@ func (p *Program) showRecords(records []plan.Record, output *format) error {
 	for i := range records {
 		if r := &records[i]; r.Unfinished() {
 			command := func(verb string) string { return fmt.Sprintf("`dlxtop journal %s %d`", verb, r.ID) }
-			p.say("%s", r.Interrupted())
+			p.note("%s", r.Interrupted())
 			for _, line := range r.Certain() {
-				p.say("%s", line)
+				p.note("%s", line)
 			}
-			p.say("%s", r.NextStep(command("resume"), command("undo"), command("show")))
+			p.note("%s", r.NextStep(command("resume"), command("undo"), command("show")))
 		}
 	}
+
 	if output.json() {
 		out := recordsJSON{[]recordJSON{}}
 		for i := range records {
@@ -176,18 +205,21 @@ func (p *Program) showRecords(records []plan.Record, output *format) error {
 		}
 		return print.JSON(p.Out, out)
 	}
+
 	if len(records) == 0 {
-		p.say("nothing was done yet")
+		p.note("nothing was done yet")
 		return nil
 	}
+
 	g := &print.Table{Right: []bool{true}}
 	g.Add("ID", "WHEN", "WHO", "WHAT", "QUEUE", "TO", "OUTCOME", "WHY")
 	for i := range records {
 		r := &records[i]
 		g.Add(strconv.FormatInt(r.ID, 10), r.Began.Format("2006-01-02 15:04:05"), print.Cell(r.Who(), 40),
-			print.Cell(r.What(), 16), print.Cell(r.From.String(), 40), print.Cell(r.To, 40), r.ToldSince(),
+			print.Cell(r.What(), 16), print.Cell(r.From.String(), 40), print.Cell(r.Where(), 40), r.ToldSince(),
 			print.Cell(r.Reason, 60))
 	}
+
 	return g.Write(p.Out)
 }
 
@@ -205,15 +237,18 @@ func onRecord(run func(ctx context.Context, id int64) error) func(*cobra.Command
 func (p *Program) journalShowCommand() *cobra.Command {
 	var output format
 	cmd := &cobra.Command{
-		Use:     "show ID",
-		Short:   "The messages of one record, with what became of each",
-		Example: "dlxtop journal show 42\ndlxtop journal show 42 -o json",
-		Args:    arguments("the ID of a record"),
+		Use:               "show ID",
+		Short:             "The messages of one record, with what became of each",
+		Example:           "dlxtop journal show 42\ndlxtop journal show 42 -o json",
+		Args:              arguments("the ID of a record"),
+		ValidArgsFunction: p.completeRecord,
 		RunE: onRecord(func(ctx context.Context, id int64) error {
 			return p.withJournal(func(j Journal) error { return p.showRecord(ctx, j, id, &output) })
 		}),
 	}
+
 	output.register(cmd)
+
 	return cmd
 }
 
@@ -229,11 +264,12 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 		return err
 	}
 	if words := r.Sequel.Words(time.Now()); words != "" {
-		p.say("afterwards: %s", model.Printable(words))
+		p.note("afterwards: %s", model.Printable(words))
 	}
 	if r.Edit != "" {
-		p.say("changed by the jq program %s", model.Printable(r.Edit))
+		p.note("changed by the jq program %s", model.Printable(r.Edit))
 	}
+
 	g := &print.Table{Right: []bool{true, false, false, true}}
 	g.Add("#", "MESSAGE ID", "ROUTING KEY", "SIZE", "SENT TO", "OUTCOME", "CHANGED")
 	if err := j.Entries(ctx, id, func(e *plan.Entry) error {
@@ -250,9 +286,11 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 	}); err != nil {
 		return err
 	}
+
 	if _, err := fmt.Fprintln(p.Out); err != nil {
 		return err
 	}
+
 	return g.Write(p.Out)
 }
 
@@ -278,6 +316,7 @@ func (p *Program) writeRecord(ctx context.Context, j Journal, r *plan.Record) er
 	}); err != nil {
 		return err
 	}
+
 	_, err = fmt.Fprintln(p.Out, "\n]}")
 	return err
 }
@@ -292,10 +331,13 @@ func (p *Program) journalUndoCommand(flags *connectionFlags) *cobra.Command {
 replayed ones from where they were sent to, with everything that the replay removed. Messages that a
 consumer has taken cannot be brought back. They go to the end of the queue, through the default exchange.
 An undo is in the journal, too. Exit status 1 when not all of them could be brought back.`,
-		Args: arguments("the ID of a record"),
-		RunE: onRecord(func(ctx context.Context, id int64) error { return p.undo(ctx, flags, id, c) }),
+		Args:              arguments("the ID of a record"),
+		ValidArgsFunction: p.completeRecord,
+		RunE:              onRecord(func(ctx context.Context, id int64) error { return p.undo(ctx, flags, id, c) }),
 	}
+
 	c.register(cmd, "show what would happen, and change nothing", "override a refusal, where possible")
+
 	return cmd
 }
 
@@ -318,28 +360,29 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, id int64, c 
 	reads.Look = func(l peek.Plan, each func(*message.Message) error) (string, error) {
 		stopped, err := look(l, each)
 		if err == nil && stopped == "" {
-			p.say("%s", l.Looked())
+			p.note("%s", l.Looked())
 		}
 		return stopped, err
 	}
+
 	want, err := plan.UndoWant{
-		Record: record, User: s.broker.User(), Broker: s.broker.Address(), Insist: c.insist,
+		Record:   record,
+		User:     s.broker.User(),
+		Broker:   s.broker.Address(),
+		Insist:   c.insist,
 		ReadOnly: s.connection.ReadOnly,
 		Entries:  func(each func(*plan.Entry) error) error { return s.journal.Entries(ctx, record.ID, each) },
 	}.Looked(t, reads)
 	if err != nil {
 		return err
 	}
-	planning := func(t *model.Topology) (report.Planned, error) {
+	planning := func(t *model.Topology) (action.Action, error) {
 		made, err := plan.PlanUndo(t, want, reads)
-		return report.OfUndo(&made, c.output.json()), err
+		return action.Undo{made}, err
 	}
-	return p.do(ctx, s, t, doing{
-		consent: c, plan: planning, ask: question{does: "bring back", where: "into", queue: record.From},
-		run: func(ctx context.Context, planned report.Planned, progress func(plan.Account)) (plan.Account, error) {
-			return s.broker.Undo(ctx, *planned.Undo, progress)
-		},
-	})
+
+	_, err = p.do(ctx, s, t, doing{consent: c, plan: planning, looked: whole})
+	return err
 }
 
 func (s *session) reads(ctx context.Context) plan.Reads {
@@ -352,12 +395,19 @@ func (s *session) reads(ctx context.Context) plan.Reads {
 		Count: func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
 			return s.broker.Count(ctx, refs)
 		},
+		Others: func(left []plan.Left) (map[model.QueueRef]plan.Others, error) {
+			return s.broker.Others(ctx, left)
+		},
 	}
 }
+
+// whole is the sample of an action that needs none.
+var whole = report.Sample{Complete: true}
 
 type resuming struct {
 	id        int64
 	undecided string
+	follow    bool
 	consent
 }
 
@@ -366,7 +416,7 @@ func (p *Program) journalResumeCommand(flags *connectionFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "resume ID",
 		Short:   "Continue an action that did not finish",
-		Example: "dlxtop journal resume 42 --dry-run\ndlxtop journal resume 42",
+		Example: "dlxtop journal resume 42 --dry-run\ndlxtop journal resume 42 --follow",
 		Long: `Continue an action whose program was killed, or that ended early: a replay, a move, a drop, an
 import or an undo. It first looks for the messages whose outcome is unknown, in the queue that they
 come from and where they were sent. It acknowledges those that have arrived, sends those that were
@@ -376,19 +426,25 @@ first run would have reached.
 It lists messages that it cannot decide: the message is in its queue, and a consumer may have taken
 its copy. --undecided publish publishes these again (they may be there twice); --undecided leave
 leaves them in their queue, and they count as done. Without either they stay unknown, and the exit
-status is 1.`,
-		Args: arguments("the ID of a record"),
+status is 1, also when --follow shows that messages came back.`,
+		Args:              arguments("the ID of a record"),
+		ValidArgsFunction: p.completeRecord,
 		RunE: onRecord(func(ctx context.Context, id int64) error {
-			switch r.id = id; resume.Choice(r.undecided) {
+			r.id = id
+			switch resume.Choice(r.undecided) {
 			case "", resume.PublishAgain, resume.LeaveThem:
 				return p.resume(ctx, flags, r)
 			}
 			return usage("--undecided %s: it is publish or leave", model.Printable(r.undecided))
 		}),
 	}
+
 	cmd.Flags().StringVar(&r.undecided, "undecided", "",
 		"publish or leave: what to do with messages that cannot be decided")
+	cmd.Flags().BoolVar(&r.follow, "follow", false,
+		"wait to see whether the messages of a replay are taken, or come back, as long as a retry takes")
 	r.consent.register(cmd, "look, show what would happen, and change nothing", "override a refusal, where possible")
+
 	return cmd
 }
 
@@ -398,14 +454,23 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 		return err
 	}
 	defer s.close()
+	release, err := s.reserve(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	defer release()
 	want, err := s.resumeWant(ctx, r)
 	if err != nil {
 		return err
 	}
 	last := want.Chain[len(want.Chain)-1]
-	if last.ID != r.id {
-		p.say("%d was resumed as %d: this resumes that one", r.id, last.ID)
+	if r.follow && last.Operation != plan.Replay {
+		return usage("--follow watches a replay, and %d is a %s", last.ID, last.Operation)
 	}
+	if last.ID != r.id {
+		p.note("%d was resumed as %d: this resumes that one", r.id, last.ID)
+	}
+
 	t, err := s.settledTopology(ctx, &last)
 	if err == nil {
 		want.Counts, err = s.counts(ctx, loss.Limited(t, last.Queues()))
@@ -417,59 +482,67 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 	if err != nil {
 		return err
 	}
-	choice := want.Choice
-	found, err := inquiry.Plan(choice)
-	if err != nil {
-		return err
-	}
-	p.report().Found(&found)
-	if !r.dryRun && !r.agreed && !found.Refusal.Refused() && len(found.Undecided) > 0 {
-		if choice, err = p.choose(ctx); err == nil {
-			found, err = inquiry.Plan(choice)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	var record int64 // the one that the resume writes
-	planning := func(now *model.Topology) (report.Planned, error) {
+
+	choice, asked := want.Choice, r.dryRun || r.agreed
+	var undecided int
+	planning := func(now *model.Topology) (action.Action, error) {
 		if now != t {
 			counts, err := s.counts(ctx, loss.Limited(now, last.Queues()))
 			if err != nil {
-				return report.Planned{}, err
+				return nil, err
 			}
 			t, inquiry = now, inquiry.On(now, counts)
-			if found, err = inquiry.Plan(choice); err != nil {
-				return report.Planned{}, err
+		}
+
+		found, err := inquiry.Plan(choice)
+		asks := len(found.Undecided) > 0 && !found.Refusal.Refused()
+		if err == nil && asks && !asked {
+			asked = true
+			p.report(r.output).Announce(&action.Resume{Run: found.On(t, want)}, whole)
+			if choice, err = p.choose(ctx); err == nil {
+				found, err = inquiry.Plan(choice)
 			}
 		}
-		return report.OfResume(&found, r.output.json()), nil
+
+		undecided = len(found.Undecided)
+		return &action.Resume{Run: found.On(t, want)}, err
 	}
-	err = p.do(ctx, s, t, doing{
-		consent: r.consent, plan: planning,
-		ask: question{does: "go on: " + string(last.Operation), where: "of", queue: last.From},
-		run: func(ctx context.Context, _ report.Planned, progress func(plan.Account)) (plan.Account, error) {
-			account, err := s.broker.Resume(ctx, found.On(t, want), progress)
-			record = account.JournalID
-			return account, err
-		},
-	})
-	if err != nil || r.dryRun || len(found.Undecided) == 0 {
+
+	account, err := p.do(ctx, s, t, doing{consent: r.consent, plan: planning, looked: whole, follow: r.follow})
+	if err != nil || r.dryRun || undecided == 0 {
 		return err
 	}
-	p.say("%s undecided: `dlxtop journal resume %d` takes --undecided publish, or leave",
-		model.Plural(len(found.Undecided), "message"), record)
+	p.note("%s undecided: `dlxtop journal resume %d` takes --undecided publish, or leave",
+		model.Plural(undecided, "message"), account.JournalID)
 	return &exit{status: ExitRefused}
+}
+
+// reserve keeps other programs from resuming the same record: one that is refused must not have looked.
+func (s *session) reserve(ctx context.Context, id int64) (release func(), err error) {
+	chain, err := s.journal.Chain(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	release, err = s.journal.Reserve(chain[len(chain)-1].ID)
+	if err != nil {
+		return nil, refused("%w", err)
+	}
+
+	return release, nil
 }
 
 func (s *session) resumeWant(ctx context.Context, r *resuming) (resume.Want, error) {
 	chain, err := s.journal.Chain(ctx, r.id)
 	return resume.Want{
-		Chain: chain, User: s.broker.User(), Broker: s.broker.Address(),
-		Insist: r.insist, ReadOnly: s.connection.ReadOnly, Choice: resume.Choice(r.undecided),
-		Record:  func(id int64) (plan.Record, error) { return s.journal.Record(ctx, id) },
-		Entries: func(id int64, each func(*plan.Entry) error) error { return s.journal.Entries(ctx, id, each) },
-		Reads:   s.reads(ctx),
+		Chain:    chain,
+		User:     s.broker.User(),
+		Broker:   s.broker.Address(),
+		Insist:   r.insist,
+		ReadOnly: s.connection.ReadOnly,
+		Choice:   resume.Choice(r.undecided),
+		Record:   func(id int64) (plan.Record, error) { return s.journal.Record(ctx, id) },
+		Entries:  func(id int64, each func(*plan.Entry) error) error { return s.journal.Entries(ctx, id, each) },
+		Reads:    s.reads(ctx),
 		File: func(path string, each func(*message.Message) error) error {
 			return s.program.readMessages(ctx, path, each)
 		},
@@ -484,10 +557,12 @@ func (s *session) settledTopology(ctx context.Context, r *plan.Record) (*model.T
 			return nil, err
 		}
 	}
+
 	t, err := s.topology(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	return t, s.checkCluster(ctx, r.From.VHost, t.Snapshot.Overview)
 }
 
@@ -499,9 +574,12 @@ func (p *Program) choose(ctx context.Context) (resume.Choice, error) {
 		fmt.Fprintln(p.Err)
 		return "", err
 	}
-	switch choice := resume.Choice(answer); choice {
+
+	choice := resume.Choice(answer)
+	switch choice {
 	case resume.PublishAgain, resume.LeaveThem:
 		return choice, nil
 	}
+
 	return "", nil
 }

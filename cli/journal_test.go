@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,6 +46,7 @@ func rich(n int) []amqp.Publishing {
 			},
 		})
 	}
+
 	return messages
 }
 
@@ -57,6 +59,7 @@ func (v *vhost) published(queue string) (taken []amqp.Publishing) {
 			Body: d.Body, Headers: d.Headers,
 		})
 	}
+
 	return taken
 }
 
@@ -72,27 +75,41 @@ func TestJournal(t *testing.T) {
 
 	dropped := decode[accountContract](t, v.run("drop", "failed", "--limit", "2", "--yes"))
 	replayed := decode[accountContract](t, v.run("replay", "failed", "--to", "queue:worker", "--yes"))
-	must.That(t, dropped.JournalID != 0 && replayed.JournalID == dropped.JournalID+1 && v.count("failed") == 0,
-		"%+v %+v", dropped, replayed)
+	must.That(t, dropped.JournalID != 0, "%+v %+v", dropped, replayed)
+	must.Equal(t, replayed.JournalID, dropped.JournalID+1)
+	must.Equal(t, v.count("failed"), 0)
 	moved := v.published("worker")
-	must.That(t, len(moved) == 3 && strings.HasPrefix(fmt.Sprint(moved[0].Headers["dlxtop-replay"]), "count=1;") &&
-		moved[0].Headers["x-death"] == nil, "the worker got %+v", moved)
+	must.Equal(t, len(moved), 3, "the worker got %+v", moved)
+	must.That(t, strings.HasPrefix(fmt.Sprint(moved[0].Headers["dlxtop-replay"]), "count=1;"), "the worker got %+v", moved)
+	must.That(t, moved[0].Headers["x-death"] == nil, "the worker got %+v", moved)
 	dial.Publish(t, v.channel, "worker", moved[1:]...)
 	records := v.records(2)
-	must.That(t, len(records) == 2 && records[0].Operation == "replay" && records[0].To == "queue:worker" &&
-		records[0].From == "failed" && records[0].User == "guest" && records[0].Cluster != "" && records[0].Moved == 3 &&
-		records[1].Dropped == 2 && records[1].State == "ended" && records[1].VHost == v.name, "%+v", records)
+	must.Equal(t, len(records), 2, "%+v", records)
+	must.Equal(t, records[0].Operation, "replay")
+	must.Equal(t, records[0].To, "queue:worker")
+	must.Equal(t, records[0].From, "failed")
+	must.Equal(t, records[0].User, "guest")
+	must.That(t, records[0].Cluster != "", "%+v", records)
+	must.Equal(t, records[0].Moved, 3)
+	must.Equal(t, records[1].Dropped, 2)
+	must.Equal(t, records[1].State, "ended")
+	must.Equal(t, records[1].VHost, v.name)
+
 	shown := decode[struct {
 		Record  recordWire
 		Entries []map[string]any
 	}](t, v.run("journal", "show", fmt.Sprint(dropped.JournalID)))
-	assert.That(t, len(shown.Entries) == 2 && shown.Entries[1]["message_id"] == "r-1" &&
-		shown.Entries[1]["outcome"] == "dropped", "%+v", shown)
-	v.run("journal", "-o", "table", "-n", "2").shows(t, "WHO", "guest@", "replay", "queue:worker", "3 moved", "2 dropped")
+
+	must.Equal(t, len(shown.Entries), 2, "%+v", shown)
+	assert.That(t, shown.Entries[1]["message_id"] == "r-1", "%+v", shown)
+	assert.That(t, shown.Entries[1]["outcome"] == "dropped", "%+v", shown)
+	v.run("journal", "-o", "table", "-n", "2").shows(t, "WHO", "guest@", "replay", "  worker  ", "3 moved", "2 dropped")
 
 	undo := []string{"journal", "undo", fmt.Sprint(replayed.JournalID)}
 	dry := decode[accountContract](t, v.run(append(undo, "--dry-run")...))
-	assert.That(t, *dry.Planned == 3 && v.count("failed") == 0 && v.count("worker") == 2, "a dry run: %+v", dry)
+	assert.Equal(t, *dry.Planned, 3, "a dry run: %+v", dry)
+	assert.Equal(t, v.count("failed"), 0)
+	assert.Equal(t, v.count("worker"), 2)
 	r := v.run(append(undo, "--yes")...).ends(t, cli.ExitRefused, "taken by a consumer, or expired")
 	assert.That(t, *decode[accountContract](t, r).Moved == 2, "%+v", r)
 	v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes").ends(t, cli.ExitDone).account(t, "2 2 0 0 0 0")
@@ -100,6 +117,7 @@ func TestJournal(t *testing.T) {
 		v.published("failed")))
 	v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes").ends(t, cli.ExitRefused,
 		"nothing to undo; 2 brought back before")
+
 	for _, missing := range [][]string{{"journal", "show", "999999"}, {"journal", "undo", "999999", "--yes"}} {
 		v.run(missing...).ends(t, cli.ExitUsage, "no record 999999")
 	}
@@ -114,6 +132,7 @@ func TestUnusableJournal(t *testing.T) {
 		return v.runProgram(journalAt(path), args...)
 	}
 	must.Do(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 100)), 0o600))
+
 	for _, operation := range [][]string{
 		{"drop", "failed", "--yes"},
 		{"replay", "failed", "--to", "queue:failed", "--yes"},
@@ -121,8 +140,10 @@ func TestUnusableJournal(t *testing.T) {
 		r := act(operation...).ends(t, cli.ExitRefused, "is damaged", "--no-journal")
 		assert.That(t, v.count("failed") == 2, "%v: %+v", operation, r)
 	}
+
 	r := act("drop", "failed", "--yes", "--no-journal", "--limit", "1").ends(t, cli.ExitDone, "no undo")
-	assert.That(t, decode[accountContract](t, r).JournalID == 0 && v.count("failed") == 1, "%+v", r)
+	assert.Equal(t, decode[accountContract](t, r).JournalID, 0, "%+v", r)
+	assert.Equal(t, v.count("failed"), 1)
 }
 
 func TestExportAndImport(t *testing.T) {
@@ -131,9 +152,12 @@ func TestExportAndImport(t *testing.T) {
 	dial.Publish(t, v.channel, "from", messages...)
 	path := filepath.Join(t.TempDir(), "messages.jsonl")
 	r := v.run("export", "from", path)
-	must.That(t, r.status == cli.ExitDone && r.out == "" && v.count("from") == 20, "%+v", r)
+	must.Equal(t, r.status, cli.ExitDone, "%+v", r)
+	must.Equal(t, r.out, "")
+	must.Equal(t, v.count("from"), 20)
 	content, err := os.ReadFile(path)
-	must.That(t, err == nil && bytes.Count(content, []byte("\n")) == 20, "%v %s", err, content)
+	must.Do(t, err)
+	must.Equal(t, bytes.Count(content, []byte("\n")), 20, "%v %s", err, content)
 	v.run("export", "from", path).ends(t, cli.ExitUsage, "is there already")
 	r = v.run("export", "from", "-")
 	assert.That(t, r.out == string(content) || strings.Contains(r.out, `"redelivered":true`),
@@ -143,6 +167,7 @@ func TestExportAndImport(t *testing.T) {
 	v.run("import", path, "--to", "queue:to", "--yes").ends(t, cli.ExitDone).account(t, "20 20 0 0 0 0")
 	assert.NoDiff(t, cmp.Diff(messages, v.published("to")))
 	wantImportKept(t, v)
+
 	for name, test := range map[string]struct {
 		content []byte
 		words   string
@@ -165,15 +190,18 @@ func TestExportAndImport(t *testing.T) {
 func wantImportKept(t *testing.T, v *vhost) {
 	t.Helper()
 	record := v.records(1)[0]
-	assert.That(t, record.Operation == "import" && record.From == "to" && record.Moved == 20 && record.User == "guest" &&
-		record.State == "ended", "%+v", record)
+	assert.Equal(t, record.Operation, "import", "%+v", record)
+	assert.Equal(t, record.From, "to")
+	assert.Equal(t, record.Moved, 20)
+	assert.Equal(t, record.User, "guest")
+	assert.Equal(t, record.State, "ended")
 	v.run("journal", "show", fmt.Sprint(record.ID), "-o", "table").shows(t, "20 imported", "r-19")
 	v.run("journal", "undo", fmt.Sprint(record.ID), "--yes").ends(t, cli.ExitRefused,
 		"is an import: to remove its messages, drop them from")
 }
 
 // elsewhere is a journal of actions on another cluster.
-type elsewhere struct{ cli.Journal }
+type elsewhere struct{ *journal.Journal }
 
 func (e elsewhere) Record(ctx context.Context, id int64) (plan.Record, error) {
 	r, err := e.Journal.Record(ctx, id)
@@ -194,15 +222,18 @@ func TestJournalOfAnotherCluster(t *testing.T) {
 	v := newVHost(t, "failed")
 	v.fill("failed", 3)
 	id := fmt.Sprint(decode[accountContract](t, v.run("drop", "failed", "--limit", "2", "--yes")).JournalID)
+
 	other := func(p *cli.Program) {
 		p.Journal = func(string) cli.Journal {
 			return elsewhere{journal.New(journal.Options{Path: journalPath})}
 		}
 	}
+
 	for _, verb := range []string{"undo", "resume"} {
 		v.runProgram(other, "journal", verb, id, "--yes").ends(t, cli.ExitRefused, "(cluster another@one), and this is ")
 		assert.Equal(t, v.count("failed"), 1, "%s", verb)
 	}
+
 	v.runProgram(other, "journal", "undo", id, "--yes", "--insist").ends(t, cli.ExitDone)
 	assert.Equal(t, v.count("failed"), 3)
 }
@@ -231,6 +262,7 @@ func (v *vhost) interrupted(queue string, n int, args ...string) result {
 	go func() { done <- runChanged(ctx, func(*cli.Program) {}, v.asJSON(args)...) }()
 	must.Await(v.t, "it is in its middle", func() bool { return v.count(queue) >= before+n })
 	cancel()
+
 	return <-done
 }
 
@@ -242,32 +274,71 @@ func TestResume(t *testing.T) {
 	r := v.interrupted("worker", 5, "replay", "failed", "--to", "queue:worker", "--rate", "20/s", "--filter",
 		"position <= 120", "--yes")
 	first := decode[accountContract](t, r)
-	must.That(t, first.JournalID != 0 && *first.Moved >= 5 && *first.Moved < 120 &&
-		strings.Contains(r.stderr, fmt.Sprintf("`dlxtop journal resume %d` continues it", first.JournalID)), "%+v", r)
+	must.That(t, first.JournalID != 0, "%+v", r)
+	must.That(t, *first.Moved >= 5, "%+v", r)
+	must.That(t, *first.Moved < 120, "%+v", r)
+	must.Contains(t, r.stderr, fmt.Sprintf("`dlxtop journal resume %d` continues it", first.JournalID))
 	resume := []string{"journal", "resume", fmt.Sprint(first.JournalID)}
 	dry := decode[resumeContract](t, v.run(append(resume, "--dry-run")...))
-	assert.That(t, dry.Resume.Resumes == first.JournalID && *dry.Planned == 120-*first.Moved &&
-		v.count("worker") == *first.Moved, "a dry run: %+v", dry)
+	assert.Equal(t, dry.Resume.Resumes, first.JournalID, "a dry run: %+v", dry)
+	assert.Equal(t, *dry.Planned, 120-*first.Moved)
+	assert.Equal(t, v.count("worker"), *first.Moved)
 	v.fill("failed", 7) // these are not part of it
 	r = v.run(append(resume, "--yes")...)
 	second := decode[resumeContract](t, r)
-	must.That(t, r.status == cli.ExitDone && *second.Moved == 120-*first.Moved && second.JournalID == first.JournalID+1 &&
-		v.count("worker") == 120 && v.count("failed") == 47, "%+v", r)
+	must.Equal(t, r.status, cli.ExitDone, "%+v", r)
+	must.Equal(t, *second.Moved, 120-*first.Moved)
+	must.Equal(t, second.JournalID, first.JournalID+1)
+	must.Equal(t, v.count("worker"), 120)
+	must.Equal(t, v.count("failed"), 47)
 	v.run(append(resume, "--yes")...).ends(t, cli.ExitRefused, "there is nothing to resume")
 	v.run("journal", "-o", "table", "-n", "2").shows(t, fmt.Sprintf("replay, on %d", first.JournalID),
 		fmt.Sprintf("resumed as %d", second.JournalID))
+
 	for _, id := range []int64{second.JournalID, first.JournalID} {
 		v.run("journal", "undo", fmt.Sprint(id), "--yes").ends(t, cli.ExitDone)
 	}
+
 	seen := map[string]int{}
 	for _, d := range v.take("failed") {
 		seen[d.MessageId]++
 	}
+
 	for i := range 160 {
 		id := fmt.Sprintf("m-%d", i+1)
-		assert.That(t, (seen[id] == 1 || i < 7) && (seen[id] == 2 || i >= 7), "%s is there %d times", id, seen[id])
+		assert.That(t, seen[id] == 1 || i < 7, "%s is there %d times", id, seen[id])
+		assert.That(t, seen[id] == 2 || i >= 7, "%s is there %d times", id, seen[id])
 	}
+
 	assert.That(t, v.count("worker") == 0, "the worker has some of them still")
+}
+
+// A resumed replay is watched with what its first part sent, which came back before the resume began.
+func TestResumeIsWatched(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t, "failed")
+	v.declare("worker", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "failed"})
+	v.fill("failed", 60)
+	r := v.interrupted("worker", 5, "replay", "failed", "--to", "queue:worker", "--rate", "20/s", "--yes")
+	first := decode[accountContract](t, r)
+	must.That(t, *first.Moved >= 5 && *first.Moved < 60, "%+v", r)
+	v.consume("worker", func(d amqp.Delivery) { _ = d.Reject(false) })
+	must.Await(t, "the first came back", func() bool { return v.count("failed") == 60 })
+
+	r = v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes", "--follow").ends(t, cli.ExitRefused)
+
+	var second struct {
+		Moved int
+		After struct {
+			Sent int64
+			Back int64 `json:"came_back"`
+		}
+	}
+
+	must.Do(t, json.Unmarshal([]byte(r.out), &second))
+	assert.Equal(t, second.Moved, 60-*first.Moved, "moved: %s", r.stderr)
+	assert.Equal(t, second.After.Sent, 60, "sent: %s", r.stderr)
+	assert.Equal(t, second.After.Back, 60, "came back: %s", r.stderr)
 }
 
 func TestResumeOfAnEarlyDrop(t *testing.T) {
@@ -296,14 +367,38 @@ func TestResumeIsRefused(t *testing.T) {
 		{[]string{id, "--yes"}, cli.ExitRefused, "came to its end: there is nothing to resume"},
 		{[]string{id}, cli.ExitUsage, "no terminal to ask on"},
 		{[]string{id, "--undecided", "perhaps", "--yes"}, cli.ExitUsage, "it is publish or leave"},
+		{[]string{id, "--follow", "--yes"}, cli.ExitUsage, "--follow watches a replay, and"},
 		{[]string{id, "--yes", "--read-only"}, cli.ExitConnect, "read-only"},
 		{[]string{id, "--yes", "--no-journal"}, cli.ExitUsage, ""},
 	} {
 		r := v.run(append([]string{"journal", "resume"}, test.args...)...).ends(t, test.status, test.words)
 		assert.That(t, r.out == "", "%v: %+v", test.args, r)
 	}
+
 	v.run("journal", "undo", id, "--yes").ends(t, cli.ExitDone)
 	v.run("journal", "resume", id, "--yes").ends(t, cli.ExitRefused, "was undone")
+}
+
+// A resume that is refused because another program resumes the same record has not looked: its look would take away
+// what that one has to see.
+func TestRefusedResumeHasNotLooked(t *testing.T) {
+	v := newVHost(t, "failed", "worker")
+	v.fill("failed", 160)
+	r := v.interrupted("worker", 5, "move", "failed", "--to", "queue:worker", "--rate", "20/s", "--yes")
+	first := decode[accountContract](t, r)
+	v.fill("failed", 1) // a look at the queue would mark it
+	other := journal.New(journal.Options{Path: journalPath})
+	release := must.Get(other.Reserve(first.JournalID))(t)
+
+	for _, flag := range []string{"--yes", "--dry-run"} {
+		r := v.run("journal", "resume", fmt.Sprint(first.JournalID), flag).ends(t, cli.ExitRefused)
+		assert.Contains(t, r.stderr, fmt.Sprintf("is resuming %d: wait for its end", first.JournalID))
+	}
+
+	release()
+	left := v.take("failed")
+	must.That(t, len(left) == 161-*first.Moved, "%d are left of %+v", len(left), r)
+	assert.That(t, !left[len(left)-1].Redelivered, "it has looked")
 }
 
 func TestResumeOfAnImport(t *testing.T) {
@@ -318,12 +413,14 @@ func TestResumeOfAnImport(t *testing.T) {
 		t.Log("it was over before it was interrupted")
 		return
 	}
+
 	v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes").ends(t, cli.ExitDone)
 	assert.Equal(t, v.count("to"), n)
 	seen := map[string]bool{}
 	for _, d := range v.take("to") {
 		seen[d.MessageId] = true
 	}
+
 	assert.Equal(t, len(seen), n, "different ones")
 }
 
@@ -356,10 +453,12 @@ func (o *ownJournal) change(steps ...string) {
 
 func (o *ownJournal) wantRefused(words string, args ...string) {
 	o.t.Helper()
-	worker, failed := o.count("worker"), o.count("failed")
+	worker := o.count("worker")
+	failed := o.count("failed")
 	r := o.run(append(args, "--yes")...).ends(o.t, cli.ExitRefused, words,
 		"an earlier version made their fingerprints in another way")
-	assert.That(o.t, o.count("worker") == worker && o.count("failed") == failed, "%q: %+v", args, r)
+	assert.Equal(o.t, o.count("worker"), worker, "%q: %+v", args, r)
+	assert.Equal(o.t, o.count("failed"), failed)
 }
 
 // A damaged entry is named, and the others are brought back.
@@ -369,6 +468,7 @@ func TestDamagedEntryIsLeftOut(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		o.publish("", "failed", amqp.Publishing{MessageId: id, Body: []byte(id)})
 	}
+
 	must.Await(t, "they are there", func() bool { return o.count("failed") == 3 })
 	dropped := o.act("drop", "failed")
 	o.change(`UPDATE entries SET content = replace(content, '"message_id":"b"', '"message_id":"b')`)
@@ -384,6 +484,7 @@ func TestJournalOfOtherFingerprints(t *testing.T) {
 	for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
 		o.publish("", "failed", amqp.Publishing{MessageId: id, Body: bytes.Repeat([]byte(id), 16<<10)})
 	}
+
 	dropped := o.act("drop", "failed", "--id", "a")
 	unsure := o.act("drop", "failed", "--id", "b")
 	replayed := o.act("replay", "failed", "--to", "queue:worker", "--id", "c")

@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -99,22 +100,34 @@ func TestFlows(t *testing.T) {
 	v := newVHost(t)
 	v.declarePubsub()
 	r := v.run("flows")
-	must.That(t, r.status == cli.ExitDone && r.quiet(), "exit status %d: %s", r.status, r.stderr)
+	must.Equal(t, r.status, cli.ExitDone, "exit status %d: %s", r.status, r.stderr)
+	must.That(t, r.quiet(), "exit status %d: %s", r.status, r.stderr)
+
 	for _, flow := range decode[flowsContract](t, r).Flows {
 		if flow.Name != "ucenter@user" {
 			continue
 		}
-		must.That(t, flow.VHost == v.name && flow.Worker.Queue == "ucenter@user" && len(flow.Buffers) == 1 &&
-			len(flow.Failed) == 1, "this is not the flow: %+v", flow)
+		must.Equal(t, flow.VHost, v.name, "this is not the flow: %+v", flow)
+		must.Equal(t, flow.Worker.Queue, "ucenter@user", "%v", flow)
+		must.Equal(t, len(flow.Buffers), 1, "%v", flow)
+		must.Equal(t, len(flow.Failed), 1, "%v", flow)
 		b := flow.Buffers[0]
-		assert.That(t, b.Queue == "ucenter@user@retry" && b.Role == "retry" && *b.TTL == 30_000 &&
-			b.TTLSource == "argument" && *b.DLX == "master" && b.DLXSource == "argument" && *b.RoutingKey == "ucenter@user" &&
-			strings.Join(b.Targets, " ") == "ucenter@user" && b.Reason != "", "this is not the buffer: %+v", b)
+		assert.Equal(t, b.Queue, "ucenter@user@retry", "this is not the buffer: %+v", b)
+		assert.Equal(t, b.Role, "retry")
+		assert.Equal(t, *b.TTL, 30_000)
+		assert.Equal(t, b.TTLSource, "argument")
+		assert.Equal(t, *b.DLX, "master")
+		assert.Equal(t, b.DLXSource, "argument")
+		assert.Equal(t, *b.RoutingKey, "ucenter@user")
+		assert.Equal(t, strings.Join(b.Targets, " "), "ucenter@user")
+		assert.That(t, b.Reason != "", "this is not the buffer: %+v", b)
 		f := flow.Failed[0]
-		assert.That(t, f.Queue == "ucenter@user@failed" && f.Reason != "", "this is not the failed queue: %+v", f)
+		assert.Equal(t, f.Queue, "ucenter@user@failed", "this is not the failed queue: %+v", f)
+		assert.That(t, f.Reason != "", "this is not the failed queue: %+v", f)
 		v.run("flows", "-o", "table").shows(t, "ucenter@user@retry", "30s (argument)", "ucenter@user through master")
 		return
 	}
+
 	t.Fatalf("there is no flow ucenter@user in %s", r.out)
 }
 
@@ -126,37 +139,57 @@ func TestPeek(t *testing.T) {
 	before := v.count(queue)
 	r := v.run("peek", queue, "-n", "3").ends(t, cli.ExitDone)
 	peeked := decode[peekContract](t, r)
-	must.That(t, peeked.Queue == queue && peeked.Method == "basic.consume" && peeked.Cost != "" &&
-		len(peeked.Messages) == 3, "peeked %+v", peeked)
+	must.Equal(t, peeked.Queue, queue, "peeked %+v", peeked)
+	must.Equal(t, peeked.Method, "basic.consume")
+	must.That(t, peeked.Cost != "", "peeked %+v", peeked)
+	must.Equal(t, len(peeked.Messages), 3)
+
 	for i, m := range peeked.Messages {
-		assert.That(t, m.Position == i+1 && *m.MessageID != "" && *m.Exchange == "master.failed" && *m.RoutingKey == queue &&
-			len(m.Deaths) > 0 && m.BodyEncoding == "utf-8" && *m.BodyBytes == len(*m.Body) &&
-			m.Properties["message_id"] == *m.MessageID && m.Failure != nil, "message %d: %+v", i+1, m)
+		assert.Equal(t, m.Position, i+1, "message %d: %+v", i+1, m)
+		assert.That(t, *m.MessageID != "", "message %d: %+v", i+1, m)
+		assert.Equal(t, *m.Exchange, "master.failed", "%v", i+1)
+		assert.Equal(t, *m.RoutingKey, queue, "%v", i+1)
+		assert.That(t, len(m.Deaths) > 0, "message %d: %+v", i+1, m)
+		assert.Equal(t, m.BodyEncoding, "utf-8", "%v", i+1)
+		assert.Equal(t, *m.BodyBytes, len(*m.Body), "%v", i+1)
+		assert.That(t, m.Properties["message_id"] == *m.MessageID, "message %d: %+v", i+1, m)
+		assert.That(t, m.Failure != nil, "message %d: %+v", i+1, m)
 		d := m.Deaths[0]
-		assert.That(t, d.Queue == "ucenter@user@retry" && d.Reason == "expired" && d.Count != 0 && d.Exchange != nil &&
-			len(d.RoutingKeys) > 0, "death of message %d: %+v", i+1, d)
+		assert.Equal(t, d.Queue, "ucenter@user@retry", "death of message %d: %+v", i+1, d)
+		assert.Equal(t, d.Reason, "expired", "%v", i+1)
+		assert.That(t, d.Count != 0, "death of message %d: %+v", i+1, d)
+		assert.That(t, d.Exchange != nil, "death of message %d: %+v", i+1, d)
+		assert.That(t, len(d.RoutingKeys) > 0, "death of message %d: %+v", i+1, d)
 		when, err := time.Parse("2006-01-02T15:04:05.000Z07:00", d.Time)
-		assert.That(t, err == nil && time.Since(when) <= 24*time.Hour, "the time of its death is %q", d.Time)
+		must.Do(t, err)
+		assert.That(t, time.Since(when) <= 24*time.Hour, "the time of its death is %q", d.Time)
 	}
+
 	assert.Contains(t, r.stderr, "the first 3 of", "nothing is said of the others")
 	again := decode[peekContract](t, v.run("peek", queue, "-n", "3"))
 	for i, m := range again.Messages {
-		assert.That(t, *m.MessageID == *peeked.Messages[i].MessageID && *m.Redelivered,
-			"a second look sees %s at %d instead of %s", *m.MessageID, i+1, *peeked.Messages[i].MessageID)
+		assert.Equal(t, *m.MessageID, *peeked.Messages[i].MessageID, "a second look sees %s at %d instead of %s",
+			*m.MessageID, i+1, *peeked.Messages[i].MessageID)
+		assert.That(t, *m.Redelivered, "a second look sees %s at %d instead of %s", *m.MessageID, i+1,
+			*peeked.Messages[i].MessageID)
 	}
+
 	second := *peeked.Messages[1].MessageID
 	one := decode[peekContract](t, v.run("peek", queue, "-n", "3", "--filter", `message_id == "`+second+`"`))
-	assert.That(t, len(one.Messages) == 1 && *one.Messages[0].MessageID == second && one.Messages[0].Position == 2,
-		"with the filter it shows %+v", one.Messages)
+	must.Equal(t, len(one.Messages), 1, "with the filter it shows %+v", one.Messages)
+	assert.Equal(t, *one.Messages[0].MessageID, second)
+	assert.Equal(t, one.Messages[0].Position, 2)
 	after := v.count(queue)
 	assert.That(t, after == before, "%d messages are left of %d", after, before)
 	table := v.run("peek", queue, "-o", "table")
 	deaths := "expired" // once, by the broker's count
+
 	if model.BehaviourOf(model.ParseVersion(node.Version())).CountsRepublishedDeaths {
 		deaths = "expired ×3"
 	}
-	assert.That(t, strings.Contains(table.out, deaths) && strings.Contains(table.stderr, "peek:"),
-		"the table is\n%s%s", table.out, table.stderr)
+
+	assert.Contains(t, table.out, deaths)
+	assert.Contains(t, table.stderr, "peek:")
 }
 
 const hostile = "evil\x1b]0;title\a\x1b[2J\r\u202e\u0085\u2066end\x00"
@@ -166,13 +199,16 @@ func TestHostileText(t *testing.T) {
 	v := newVHost(t)
 	queue := "q\x1b[31m\u202e"
 	v.declare(queue, nil)
+
 	v.publish("", queue, amqp.Publishing{
 		MessageId: hostile, ContentType: "text/plain", Headers: amqp.Table{
 			"k\x1b[5m": hostile,
 			"x-death":  hostile, "x-exception-message": hostile,
 		}, Body: []byte(hostile),
 	})
+
 	v.publish("", queue, amqp.Publishing{Body: []byte{0xff, 0x00, 0x1b, '['}})
+
 	for _, format := range []string{"json", "table"} {
 		for _, args := range [][]string{
 			{"peek", queue},
@@ -189,13 +225,19 @@ func TestHostileText(t *testing.T) {
 			}
 		}
 	}
+
 	peeked := decode[peekContract](t, v.run("peek", queue))
 	m := peeked.Messages[0]
-	assert.That(t, *m.MessageID == hostile && *m.Body == hostile && m.Headers["k\x1b[5m"] == hostile &&
-		peeked.Queue == queue, "JSON changed the message: %q %q %q", *m.MessageID, *m.Body, m.Headers)
+	assert.Equal(t, *m.MessageID, hostile, "JSON changed the message: %q %q %q", *m.MessageID, *m.Body, m.Headers)
+	assert.Equal(t, *m.Body, hostile)
+	assert.That(t, m.Headers["k\x1b[5m"] == hostile, "JSON changed the message: %q %q %q", *m.MessageID, *m.Body,
+		m.Headers)
+	assert.Equal(t, peeked.Queue, queue)
 	m = peeked.Messages[1]
-	assert.That(t, m.BodyEncoding == "base64" && *m.Body == "/wAbWw==" && *m.BodyBytes == 4 && m.MessageID == nil,
-		"the binary body became %+v", m)
+	assert.Equal(t, m.BodyEncoding, "base64", "the binary body became %+v", m)
+	assert.Equal(t, *m.Body, "/wAbWw==")
+	assert.Equal(t, *m.BodyBytes, 4)
+	assert.That(t, m.MessageID == nil, "the binary body became %+v", m)
 	v.run("peek", "no\x1b[2J").refuses(t, cli.ExitUsage, "no queue no")
 }
 
@@ -205,6 +247,7 @@ func TestPeekShowsTheDeliveriesLeft(t *testing.T) {
 	v := newVHost(t)
 	v.declare("q", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int32(10)})
 	v.fill("q", 3)
+
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
 	for look := range int64(2) {
 		must.Await(t, "all are back", func() bool { return v.count("q") == 3 })
@@ -235,7 +278,8 @@ func TestPeekRefused(t *testing.T) {
 }
 
 func TestQueueNames(t *testing.T) {
-	v, other := newVHost(t, "orders.failed"), newNamedVHost(t, "another", "orders.failed", "only.here")
+	v := newVHost(t, "orders.failed")
+	other := newNamedVHost(t, "another", "orders.failed", "only.here")
 	everywhere := []string{"--url", node.AMQP(), "--api", node.API()}
 	for _, test := range []struct {
 		queue string
@@ -248,6 +292,7 @@ func TestQueueNames(t *testing.T) {
 	} {
 		run(t, append([]string{"peek", test.queue}, everywhere...)...).refuses(t, cli.ExitUsage, test.want...)
 	}
+
 	for _, args := range [][]string{
 		{"peek", "only.here"}, {"peek", other.name + "/orders.failed"}, {"peek", "orders.failed", "--vhost", other.name},
 	} {
@@ -263,8 +308,12 @@ func TestFindings(t *testing.T) {
 	r = v.run("findings").ends(t, cli.ExitRefused)
 	assert.That(t, r.quiet(), "it says %s", r.stderr)
 	found := decode[findingsContract](t, r).Findings
-	assert.That(t, len(found) > 0 && found[0].Level == "error" && found[0].Queue == "buffer" && found[0].Code != "" &&
-		found[0].Message != "" && found[0].Remedy != "", "found %s", r.out)
+	must.That(t, len(found) > 0, "found %s", r.out)
+	assert.Equal(t, found[0].Level, "error")
+	assert.Equal(t, found[0].Queue, "buffer")
+	assert.That(t, found[0].Code != "", "found %s", r.out)
+	assert.That(t, found[0].Message != "", "found %s", r.out)
+	assert.That(t, found[0].Remedy != "", "found %s", r.out)
 	v.run("findings", "-o", "table").ends(t, cli.ExitRefused).shows(t, "buffer", "remedy")
 }
 
@@ -276,6 +325,7 @@ func TestHeldDeadLettersAreSaid(t *testing.T) {
 		"x-queue-type": "quorum", "x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish",
 		"x-dead-letter-exchange": "jobs.dlx",
 	})
+
 	v.exchange("jobs.dlx", "direct")
 	v.declare("jobs.later", amqp.Table{
 		"x-message-ttl": 60_000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "jobs",
@@ -297,9 +347,44 @@ func TestPeekWithoutRoom(t *testing.T) {
 	for range 6 {
 		v.publish("", "q", amqp.Publishing{Body: make([]byte, 1<<20)})
 	}
+
 	t.Setenv("TMPDIR", t.TempDir()+"/missing")
 	r := v.run("peek", "q", "-o", "json")
 	read := len(decode[peekContract](t, r).Messages)
-	assert.That(t, r.status == cli.ExitRefused && strings.Contains(r.stderr, "TMPDIR") && read != 0 && read != 6,
-		"exit status %d, %d read: %s", r.status, read, r.stderr)
+	assert.Equal(t, r.status, cli.ExitRefused, "exit status %d, %d read: %s", r.status, read, r.stderr)
+	assert.Contains(t, r.stderr, "TMPDIR")
+	assert.That(t, read != 0, "exit status %d, %d read: %s", r.status, read, r.stderr)
+	assert.That(t, read != 6, "exit status %d, %d read: %s", r.status, read, r.stderr)
+}
+
+// A worker that pauses between two rounds of a loop has a rate of 0 in between: the totals let suspect it, and
+// `findings` watches.
+func TestFindingsWatchASlowLoop(t *testing.T) {
+	size.Long(t)
+	t.Parallel()
+	v := newVHost(t, "jobs.failed")
+	v.declare("jobs", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "jobs.failed"})
+	v.fill("jobs", 2)
+	pauses := make(chan struct{})
+	rounds := 0
+	v.consume("jobs", func(d amqp.Delivery) {
+		if rounds++; rounds == 20 {
+			select {
+			case <-pauses:
+			case <-t.Context().Done():
+			}
+		}
+		_ = d.Nack(false, true)
+	})
+
+	var r result
+	must.Await(t, "the statistics have the rounds, and it watches", func() bool {
+		r = v.run("findings")
+		return strings.Contains(r.stderr, "because messages were delivered again and again: jobs")
+	})
+	assert.Equal(t, len(decode[findingsContract](t, r).Findings), 0, "findings while nothing is delivered")
+
+	close(pauses)
+	r = v.run("findings").ends(t, cli.ExitRefused)
+	assert.Contains(t, r.out, `"requeue-loop"`)
 }

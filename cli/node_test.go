@@ -34,7 +34,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/mgmt"
-	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/mend"
 )
 
 // journalPath is the journal for all tests in this package.
@@ -57,12 +57,14 @@ func testMain(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+
 	defer os.RemoveAll(dir)
 	journalPath = filepath.Join(dir, "journal.db")
 	if node, err = demo.Start(context.Background(), demo.Options{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+
 	defer node.Stop()
 	return m.Run()
 }
@@ -72,27 +74,36 @@ const patience = 2 * time.Minute
 
 // program is dlxtop as wired by main.go, with the test's streams.
 func program(in io.Reader, out, errs io.Writer) *cli.Program {
-	p := &cli.Program{
+	var p *cli.Program
+	p = &cli.Program{
 		In: in, Out: out, Err: errs, Env: func(string) string { return "" },
 		Source: func(c config.Connection) (cli.Source, error) {
 			return mgmt.New(mgmt.Options{
-				URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, TLS: c.APITLS,
+				URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, Roles: c.Roles, TLS: c.APITLS,
 				Timeout: patience,
 			})
 		},
-		Broker: func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+		Broker: func(c config.Connection, j cli.Journal, reads cli.Rereads) (cli.Broker, error) {
 			o := broker.Options{
 				URL: c.AMQP, TLS: c.TLS, Timeout: patience, Full: c.FullJournal,
-				Looks: journal.NewLooks(journalPath), Reread: reread,
+				Looks: journal.NewPeekLedger(journalPath), Turns: journal.NewTurns(c.Command),
+				Reread: reads.Topology, Totals: reads.Totals, JQ: mend.InProcess{},
 			}
+
 			if j != nil {
-				o.Journal = j
+				o.Journal = j.(broker.Recorder)
 			}
+			if p.Store != nil {
+				o.Store = p.Store(c).(broker.PeekStore)
+			}
+
 			return broker.New(o)
 		},
 		Files:   export.Files{},
+		JQ:      mend.InProcess{},
 		Journal: func(string) cli.Journal { return journal.New(journal.Options{Path: journalPath}) },
 	}
+
 	return p
 }
 
@@ -163,8 +174,8 @@ func runChanged(ctx context.Context, change func(*cli.Program), args ...string) 
 func changedBroker(change func(cli.Broker) cli.Broker) func(*cli.Program) {
 	return func(p *cli.Program) {
 		open := p.Broker
-		p.Broker = func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
-			b, err := open(c, j, reread)
+		p.Broker = func(c config.Connection, j cli.Journal, reads cli.Rereads) (cli.Broker, error) {
+			b, err := open(c, j, reads)
 			return change(b), err
 		}
 	}
@@ -180,6 +191,7 @@ func decode[T any](t *testing.T, r result) T {
 	must.That(t, err == nil, "%v in %s (%s)", err, r.out, r.stderr)
 	rest, _ := io.ReadAll(decoder.Buffered())
 	must.That(t, len(bytes.TrimSpace(rest)) == 0, "after the object there is %q", rest)
+
 	return v
 }
 
@@ -297,7 +309,7 @@ func (v *vhost) counts(queues ...string) map[string]int {
 
 func (v *vhost) take(queue string) []amqp.Delivery {
 	v.t.Helper()
-	return dial.Take(v.t, v.channel, queue)
+	return dial.Drain(v.t, v.channel, queue)
 }
 
 func ids(deliveries []amqp.Delivery) string {

@@ -45,6 +45,7 @@ refuses a peek because it would do harm, or could not read all that it asked for
 			if want.Limit < 1 || want.Limit > mostPeeked {
 				return usage("-n %d: between 1 and %d messages can be read at a time", want.Limit, mostPeeked)
 			}
+
 			only, err := selected.selection(p, cmd.Flags().Changed)
 			if err != nil {
 				return err
@@ -61,6 +62,7 @@ refuses a peek because it would do harm, or could not read all that it asked for
 						return err
 					}
 				}
+
 				err = p.showPeeked(peeked, queueOf(t, ref), t.IsBuffer(ref), &output)
 				if err == nil && peeked.Stopped != "" && !peeked.Fewer {
 					return &exit{status: ExitRefused}
@@ -69,10 +71,12 @@ refuses a peek because it would do harm, or could not read all that it asked for
 			})
 		},
 	}
+
 	cmd.Flags().IntVarP(&want.Limit, "limit", "n", want.Limit, "messages at most")
-	selected.register(cmd)
+	selected.register(cmd, p, flags)
 	cmd.Flags().BoolVar(&want.Insist, "insist", false, "override a refusal, where possible")
 	output.register(cmd)
+
 	return cmd
 }
 
@@ -90,12 +94,14 @@ func (s *session) peek(
 		return peek.Peeked{}, cmp.Or(refusedLook(err), err)
 	}
 	if peeked.Stopped != "" {
-		s.program.say("only %s could be read: %s", model.Plural(peeked.Messages.Len(), "message"),
+		s.program.note("only %s could be read: %s", model.Plural(peeked.Messages.Len(), "message"),
 			model.Printable(peeked.Stopped))
 	}
+
 	for _, f := range findings.In(t, ref, peeked) {
-		s.program.say("%s: %s; %s", f.Level, f.Message, f.Remedy)
+		s.program.note("%s: %s; %s", f.Level, f.Message, f.Remedy)
 	}
+
 	return peeked, nil
 }
 
@@ -109,7 +115,8 @@ func (p *Program) keepMatching(ctx context.Context, peeked *peek.Peeked, only pl
 	if only.Filter == nil {
 		why = "failed for the cause " + string(only.Cause)
 	}
-	p.say("%s of the first %s %s", model.Count(int64(kept.Len())), model.Plural(peeked.Messages.Len(), "message"), why)
+
+	p.note("%s of the first %s %s", model.Count(int64(kept.Len())), model.Plural(peeked.Messages.Len(), "message"), why)
 	peeked.Messages = kept
 	peeked.Depth = model.Unknown[int64]() // the depth is not that of the kept messages
 	return nil
@@ -131,6 +138,7 @@ func pickOf(
 			picked.Indexes = append(picked.Indexes, i)
 		}
 	}
+
 	return picked, nil
 }
 
@@ -142,7 +150,7 @@ func (s *session) wants(want peek.Want) peek.Want {
 
 func (s *session) tellRescued(r peek.Rescued) {
 	if r.Any() {
-		s.program.say("%s", model.Printable(r.Words()))
+		s.program.note("%s", model.Printable(r.Words()))
 	}
 }
 
@@ -170,28 +178,32 @@ func withInsist(words string, r model.Refusal) string {
 func (p *Program) showPeeked(peeked peek.Peeked, q *model.Queue, buffer bool, output *format) error {
 	messages, look := peeked.Messages, &peeked.Plan
 	if n := q.DeadLettering.Or(0); n > 0 {
-		p.say("it holds %s that no queue has taken yet: no look shows them", model.Plural(n, "dead letter"))
+		p.note("it holds %s that no queue has taken yet: no look shows them", model.Plural(n, "dead letter"))
 	}
 	if n := q.Delayed.Or(0); n > 0 {
-		p.say("%s for a delayed retry: no look shows them", model.Plural(n, "message")+" in it wait")
+		p.note("%s for a delayed retry: no look shows them", model.Plural(n, "message")+" in it wait")
 	}
 	if depth, ok := peeked.Depth.Get(); ok && depth > int64(messages.Len()) {
-		p.say("the first %s of %s", model.Count(messages.Len()), model.Plural(int(depth), "message"))
+		p.note("the first %s of %s", model.Count(messages.Len()), model.Plural(int(depth), "message"))
 	}
+
 	out := peekJSON{Queue: look.Queue.Name, Method: look.Method, Cost: look.Cost, Rescued: peeked.Rescued.Copied}
 	_, part := messages.(message.Part)
 	if left, counts := peeked.LooksLeft(); counts && (messages.Len() > 0 || part) {
-		out.DeliveryLimit, out.DeliveriesLeft = look.Budget, &left
-		p.say("this look used 1: %s", peek.LooksLeft(left, look.Budget))
+		out.DeliveryLimit = look.Budget
+		out.DeliveriesLeft = &left
+		p.note("this look used 1: %s", peek.LooksLeft(left, look.Budget))
 	}
+
 	if output.json() {
 		return p.writePeeked(out, messages)
 	}
-	p.say("peek: %s", model.Printable(look.Cost))
+	p.note("peek: %s", model.Printable(look.Cost))
 	if messages.Len() == 0 {
-		p.say("no message is ready")
+		p.note("no message is ready")
 		return nil
 	}
+
 	return p.showTable(messages, buffer)
 }
 
@@ -209,10 +221,11 @@ func (p *Program) showTable(messages message.Messages, buffer bool) error {
 			return err
 		}
 		if said := unreadableDeaths(&m); said != "" {
-			p.say("%s", said)
+			p.note("%s", said)
 		}
 		table.Measure(messageCells(&m, buffer))
 	}
+
 	table.Fit(p.Out)
 	buffered := bufio.NewWriterSize(p.Out, 64<<10)
 	_, _ = buffered.WriteString(table.Line(head...)) // Flush returns the error
@@ -223,6 +236,7 @@ func (p *Program) showTable(messages message.Messages, buffer bool) error {
 		}
 		_, _ = buffered.WriteString(table.Line(messageCells(&m, buffer)...))
 	}
+
 	return buffered.Flush()
 }
 
@@ -272,6 +286,7 @@ func (p *Program) writePeeked(head peekJSON, messages message.Messages) error {
 		_, err := p.Out.Write(text.Bytes())
 		return err
 	}
+
 	open := bytes.TrimSuffix(text.Bytes(), []byte("]\n}\n"))
 	buffered := bufio.NewWriterSize(p.Out, 64<<10)
 	_, _ = buffered.Write(open)                           // Flush returns the error
@@ -280,6 +295,7 @@ func (p *Program) writePeeked(head peekJSON, messages message.Messages) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer close(over)
+
 	workers.Go(func() {
 		defer close(runs)
 		for from := 0; from < messages.Len(); from += runMessages {
@@ -292,11 +308,13 @@ func (p *Program) writePeeked(head peekJSON, messages message.Messages) error {
 			}
 		}
 	})
+
 	for run := range runs {
 		<-run.ready
 		for _, said := range run.said {
-			p.say("%s", said)
+			p.note("%s", said)
 		}
+
 		_, _ = buffered.Write(run.text)
 		if run.err != nil {
 			return run.err
@@ -307,6 +325,7 @@ func (p *Program) writePeeked(head peekJSON, messages message.Messages) error {
 			}
 		}
 	}
+
 	_, _ = buffered.WriteString("\n  ]\n}\n")
 	return buffered.Flush()
 }
@@ -329,9 +348,11 @@ func (r *messageRun) work(messages message.Messages) {
 		r.done++
 		return nil
 	})
+
 	if err != errRunEnds {
 		r.err = err
 	}
+
 	r.text = text.Bytes()
 }
 
@@ -344,8 +365,9 @@ func (p *Program) writeLarge(out io.Writer, messages message.Messages, i int) er
 		return err
 	}
 	if said := unreadableDeaths(&m); said != "" {
-		p.say("%s", said)
+		p.note("%s", said)
 	}
+
 	return writeInList(out, &m, message.BodyOf(messages, i), i)
 }
 
@@ -357,6 +379,7 @@ func writeInList(out io.Writer, m *message.Message, body io.ReaderAt, i int) err
 	if _, err := io.WriteString(out, before); err != nil {
 		return err
 	}
+
 	return m.WriteJSON(out, body, "    ", "  ")
 }
 

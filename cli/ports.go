@@ -3,35 +3,55 @@ package cli
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/dashboard"
+	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/model/turns"
 )
 
-// Source reports what is on the broker.
+// Source reads the management API.
 type Source interface {
-	ports.Source
+	Snapshot(ctx context.Context) (*model.Snapshot, error)
+	// Current is a Snapshot with fresh policies.
+	Current(ctx context.Context) (*model.Snapshot, error)
+	Counts(ctx context.Context) (map[model.QueueRef]model.QueueCounts, error)
+	Connections(ctx context.Context) ([]string, error)
 	// Check proves that the management API answers and lets the user in.
 	Check(ctx context.Context) (model.Overview, error)
 	Close()
 }
 
-// Broker looks at messages and acts on them.
+// Broker peeks at messages and acts on them. The dashboard needs what no command calls.
 type Broker interface {
-	ports.Named
-	ports.Looker
-	ports.Counter
-	ports.Executor
-	ports.Follower
-	ports.Undoer
-	ports.Resumer
-	ports.Importer
-	ports.Tapper
-	ports.Prober
-	ports.Loser
+	turns.Broker
+	User() string
+	Address() string // host:port
+	Count(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
+	Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
+	Held(since time.Time) map[model.QueueRef]bool
+	Others(ctx context.Context, left []plan.Left) (map[model.QueueRef]plan.Others, error)
+	MayWrite(ctx context.Context, exchange model.ExchangeRef) (bool, error)
+	Follow(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error)
+	AwaitGone(ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error),
+		queues ...model.QueueRef) error
+	Tap(ctx context.Context, p trace.TapPlan, follow <-chan trace.TapPlan,
+		see func(m *message.Message, at time.Time), tell func(trace.TapCounts)) error
+	Lost(ctx context.Context) error
+	// Importable returns a check for messages: its error says why the broker would close the connection because of one.
+	Importable(ctx context.Context, into model.QueueRef) (func(*message.Message) error, error)
+	// Import publishes messages into a queue. messages calls its argument with each of them.
+	Import(ctx context.Context, p resume.ImportPlan, messages func(func(*message.Message) error) error,
+		progress func(plan.Account)) (plan.Account, error)
+	// CountInTurn counts a queue while no other dlxtop of this machine holds messages of it. decides: an action follows.
+	CountInTurn(ctx context.Context, queue model.QueueRef, decides bool) (map[model.QueueRef]model.QueueCounts, error)
 	// Check proves that the broker lets the user into a vhost.
 	Check(ctx context.Context, vhost string) error
 	// Cluster is the name of the cluster that a vhost's connection leads to, "" when the broker does not say.
@@ -39,16 +59,40 @@ type Broker interface {
 	Close() error
 }
 
-// Journal reads what was done, and records what the broker does.
+// Rereads are what actions read of the management API while they run.
+type Rereads struct {
+	Topology plan.Reread
+	Totals   func(context.Context) (map[model.QueueRef]model.QueueCounts, error) // of all queues
+}
+
+// Journal reads what was done.
 type Journal interface {
-	ports.Records
-	ports.Recorder
+	Replayed(ctx context.Context, broker, cluster string) (*plan.Doubles, error)
+	Records(ctx context.Context, limit int) ([]plan.Record, error)
+	Record(ctx context.Context, id int64) (plan.Record, error)
+	Entries(ctx context.Context, id int64, each func(*plan.Entry) error) error
+	Unfinished(ctx context.Context) ([]plan.Record, error)
+	Chain(ctx context.Context, id int64) ([]plan.Record, error) // records that resume each other, the first one first
+	Reserve(id int64) (release func(), err error)               // keeps other programs from planning to resume it
+	Check(ctx context.Context) error                            // proves that it is writable
 	Close() error
 }
 
-// Files are files of messages.
+// PeekStore has peeks of any dlxtop of this user. The caller closes the messages.
+type PeekStore interface {
+	Load(cluster string, queue model.QueueRef) (peek.Peeked, bool)
+}
+
+// Index stores the causes of failed queues that were read, each queue under a name.
+type Index interface {
+	Load(name string) ([]byte, error)
+	Save(name string, text []byte) error
+}
+
+// Files reads and writes files of messages.
 type Files interface {
-	ports.Files
+	Create(path string, messages func(each func(*message.Message) error) error) (n int, err error)
+	Read(ctx context.Context, path string, each func(*message.Message) error) error
 	// Write writes messages to a stream; messages calls its argument with each of them. n is their number.
 	Write(out io.Writer, messages func(each func(*message.Message) error) error) (n int, err error)
 }
@@ -71,7 +115,7 @@ type Scenario struct {
 
 // Dashboard is what the dashboard needs to run.
 type Dashboard struct {
-	ports.Looks
+	dashboard.Appearance
 	Connection config.Connection
 	Source     Source
 	Broker     Broker
@@ -96,27 +140,26 @@ type Program struct {
 	Env      func(name string) string
 
 	Source  func(config.Connection) (Source, error)
-	Broker  func(config.Connection, Journal, plan.Reread) (Broker, error) // without a journal (nil) nothing is recorded
-	Journal func(dir string) Journal                                      // in this directory; "" is the user's own
+	Broker  func(config.Connection, Journal, Rereads) (Broker, error) // without a journal (nil) nothing is recorded
+	Journal func(dir string) Journal                                  // in this directory; "" is the user's own
 	// States is the file with the states of causes, beside the journal in this directory ("" is the user's own); nil when
 	// there is none.
 	States func(dir string) ([]byte, error)
-	// Index stores what is read of failed queues; nil, also as a result: nothing is stored.
-	Index func(config.Connection) ports.Index
+	// Index and Store may be nil, and their results.
+	Index func(config.Connection) Index
+	Store func(config.Connection) PeekStore
+	JQ    mend.Runner // runs the programs of --edit
 	Files Files
 	// Dashboard returns the context to switch to; "" when the user quits.
 	Dashboard func(ctx context.Context, d Dashboard) (next string, err error)
 	// Ask shows a form until its last text was tried with success, or the user leaves it.
-	Ask func(ctx context.Context, f ports.Form) error
+	Ask func(ctx context.Context, f dashboard.Form) error
 	// Frame writes one screen of the dashboard.
-	Frame     func(ctx context.Context, d Dashboard, f ports.Frame) error
+	Frame     func(ctx context.Context, d Dashboard, f dashboard.Frame) error
 	Demo      func(ctx context.Context, log io.Writer) (Node, error)
 	Scenarios []Scenario
-	Themes    []string // themes of the dashboard
-	// CheckTheme refuses a theme's colours, or its name, with one sentence.
-	CheckTheme func(name string, colours map[string]string) error
-	// CheckKey refuses a key that an action cannot have, with one sentence.
-	CheckKey func(name string) error
+	config.Screens
 
-	given []string // the arguments of the current run
+	given   []string // the arguments of the current run
+	command string   // that runs, without its arguments
 }

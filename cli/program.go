@@ -5,9 +5,8 @@
 // durations as integers named _ms, and unknown values left out.
 //
 // Everything that takes messages out of queues or publishes them is asked about, planned again from the current
-// topology, run and accounted for in one place (doing.go), and shown by report. A tap and a probe are not: they have no
-// account. A tap asks nothing, writes each message as it comes and runs until it is stopped; a probe asks the same
-// question, and reports each stage as it is reached.
+// topology, run and accounted for in one place (doing.go), and shown by report. A tap is not: it asks nothing, writes
+// each message as it comes and runs until it is stopped.
 package cli
 
 import (
@@ -21,8 +20,8 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/dashboard"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // The groups of commands in the help.
@@ -36,10 +35,18 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	root.SetIn(p.In)
 	root.SetOut(p.Out)
 	root.SetErr(p.Err)
-	status, words := statusOf(ctx, root.ExecuteContext(ctx))
+
+	told := model.TellWaits(ctx, func(other *model.InUse) {
+		if other != nil {
+			p.note("waits: %s", other.Words())
+		}
+	})
+
+	status, words := statusOf(ctx, root.ExecuteContext(told))
 	if words != "" {
-		p.say("dlxtop: %s", model.Printable(words))
+		p.note("dlxtop: %s", model.Printable(words))
 	}
+
 	return status
 }
 
@@ -58,12 +65,14 @@ commands do the same for scripts.
 
 Where the broker is, the first of these that is there: --url or --api, --context, DLXTOP_URL or
 DLXTOP_API, DLXTOP_CONTEXT, AMQP_URL, RABBITMQ_URL, this machine. A URL without a vhost means every
-vhost that the user sees; the vhost / is written %2f.
+vhost that the user sees; the vhost / is written %2f. For a URL with a user and without a password
+dlxtop asks for it on the terminal.
 
-Exit status: 0 done; 1 done, but something was refused, returned or unknown, or there is an
-error-level finding; 2 bad usage or configuration; 3 cannot connect or not allowed; 130 interrupted.`,
-		Example: "dlxtop --url amqp://me@broker:5672/shop --read-only\n" +
-			"dlxtop --context production --theme light",
+Exit status: 0 done; 1 done, but something was refused, returned, held by others or unknown, or
+there is an error-level finding; 2 bad usage or configuration; 3 cannot connect or not allowed;
+130 interrupted.`,
+		Example: "dlxtop demo\n" +
+			"dlxtop --url amqp://guest:guest@localhost:5672 --read-only",
 		Args:          p.noSuchCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -78,6 +87,14 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 			return p.dashboard(cmd.Context(), &flags, look, frame)
 		},
 	}
+
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		p.command = cmd.CommandPath()
+		if print.IsTerminal(p.In) {
+			flags.Ask = func(prompt string) (string, error) { return print.Secret(cmd.Context(), p.In, p.Err, prompt) }
+		}
+	}
+
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%s: `%s --help` lists the flags", model.Printable(err.Error()), cmd.CommandPath())
@@ -88,14 +105,17 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 	look.register(root, p)
 	shot.register(root)
 	root.Flags().BoolVar(&version, "version", false, "print the version, as dlxtop version does")
+
 	for _, group := range []string{toLook, toAct, toUndo, toSetUp} {
 		root.AddGroup(&cobra.Group{ID: group, Title: strings.ToUpper(group[:1]) + group[1:] + ":"})
 	}
+
 	root.AddCommand(p.flowsCommand(&flags), p.causesCommand(&flags), p.findCommand(&flags), p.peekCommand(&flags),
 		p.actCommand(plan.Replay, &flags), p.actCommand(plan.Move, &flags), p.actCommand(plan.Drop, &flags),
 		p.findingsCommand(&flags), p.explainCommand(), p.journalCommand(&flags), p.exportCommand(&flags),
-		p.importCommand(&flags), p.tapCommand(&flags), p.probeCommand(&flags), p.demoCommand(&flags), p.configCommand(),
+		p.importCommand(&flags), p.tapCommand(&flags), p.demoCommand(&flags), p.configCommand(),
 		p.versionCommand(), p.completionCommand())
+
 	root.SetHelpCommand(&cobra.Command{
 		Use:     "help [COMMAND]",
 		Short:   "What a command does",
@@ -112,7 +132,9 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 			return found.Help()
 		},
 	})
+
 	indentExamples(root)
+
 	return root
 }
 
@@ -135,6 +157,7 @@ func (p *Program) noSuchCommand(cmd *cobra.Command, args []string) error {
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
+
 	return usage("there is no command %s: %s", model.Printable(args[0]), hint)
 }
 
@@ -153,7 +176,9 @@ func arguments(names ...string) cobra.PositionalArgs {
 }
 
 // dashboard checks the connection while errors are still visible, then hands the terminal over, or writes a frame.
-func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look appearance, frame *ports.Frame) error {
+func (p *Program) dashboard(
+	ctx context.Context, flags *connectionFlags, look appearance, frame *dashboard.Frame,
+) error {
 	look, err := look.resolve(p)
 	if err != nil {
 		return err
@@ -163,6 +188,7 @@ func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look ap
 			return err
 		}
 	}
+
 	connection, err := flags.resolve(p.Env)
 	if err != nil {
 		return err
@@ -178,6 +204,7 @@ func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look ap
 		defer s.close()
 		return p.Frame(ctx, s.dashboard(look), *frame)
 	}
+
 	return p.dashboards(ctx, s, flags, look)
 }
 
@@ -191,14 +218,15 @@ func (p *Program) needTerminal() error {
 	default:
 		return nil
 	}
+
 	return usage("the dashboard needs a terminal: for scripts there are flows, causes, find, peek, replay, move, drop, " +
-		"findings, journal, export, import, tap and probe (see `dlxtop --help`)")
+		"findings, journal, export, import and tap (see `dlxtop --help`)")
 }
 
 // The exit statuses.
 const (
 	ExitDone        = 0   // everything was done
-	ExitRefused     = 1   // something was refused, returned, gone or unknown, or there is an error-level finding
+	ExitRefused     = 1   // something was refused, returned, gone, held or unknown, or there is an error-level finding
 	ExitUsage       = 2   // wrong usage or configuration
 	ExitConnect     = 3   // cannot connect, or not allowed
 	ExitInterrupted = 130 // by a signal
@@ -263,5 +291,6 @@ func statusOf(ctx context.Context, err error) (int, string) {
 	case errors.Is(err, plan.ErrNoRecord):
 		return ExitUsage, err.Error() // for example a queue that does not exist
 	}
+
 	return ExitRefused, err.Error()
 }

@@ -24,6 +24,7 @@ func findQueue(t *model.Topology, named string) (model.QueueRef, error) {
 	for i := range all {
 		all[i] = t.Snapshot.Queues[i].QueueRef
 	}
+
 	found, near := findNamed(all, named)
 	switch {
 	case len(found) == 1:
@@ -35,6 +36,7 @@ func findQueue(t *model.Topology, named string) (model.QueueRef, error) {
 	case near == "":
 		near = ": `dlxtop flows` lists what there is"
 	}
+
 	return model.QueueRef{}, usage("there is no queue %s%s", model.Printable(named), near)
 }
 
@@ -44,6 +46,7 @@ func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
 	for i := range all {
 		all[i] = model.QueueRef(t.Snapshot.Exchanges[i].ExchangeRef)
 	}
+
 	found, near := findNamed(all, named)
 	switch {
 	case len(found) == 1, len(found) > 1 && named == "": // each vhost has a default exchange, which cannot be tapped
@@ -51,9 +54,11 @@ func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
 	case len(found) > 1:
 		return model.ExchangeRef{}, inVHosts("an exchange", found)
 	}
+
 	if _, isQueue := t.Queue(model.QueueRef{VHost: "/", Name: named}); isQueue {
 		near = ": that is a queue; tap its dead-letter exchange instead (`dlxtop flows` names it)"
 	}
+
 	return model.ExchangeRef{}, usage("there is no exchange %s%s", model.Printable(named), near)
 }
 
@@ -67,11 +72,14 @@ func findNamed(all []model.QueueRef, named string) (found []model.QueueRef, near
 			return found, ""
 		}
 	}
+
 	type candidate struct {
 		distance int
 		name     string
 	}
+
 	var candidates []candidate
+
 	lower := strings.ToLower(named)
 	for _, ref := range all {
 		d := distance(lower, strings.ToLower(ref.Name))
@@ -79,6 +87,7 @@ func findNamed(all []model.QueueRef, named string) (found []model.QueueRef, near
 			candidates = append(candidates, candidate{d, ref.Name})
 		}
 	}
+
 	slices.SortFunc(candidates, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
 	})
@@ -89,6 +98,7 @@ func findNamed(all []model.QueueRef, named string) (found []model.QueueRef, near
 	if len(names) > 0 {
 		near = ": did you mean " + strings.Join(names[:min(len(names), 3)], " or ") + "?"
 	}
+
 	return nil, near
 }
 
@@ -110,6 +120,7 @@ func distance(a, b string) int {
 	for j := range row {
 		row[j] = j
 	}
+
 	for i := range s {
 		diagonal := row[0]
 		row[0] = i + 1
@@ -122,5 +133,6 @@ func distance(a, b string) int {
 			row[j+1] = min(change, row[j]+1, row[j+1]+1)
 		}
 	}
+
 	return row[len(t)]
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
@@ -44,22 +45,26 @@ func rightsInDocs(t *testing.T) map[string]right {
 		for i := range cells {
 			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`")
 		}
+
 		number := func(cell string) int {
 			n, err := strconv.Atoi(cell)
 			assert.That(t, err == nil, "%s: %v", line, err)
 			return n
 		}
+
 		pattern := func(cell string) string {
 			if cell == "-" {
 				return "^$"
 			}
 			return strings.ReplaceAll(cell, `\|`, "|")
 		}
+
 		rights[cells[0]] = right{
 			cells[0], "management", pattern(cells[1]), pattern(cells[2]), pattern(cells[3]),
 			number(cells[4]), number(cells[5]), number(cells[6]),
 		}
 	}
+
 	return rights
 }
 
@@ -73,6 +78,9 @@ type rightTest struct {
 // failed fills the queue that everything is taken from.
 func failed(v *vhost) {
 	v.queues("failed", "worker")
+	for _, queue := range []string{"failed", "worker"} { // what an earlier try left would have the ids of this one
+		must.Get(v.channel.QueuePurge(queue, false))(v.t)
+	}
 	v.exchange("work", "direct")
 	v.bind("worker", "work", "work")
 	v.fill("failed", 3)
@@ -97,12 +105,14 @@ func atTheLimit(v *vhost) {
 			return ok && d.Nack(false, true) == nil
 		})
 	}
+
 	there := 0
 	defer func() {
 		if v.t.Failed() {
 			v.t.Logf("%d are in the queue", there)
 		}
 	}()
+
 	must.Await(v.t, "it is back", func() bool { there = v.count("failed"); return there == 1 })
 }
 
@@ -162,7 +172,6 @@ var rightTests = map[string]rightTest{
 		return []string{"import", file, "--to", "queue:worker", "--yes"}
 	}},
 	"tap":                     {prepare: failed, args: command("tap", "work", "--for", "100ms")},
-	"probe":                   {prepare: (*vhost).delaying, args: command("probe", "worker", "--to-consumers", "--yes")},
 	"peek, where looks count": {prepare: limitedFailed, args: command("peek", "failed")},
 	"peek, that rescues": {
 		prepare: atTheLimit, args: command("peek", "failed"),
@@ -183,18 +192,21 @@ func TestRights(t *testing.T) {
 		dashboard.read = "^$" // a passive declare needs no right before 4.3
 		docs["dlxtop"] = dashboard
 	}
+
 	for name, test := range rightTests {
 		row, ok := docs[name]
 		if !ok {
 			t.Errorf("docs/rights.md has no row %q", name)
 			continue
 		}
+
 		row.command = name // also for a row in another one's place: it names the vhost
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tryRight(t, row, test)
 		})
 	}
+
 	for name := range docs {
 		_, ok := rightTests[name]
 		assert.That(t, ok, "docs/rights.md has a row %q that nothing tries", name)
@@ -211,7 +223,7 @@ func dashboardRights(t *testing.T, as, api string) result {
 	p := program(strings.NewReader(""), io.Discard, io.Discard)
 	source := must.Get(p.Source(c))(t)
 	defer source.Close()
-	broker := must.Get(p.Broker(c, nil, nil))(t)
+	broker := must.Get(p.Broker(c, nil, cli.Rereads{}))(t)
 	defer broker.Close()
 	_, err := source.Snapshot(t.Context())
 	assert.Succeeds(t, err)
@@ -249,7 +261,7 @@ func (a *asked) taken() []string {
 func counted(t *testing.T, requests *asked) string {
 	t.Helper()
 	return behindProxy(t, func(proxy http.Handler, w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, "/api/consumers") { // only while statistics still have a recent look
+		if !strings.Contains(r.URL.RawQuery, "consumer_details") { // only while statistics still have a recent look
 			requests.add(r.URL.Path)
 		}
 		proxy.ServeHTTP(w, r)
@@ -267,7 +279,7 @@ type tryOfRights struct {
 	requests *asked
 	args     []string
 
-	permission            string
+	permission            *rabbithole.Permissions
 	connections, channels int
 	users                 int // how many were created
 }
@@ -283,10 +295,12 @@ func tryRight(t *testing.T, row right, test rightTest) {
 		try.allow(row.connections-1, row.channels)
 		try.refused("one connection less", "max-connections")
 	}
+
 	if row.channels > 0 {
 		try.allow(row.connections, row.channels-1)
 		try.refused("one channel less", "max-channels")
 	}
+
 	try.allow(row.connections, row.channels)
 	for _, less := range []struct{ name, configure, write, read, has string }{
 		{"configure", "^$", row.write, row.read, row.configure},
@@ -298,30 +312,35 @@ func tryRight(t *testing.T, row right, test rightTest) {
 			try.refused("without "+less.name, less.name)
 		}
 	}
+
 	try.permit(row.configure, row.write, row.read)
 	r := try.run()
-	assert.That(t, (test.told != "" || r.status == cli.ExitDone) && strings.Contains(r.stderr, test.told),
-		"with all of it: status %d: %s%s", r.status, r.out, r.stderr)
+	assert.That(t, test.told != "" || r.status == cli.ExitDone, "with all of it: status %d: %s%s", r.status, r.out,
+		r.stderr)
+	assert.Contains(t, r.stderr, test.told)
 	wantRequests(t, try.requests.taken(), row.requests, r)
 }
 
 func (try *tryOfRights) permit(configure, write, read string) {
-	try.permission = fmt.Sprintf(`{"configure":%q,"write":%q,"read":%q}`, configure, write, read)
+	try.permission = &rabbithole.Permissions{Configure: configure, Write: write, Read: read}
 	try.grant()
 }
 
 func (try *tryOfRights) allow(connections, channels int) {
-	try.connections, try.channels = connections, channels
+	try.connections = connections
+	try.channels = channels
 	try.grant()
 }
 
 // grant gives the user its current rights and limits.
 func (try *tryOfRights) grant() {
-	limits := "user-limits/" + try.user
-	manage.Do(try.t, node.API(), http.MethodPut, limits+"/max-connections", fmt.Sprintf(`{"value":%d}`, try.connections))
-	manage.Do(try.t, node.API(), http.MethodPut, limits+"/max-channels", fmt.Sprintf(`{"value":%d}`, try.channels))
-	if try.permission != "" {
-		manage.Do(try.t, node.API(), http.MethodPut, "permissions/"+try.v.name+"/"+try.user, try.permission)
+	n := manage.Of(try.t, node.API())
+	n.Done(n.PutUserLimits(try.user, rabbithole.UserLimitsValues{
+		"max-connections": try.connections, "max-channels": try.channels,
+	}))
+
+	if try.permission != nil {
+		n.Done(n.UpdatePermissionsIn(try.v.name, try.user, *try.permission))
 	}
 }
 
@@ -361,12 +380,14 @@ func (try *tryOfRights) run() (r result) {
 			try.t.Logf("what it said last, as %s: status %d: %s%s", try.user, r.status, r.out, r.stderr)
 		}
 	}()
+
 	must.Await(try.t, "there are connections and channels enough", func() bool {
 		if try.requests.taken(); try.test.args == nil {
 			r = dashboardRights(try.t, try.as, try.api)
 		} else {
 			r = run(try.t, try.args...)
 		}
+
 		lacks := try.lacks(r)
 		if !lacks && !strings.Contains(r.stderr, "did not answer within") {
 			return true
@@ -374,9 +395,11 @@ func (try *tryOfRights) run() (r result) {
 		if lacks {
 			try.renew()
 		}
+
 		try.prepare()
 		return false
 	})
+
 	return r
 }
 
@@ -392,10 +415,12 @@ func (try *tryOfRights) refused(what string, words ...string) {
 		try.prepare() // a busy broker may count a channel after the next one was opened (4.3.6)
 		r = try.run()
 	}
+
 	told := r.stderr + r.out
 	for _, word := range words {
 		assert.That(t, strings.Contains(told, word), "%s: %q is not said, status %d: %s", what, word, r.status, told)
 	}
+
 	assert.That(t, !strings.Contains(told, "s3cr3t"), "%s: the password is shown: %s", what, told)
 	assert.That(t, row.connections == 0 || row.channels <= 0 || r.status != cli.ExitDone,
 		"%s: it was done nevertheless: %s", what, told)
@@ -408,6 +433,7 @@ func wantRequests(t *testing.T, requests []string, want int, r result) {
 	t.Helper()
 	const again = 8
 	least := want
+
 	// A resume reads the list of connections until it is new enough.
 	requests = slices.CompactFunc(slices.Clone(requests), func(one, next string) bool {
 		return one == "/api/connections" && next == one
@@ -417,10 +443,29 @@ func wantRequests(t *testing.T, requests []string, want int, r result) {
 	}); len(lists) == 1 {
 		least--
 	}
+
 	if strings.Contains(r.stderr, "not checked that AMQP leads to the same cluster") {
 		least--
 	}
+
 	n := len(requests)
 	assert.That(t, n >= least && n <= want+again,
 		"%d requests to the API, the docs say %d: %s\n%s", n, want, strings.Join(requests, " "), r.stderr)
+}
+
+// A dry run says before that RabbitMQ will refuse what the user may not publish, and changes nothing.
+func TestADryRunForeseesMissingRights(t *testing.T) {
+	v := newNamedVHost(t, "foreseen-rights")
+	failed(v)
+	user := manage.User(t, node.API(), "operator-without-default", "management")
+	n := manage.Of(t, node.API())
+	n.Done(n.UpdatePermissionsIn(v.name, user, rabbithole.Permissions{Write: "^work$", Read: "^failed$"}))
+	as := strings.Replace(v.url(), "guest:guest", user+":s3cr3t", 1)
+
+	for to, lacks := range map[string]bool{"exchange:work/work": false, "queue:worker": true} {
+		r := run(t, "replay", "failed", "--to", to, "--dry-run", "--url", as, "--api", node.API())
+		r.ends(t, cli.ExitDone)
+		warns := strings.Contains(r.out+r.stderr, user+" may not write to (default): RabbitMQ refuses what goes there")
+		assert.Equal(t, warns, lacks, "%s: it warns", to)
+	}
 }

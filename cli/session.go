@@ -40,6 +40,7 @@ func (p *Program) read(
 	if err != nil {
 		return err
 	}
+
 	return use(s, t)
 }
 
@@ -68,8 +69,9 @@ func (p *Program) open(flags *connectionFlags) (*session, error) {
 
 func (p *Program) openConnection(connection config.Connection) (*session, error) {
 	if connection.Warning != "" {
-		p.say("warning: %s", connection.Warning)
+		p.note("warning: %s", connection.Warning)
 	}
+
 	source, err := p.Source(connection)
 	if err != nil {
 		return nil, err
@@ -78,17 +80,23 @@ func (p *Program) openConnection(connection config.Connection) (*session, error)
 	if !connection.NoJournal {
 		journal = p.Journal(connection.JournalDir)
 	}
-	broker, err := p.Broker(connection, journal, func(ctx context.Context) (*model.Topology, error) {
-		snapshot, err := source.Snapshot(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return model.NewTopology(snapshot), nil
+
+	connection.Command = p.command
+	broker, err := p.Broker(connection, journal, Rereads{
+		Topology: func(ctx context.Context) (*model.Topology, error) {
+			snapshot, err := source.Snapshot(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return model.NewTopology(snapshot), nil
+		},
+		Totals: source.Counts,
 	})
 	if err != nil {
 		source.Close()
 		return nil, err
 	}
+
 	return &session{p, connection, source, broker, journal}, nil
 }
 
@@ -109,16 +117,18 @@ func (s *session) topology(ctx context.Context) (*model.Topology, error) {
 	snapshot, err := s.source.Snapshot(ctx)
 	var slow *model.ConnectError
 	for polls := 1; polls < slowPolls && errors.As(err, &slow) && slow.Kind == model.TooSlow; polls++ {
-		s.program.say("%s: dlxtop asks again and waits longer", slow.Cause)
+		s.program.note("%s: dlxtop asks again and waits longer", slow.Cause)
 		snapshot, err = s.source.Snapshot(ctx)
 	}
+
 	if err != nil {
 		return nil, s.explain(ctx, err)
 	}
 	snapshot.Remember(s.broker.Looked(ctx, snapshot.Overview.ClusterName))
 	for _, missing := range snapshot.Missing {
-		s.program.say("%s", model.Printable(missing))
+		s.program.note("%s", model.Printable(missing))
 	}
+
 	return model.NewTopology(snapshot), nil
 }
 
@@ -137,6 +147,7 @@ func (s *session) check(ctx context.Context) error {
 	if !isKind(err, model.NotAllowed, model.NoSuchVHost) {
 		return err
 	}
+
 	// The user may have access to a vhost other than the default one.
 	snapshot, readErr := s.source.Snapshot(ctx)
 	if readErr != nil {
@@ -151,6 +162,7 @@ func (s *session) check(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return err
 }
 
@@ -176,6 +188,7 @@ func (s *session) explain(ctx context.Context, err error) error {
 	if vhost == "" {
 		vhost = "/"
 	}
+
 	brokerErr := s.broker.Check(ctx, vhost)
 	answers := brokerErr == nil || isKind(brokerErr, model.NotAllowed, model.NoSuchVHost, model.AtLimit)
 	var told *model.ConnectError
@@ -189,6 +202,7 @@ func (s *session) explain(ctx context.Context, err error) error {
 			Name: cmp.Or(config.Path(s.program.Env), "dlxtop/config.toml below XDG_CONFIG_HOME"),
 		})
 	}
+
 	return brokerErr
 }
 
@@ -229,6 +243,7 @@ func (s *session) sameCluster(ctx context.Context, t *model.Topology) error {
 	if vhost == "" && len(t.Snapshot.VHosts) > 0 && !slices.Contains(t.Snapshot.VHosts, "/") {
 		vhost = t.Snapshot.VHosts[0]
 	}
+
 	limited, cancel := context.WithTimeout(ctx, briefly)
 	defer cancel()
 	err := s.checkCluster(limited, cmp.Or(vhost, "/"), t.Snapshot.Overview)
@@ -241,10 +256,11 @@ func (s *session) sameCluster(ctx context.Context, t *model.Topology) error {
 		return ctx.Err()
 	case s.connection.APIOnly:
 	case errors.As(err, &why):
-		s.program.say("not checked that AMQP leads to the same cluster: %s", model.Printable(why.Cause))
+		s.program.note("not checked that AMQP leads to the same cluster: %s", model.Printable(why.Cause))
 	default:
-		s.program.say("not checked that AMQP leads to the same cluster: %s did not answer within %s", s.connection.Address(),
+		s.program.note("not checked that AMQP leads to the same cluster: %s did not answer within %s", s.connection.Address(),
 			model.ShortDuration(briefly))
 	}
+
 	return nil
 }

@@ -57,6 +57,7 @@ exactly. The default exchange cannot be tapped.
 			return p.tap(cmd.Context(), flags, a)
 		},
 	}
+
 	cmd.Flags().StringArrayVar(&a.fronts, "front", nil,
 		"an exchange in front of the buffers, tapped too (can be given several times)")
 	cmd.Flags().IntVarP(&a.number, "limit", "n", 0, "end after this number of messages (default: no end)")
@@ -64,6 +65,7 @@ exactly. The default exchange cannot be tapped.
 	cmd.Flags().BoolVar(&a.unrouted, "unrouted", false,
 		"also show messages that no queue takes; RabbitMQ then does not return mandatory ones")
 	a.output.register(cmd)
+
 	return cmd
 }
 
@@ -74,6 +76,7 @@ func (p *Program) tap(ctx context.Context, flags *connectionFlags, a *tapping) e
 	case a.given("for") && a.length <= 0:
 		return usage("--for %s: a tap takes some time, like 30s", a.length)
 	}
+
 	connection, err := flags.resolve(p.Env)
 	if err != nil {
 		return err
@@ -90,6 +93,7 @@ func (p *Program) tap(ctx context.Context, flags *connectionFlags, a *tapping) e
 	if err != nil {
 		return err
 	}
+
 	ref, err := findExchange(t, a.exchange)
 	if err != nil {
 		return err
@@ -103,14 +107,23 @@ func (p *Program) tap(ctx context.Context, flags *connectionFlags, a *tapping) e
 			want.Exchanges = append(want.Exchanges, front)
 		}
 	}
+
 	plan := trace.PlanTap(t, want)
 	if plan.Refusal.Refused() {
 		return refused("%s", plan.Refusal.Words())
 	}
 	for _, words := range slices.Concat(plan.Costs, plan.Notes) {
-		p.say("%s", words)
+		p.note("%s", words)
 	}
-	run := &tapRun{program: p, session: s, tapping: a, want: want, passing: trace.NewPassing(ref.VHost, t)}
+
+	run := &tapRun{
+		program: p,
+		session: s,
+		tapping: a,
+		want:    want,
+		passing: trace.NewPassing(ref.VHost, t),
+	}
+
 	return run.run(ctx, plan)
 }
 
@@ -140,41 +153,59 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 			return r.failed
 		}
 	}
+
 	follow := make(chan trace.TapPlan)
+	working := make(chan struct{})
 	var others sync.WaitGroup
-	others.Go(func() { r.followBindings(running, plan, follow) })
+	others.Go(func() {
+		select {
+		case <-working:
+			r.followBindings(running, plan, follow)
+		case <-running.Done():
+		}
+	})
+
 	var once sync.Once
 	err := r.session.broker.Tap(running, plan, follow, r.showMessage, func(counts trace.TapCounts) {
 		once.Do(func() {
-			r.program.say("tapping, in the queue %s", counts.Queue)
+			r.program.note("tapping, in the queue %s", counts.Queue)
+			close(working)
+
 			if r.length > 0 {
 				time.AfterFunc(r.length, stop)
 			}
 		})
+
 		r.mu.Lock()
 		defer r.mu.Unlock()
+
 		if before := r.last.MissedWords(); counts.MissedWords() != before {
-			r.program.say("%s until now", counts.MissedWords())
+			r.program.note("%s until now", counts.MissedWords())
 		}
+
 		r.last = counts
 	})
+
 	stop()
 	others.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	missed := r.last.MissedWords()
 	if missed == "" {
 		missed = "none missed"
 	}
 	if r.last.Queue != "" {
-		r.program.say("%s seen, %s", model.Plural(r.rows, "message"), missed)
+		r.program.note("%s seen, %s", model.Plural(r.rows, "message"), missed)
 	}
+
 	switch {
 	case r.failed != nil:
 		return r.failed
 	case err != nil:
 		return err
 	}
+
 	return ctx.Err()
 }
 
@@ -193,6 +224,7 @@ func (r *tapRun) showMessage(m *message.Message, at time.Time) {
 	} else {
 		r.write([]byte(tapLine(&row)))
 	}
+
 	if r.failed != nil || r.rows == r.number {
 		r.stop()
 	}
@@ -214,6 +246,7 @@ func (r *tapRun) followBindings(ctx context.Context, plan trace.TapPlan, follow 
 			return
 		case <-ticker.C:
 		}
+
 		snapshot, err := r.session.source.Snapshot(ctx)
 		if err != nil {
 			continue // the tap itself reports when the broker is gone
@@ -222,6 +255,7 @@ func (r *tapRun) followBindings(ctx context.Context, plan trace.TapPlan, follow 
 		r.mu.Lock()
 		r.passing.Follow(t)
 		r.mu.Unlock()
+
 		next := trace.PlanTap(t, r.want)
 		if next.Refusal.Refused() || slices.EqualFunc(next.Bindings, plan.Bindings, trace.TapBinding.Same) {
 			continue
@@ -238,7 +272,13 @@ func (r *tapRun) followBindings(ctx context.Context, plan trace.TapPlan, follow 
 // tapTable has no end, so it cannot be measured.
 var tapTable = print.Table{
 	Widths: []int{12, 24, 14, 9, 9, 16, 5, 24, 20, 6}, Open: true,
-	Right: []bool{3: true, 4: true, 5: true, 6: true, 9: true},
+	Right: []bool{
+		3: true,
+		4: true,
+		5: true,
+		6: true,
+		9: true,
+	},
 }
 
 func tapLine(row *trace.Passed) string {
@@ -249,6 +289,7 @@ func tapLine(row *trace.Passed) string {
 	case row.From == "":
 		from = "published"
 	}
+
 	return tapTable.Line(row.Time.Local().Format("15:04:05.000"), from, print.Cell(string(row.Reason), 14),
 		row.WaitedWords(), row.ShouldWords(), row.LateWords(), row.Tries.String(), print.Cell(row.RoutingKey, 24),
 		print.Cell(row.Message.Properties.MessageID, 20), message.Size(int64(row.Message.BodyBytes)))

@@ -52,6 +52,7 @@ func TestParkedByItsWorkerGoesBackToIt(t *testing.T) {
 	})
 	v.declare("billing.parking", nil)
 	park := v.connected(t)
+
 	v.consume("billing.invoice", func(d amqp.Delivery) {
 		for _, e := range deathsOf(d.Headers) {
 			if e["queue"] == "billing.invoice" && e["count"].(int64) >= 2 {
@@ -60,17 +61,21 @@ func TestParkedByItsWorkerGoesBackToIt(t *testing.T) {
 				return
 			}
 		}
+
 		if d.Headers["x-death"] == nil && d.Headers["dlxtop-replay"] != nil {
 			_ = d.Ack(false)
 			return
 		}
+
 		_ = d.Reject(false)
 	})
+
 	v.put("billing.invoice", nil)
 	must.Await(t, "the worker parks its message", func() bool { return v.count("billing.parking") == 1 })
 	dry := v.run("replay", "billing.parking", "--dry-run").ends(t, cli.ExitDone)
 	plan := decode[accountContract](t, dry)
-	must.That(t, plan.To == "queue:billing.invoice" && strings.Contains(plan.Ways[0].Evidence, "x-death"), "%s", dry.out)
+	must.Equal(t, plan.To, "queue:billing.invoice", "%s", dry.out)
+	must.Contains(t, plan.Ways[0].Evidence, "x-death")
 	v.run("replay", "billing.parking", "--yes").ends(t, cli.ExitDone).account(t, "1 1 0 0 0 0")
 	must.Await(t, "the worker takes it", func() bool {
 		return v.count("billing.invoice")+v.count("invoice.wait")+v.count("billing.parking") == 0
@@ -84,6 +89,7 @@ func deathsOf(headers amqp.Table) (entries []amqp.Table) {
 			entries = append(entries, entry)
 		}
 	}
+
 	return entries
 }
 
@@ -96,6 +102,7 @@ func TestTargetsFromEvidence(t *testing.T) {
 	v.bind("messages", "", "messages")
 	v.exchange("shop", "topic")
 	v.bind("stock", "stock.#", "shop")
+
 	for _, test := range []targetTest{
 		{
 			"what a framework wrote, not the name", "orders_poison",
@@ -120,6 +127,7 @@ func TestTargetsFromEvidence(t *testing.T) {
 		{
 			"the first exchange and key, as Spring wrote them", "spring.parking",
 			amqp.Table{"x-original-exchange": "shop", "x-original-routingKey": "stock.low", "x-exception-message": "no"},
+
 			"exchange:shop/stock.low",
 			[]string{"origin"},
 		},
@@ -132,6 +140,7 @@ func TestTargetsFromEvidence(t *testing.T) {
 			"",
 			[]string{"orders_topic", "Watermill", "stock", "x-death"},
 		},
+
 		{
 			"the queue in x-death is gone", "old.parking", deaths(death("old.worker", "rejected", "", "old.worker")), "",
 			[]string{"x-death", "old.worker", "gone"},
@@ -146,10 +155,12 @@ func TestTargetsFromEvidence(t *testing.T) {
 			v.put(test.from, test.headers)
 			defer v.take(test.from)
 			wrong := ""
+
 			right := func() bool {
 				wrong = test.differs(t, v.run("replay", test.from, "--dry-run"))
 				return wrong == ""
 			}
+
 			defer func() { assert.Equal(t, wrong, "") }()
 			must.Await(t, "what is certain is said, once the statistics know the consumers", right)
 		})
@@ -176,17 +187,20 @@ func (test *targetTest) differs(t *testing.T, r result) string {
 	for _, w := range plan.Ways {
 		told += w.Why + w.Evidence
 	}
+
 	for _, part := range test.tells {
 		if !strings.Contains(told, part) {
 			return fmt.Sprintf("%q is not said: %s", part, told)
 		}
 	}
+
 	return ""
 }
 
 // A queue of the same name in another vhost is never taken for the worker.
 func TestWorkerOfAnotherVHost(t *testing.T) {
-	v, other := newVHost(t), newNamedVHost(t, "TestWorkerOfAnotherVHost-other")
+	v := newVHost(t)
+	other := newNamedVHost(t, "TestWorkerOfAnotherVHost-other")
 	other.workers("mail")
 	v.declare("parking", nil)
 	v.put("parking", deaths(death("mail", "rejected", "", "mail")))
@@ -195,6 +209,7 @@ func TestWorkerOfAnotherVHost(t *testing.T) {
 	r := v.run("replay", "parking", "--dry-run").ends(t, cli.ExitDone)
 	plan := decode[accountContract](t, r)
 	assert.That(t, strings.Join(plan.Recipients, " ") == "mail", "it reaches %v", plan.Recipients)
+
 	// MassTransit records the vhost: the queue of the same name here is a different one.
 	v.declare("mail_error", nil)
 	v.put("mail_error", amqp.Table{"MT-Fault-InputAddress": "rabbitmq://localhost/" + other.name + "/mail"})
@@ -225,6 +240,7 @@ func TestWorkerThatHasJustStarted(t *testing.T) {
 	stuck := func() bool { return strings.Contains(v.run("findings").out, "orders has no consumers") }
 	must.Await(t, "the statistics say that nothing consumes it", stuck)
 	v.consume("orders", func(amqp.Delivery) {})
+
 	for {
 		began := time.Now()
 		if !stuck() {

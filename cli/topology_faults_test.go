@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
@@ -97,9 +96,10 @@ func (u *underPlan) matching() amqp.Table {
 
 // giveAlternate gives the exchange an alternate one, by policy.
 func (u *underPlan) giveAlternate() {
-	policy := "policies/" + url.PathEscape(u.vhost.name) + "/" + u.name("policy")
-	const body = `{"pattern":"^%s$","definition":{"alternate-exchange":%q},"apply-to":"exchanges"}`
-	manage.Do(u.t, node.API(), http.MethodPut, policy, fmt.Sprintf(body, u.name("x"), u.name("aside")))
+	manage.Of(u.t, node.API()).SetPolicy(false, rabbithole.Policy{
+		Vhost: u.vhost.name, Name: u.name("policy"), Pattern: "^" + u.name("x") + "$", ApplyTo: "exchanges",
+		Definition: map[string]any{"alternate-exchange": u.name("aside")},
+	})
 }
 
 // TestFaultsTopologyChangedUnderPlans binds, unbinds and deletes queues at random moments between the plan, the yes and
@@ -122,6 +122,7 @@ func TestFaultsTopologyChangedUnderPlans(t *testing.T) {
 			}
 		})
 	}
+
 	t.Logf("%d rounds: %v", 4*size.Rounds(2), told)
 }
 
@@ -135,6 +136,7 @@ func (u *underPlan) declareAll() {
 	for _, name := range []string{"failed", "worker", "audit", "other", "beside", "spare"} {
 		u.declare(u.name(name), nil)
 	}
+
 	u.vhost.exchange(u.name("x"), u.kind)
 	u.vhost.exchange(u.name("inner"), "fanout")
 	u.vhost.exchange(u.name("aside"), "fanout")
@@ -160,6 +162,7 @@ func (s *strikes) at(moment string, beside *sync.WaitGroup) {
 	due := s.due[moment]
 	s.due[moment] = nil
 	s.mu.Unlock()
+
 	for _, strike := range due {
 		if moment == "planned" || moment == "asked" {
 			strike()
@@ -174,7 +177,8 @@ func (u *underPlan) strikes(rate string) *strikes {
 	moments := []string{"planned", "asked", "agreed", "running"}
 	all := &strikes{due: map[string][]func(){}}
 	for range 1 + u.random.IntN(2) {
-		c, moment := topologyChanges[u.random.IntN(len(topologyChanges))], moments[u.random.IntN(len(moments))]
+		c := topologyChanges[u.random.IntN(len(topologyChanges))]
+		moment := moments[u.random.IntN(len(moments))]
 		delay := time.Duration(0)
 		if moment == "agreed" || moment == "running" {
 			delay = seed.Within(u.random, 30*time.Millisecond)
@@ -182,6 +186,7 @@ func (u *underPlan) strikes(rate string) *strikes {
 				delay = seed.Within(u.random, 4*time.Second)
 			}
 		}
+
 		struck := fmt.Sprintf("%s (%s, after %s, %s)", c.name, moment, delay.Round(time.Millisecond),
 			cmp.Or(rate, "fast"))
 		u.changes = append(u.changes, struck)
@@ -190,6 +195,7 @@ func (u *underPlan) strikes(rate string) *strikes {
 			u.struckBy(c)
 		})
 	}
+
 	return all
 }
 
@@ -208,8 +214,9 @@ func (u *underPlan) spied(p *cli.Program, at func(moment string)) {
 			}
 		}}, err
 	}
-	p.Broker = func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
-		b, err := broker(c, j, reread)
+
+	p.Broker = func(c config.Connection, j cli.Journal, reads cli.Rereads) (cli.Broker, error) {
+		b, err := broker(c, j, reads)
 		return &spy{Broker: b, under: u, before: func() { at("running") }}, err
 	}
 }
@@ -225,9 +232,11 @@ func (u *underPlan) run(t *testing.T) {
 	u.spied(p, func(moment string) { all.at(moment, &u.struck) })
 	done := make(chan int, 1) // one status
 	args := []string{"replay", u.name("failed"), "--to", "exchange:" + u.name("x") + "/" + key}
+
 	if rate != "" {
 		args = append(args, "--rate", rate)
 	}
+
 	go func() { done <- p.Run(t.Context(), u.on(args...)) }()
 	deadline := time.After(2 * patience)
 	for answered := 0; ; {
@@ -311,6 +320,7 @@ func (u *underPlan) judge(t *testing.T) (what []string) {
 	for _, d := range u.take(u.name("failed")) {
 		source[d.MessageId] = true
 	}
+
 	twice := 0
 	for _, queue := range []string{"worker", "audit", "other", "beside", "spare"} {
 		if queue == "worker" && u.deleted {
@@ -322,6 +332,7 @@ func (u *underPlan) judge(t *testing.T) (what []string) {
 				twice++
 			}
 		}
+
 		is := func(r plan.Recipient) bool { return r.Queue.Name == u.name(queue) }
 		named := e.plan != nil && slices.ContainsFunc(e.plan.Recipients, is)
 		if len(found) == 0 || named {
@@ -334,6 +345,7 @@ func (u *underPlan) judge(t *testing.T) (what []string) {
 				told += s.Messages
 			}
 		}
+
 		switch {
 		case e.account.Unguarded != "":
 			what = append(what, "not known which queues the last reached")
@@ -341,12 +353,14 @@ func (u *underPlan) judge(t *testing.T) (what []string) {
 			t.Errorf("%d are in %s, which the plan does not name, and the account says %d", len(found), queue, told)
 		}
 	}
+
 	missing := 0
 	for i := range u.n {
 		if id := fmt.Sprint("m-", i); !source[id] && there[id] == 0 {
 			missing++
 		}
 	}
+
 	most := e.account.Moved + e.account.Unknown
 	assert.That(t, missing <= 0 || u.deleted && missing <= most, "%d messages are lost", missing)
 	assert.That(t, twice <= e.account.Unknown, "%d messages are twice there", twice)
@@ -358,8 +372,10 @@ func (u *underPlan) judge(t *testing.T) (what []string) {
 	default:
 		what = append(what, "ran")
 	}
+
 	if t.Failed() {
 		t.Logf("%s exchange: %s: %+v", u.kind, strings.Join(u.changes, "; "), e.account)
 	}
+
 	return what
 }

@@ -10,9 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -22,7 +23,7 @@ import (
 )
 
 func (p *Program) exportCommand(flags *connectionFlags) *cobra.Command {
-	var insist bool
+	var insist, again bool
 	var selected selectionFlags
 	cmd := &cobra.Command{
 		Use:     "export QUEUE FILE",
@@ -31,7 +32,10 @@ func (p *Program) exportCommand(flags *connectionFlags) *cobra.Command {
 		Example: "dlxtop export orders@failed failed.jsonl\ndlxtop export orders@failed - | jq .body",
 		Long: `Write every message that is in the queue to a new file (- is standard output), one line of JSON
 each, as import reads them and jq can. The messages stay in the queue and in their order;
-standard error shows the cost of looking. The file gets its name only when it is complete.`,
+standard error shows the cost of looking. The file gets its name only when it is complete.
+
+Where each look uses up a delivery limit (quorum queues before 4.3), what an earlier look has read is
+written, if the queue has as many messages as then and no consumers; --again reads it again.`,
 		Args:              arguments("a queue", "a file (- is standard output)"),
 		ValidArgsFunction: p.completeQueue(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,47 +44,67 @@ standard error shows the cost of looking. The file gets its name only when it is
 				return err
 			}
 			return p.readQueue(cmd.Context(), flags, args[0], func(s *session, t *model.Topology, ref model.QueueRef) error {
-				return s.export(cmd.Context(), t, ref, args[1], insist, only.Cause)
+				return s.export(cmd.Context(), t, ref, args[1], insist, only.Cause, again)
 			})
 		},
 	}
-	selected.registerCause(cmd)
+
+	selected.registerCause(cmd, p, flags)
 	cmd.Flags().BoolVar(&insist, "insist", false, "override a refusal, where possible")
+	registerAgain(cmd, &again)
+
 	return cmd
 }
 
 func (s *session) export(
-	ctx context.Context, t *model.Topology, ref model.QueueRef, path string, insist bool, only cause.ID,
+	ctx context.Context, t *model.Topology, ref model.QueueRef, path string, insist bool, only cause.ID, again bool,
 ) (err error) {
 	look := peek.Want{Insist: insist, ForAction: true}
 	if q, ok := t.Queue(ref); ok && q.Type == model.Stream {
 		look = peek.Want{Insist: insist, Limit: peek.MaxPage} // nothing is taken out of it
 	}
+
 	reading := peek.For(t, ref, s.wants(look))
-	if !reading.Allowed() {
+	kept := s.shared(ctx, t, again)
+	kept.whole = true
+	shares := reading.Counts && kept.Has(ref)
+	if !reading.Allowed() && !shares {
 		return refused("%s", refusal(reading.Refusal))
 	}
-	s.program.say("peek: %s", model.Printable(reading.Cost))
-	reading.Nameless = true
+	if !shares {
+		s.program.note("peek: %s", model.Printable(reading.Cost))
+	}
+
+	whole := peek.For(t, ref, s.wants(peek.Want{Insist: insist, Whole: true}))
+	if whole.Counts && whole.Fits(queueOf(t, ref)) {
+		reading = whole // it is kept
+	}
+
+	reading.Nameless = !reading.Counts
+	looker := find.Sharing{Looker: s.broker, Cache: kept, Costly: true}
 	var read peek.Read
 	messages := func(each func(*message.Message) error) (err error) {
-		read, err = s.broker.Read(ctx, reading, func(m *message.Message) error {
-			if only != "" && !cause.Is(ref, m, only) {
+		read, err = looker.Read(ctx, reading, func(m *message.Message) error {
+			if only != "" && !cause.MatchesID(ref, m, only) {
 				return nil
 			}
 			return each(m)
 		})
+
 		if err == nil && read.Stopped != "" && path != "-" { // a file with its final name is complete
 			return fmt.Errorf("not all messages could be read, and no file was written: %s", model.Printable(read.Stopped))
 		}
 		return err
 	}
+
 	var n int
+
 	if path == "-" {
 		n, err = s.program.Files.Write(s.program.Out, messages)
 	} else {
 		n, err = s.program.Files.Create(path, messages)
 	}
+
 	s.tellRescued(read.Rescued)
 	switch {
 	case errors.Is(err, message.ErrFile):
@@ -90,15 +114,18 @@ func (s *session) export(
 	case err != nil:
 		return fmt.Errorf("export %s: %w", model.Printable(ref.String()), err)
 	}
+
 	to := ""
 	if at, err := filepath.Abs(path); err == nil && path != "-" {
 		to = " to " + model.Printable(at)
 	}
-	s.program.say("%s exported%s", model.Plural(n, "message"), to)
+
+	s.program.note("%s exported%s", model.Plural(n, "message"), to)
 	if read.Stopped != "" {
-		s.program.say("there are more: %s", model.Printable(read.Stopped))
+		s.program.note("there are more: %s", model.Printable(read.Stopped))
 		return &exit{status: ExitRefused}
 	}
+
 	return nil
 }
 
@@ -129,10 +156,13 @@ x-opt-delivery-time.`,
 			return p.importFile(cmd.Context(), flags, i)
 		},
 	}
+
 	cmd.Flags().StringVar(&i.to, "to", "", "queue:NAME")
+	p.completeTarget(cmd, flags)
 	registerKeepDelay(cmd, &i.keepDelay)
 	i.consent.register(cmd, "read the file and show what would happen, and change nothing",
 		"override a refusal, where possible")
+
 	return cmd
 }
 
@@ -151,6 +181,7 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	case err == nil && !info.Mode().IsRegular():
 		return usage("%s is no file: an import reads it twice, so write it into one first", model.Printable(i.path))
 	}
+
 	s, err := p.openConnection(connection)
 	if err != nil {
 		return err
@@ -164,11 +195,13 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	if err != nil {
 		return err
 	}
+
 	importable, err := s.broker.Importable(ctx, ref)
 	if err != nil {
 		return err
 	}
-	want, n := plan.ImportWant{To: ref, Insist: i.insist, KeepDelay: i.keepDelay}, 0
+	want := plan.ImportWant{To: ref, Insist: i.insist, KeepDelay: i.keepDelay}
+	n := 0
 	if err := p.readMessages(ctx, i.path, func(m *message.Message) error {
 		n++
 		want.Add(t, m)
@@ -176,46 +209,45 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	}); err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
+
 	if !i.dryRun {
 		if err := s.checkJournal(ctx, false); err != nil {
 			return err
 		}
 	}
-	planning := func(t *model.Topology) (_ report.Planned, err error) {
-		if want.Counts, err = s.counts(ctx, loss.Limited(t, []model.QueueRef{ref})); err != nil {
-			return report.Planned{}, err
-		}
-		return report.Planned{
-			Plan: plan.ForImport(t, want), Looked: report.Look{Complete: true}, JSON: i.output.json(),
-		}, nil
-	}
+
 	path, err := filepath.Abs(i.path)
 	if err != nil {
 		return fmt.Errorf("name the file: %w", err)
 	}
-	i.agreed = i.agreed || n == 0
-	return p.do(ctx, s, t, doing{
-		consent: i.consent, plan: planning,
-		ask: question{does: "import", where: "into", queue: ref},
-		run: func(ctx context.Context, _ report.Planned, progress func(plan.Account)) (plan.Account, error) {
-			messages := func(each func(*message.Message) error) error {
-				at := 0
-				err := p.readMessages(ctx, i.path, func(m *message.Message) error {
-					if at++; at > n {
-						return errFileChanged
-					}
-					return each(m)
-				})
-				if err == nil && at < n {
-					err = errFileChanged
-				}
-				return err
+	read := func(each func(*message.Message) error) error {
+		at := 0
+		err := p.readMessages(ctx, i.path, func(m *message.Message) error {
+			if at++; at > n {
+				return errFileChanged
 			}
-			account, err := s.broker.Import(ctx, resume.FromFile(t, ref, path, n, i.keepDelay), messages, progress)
-			account.Planned = max(account.Planned, n)
-			return account, err
-		},
-	})
+			return each(m)
+		})
+
+		if err == nil && at < n {
+			err = errFileChanged
+		}
+		return err
+	}
+
+	planning := func(now *model.Topology) (_ action.Action, err error) {
+		if want.Counts, err = s.counts(ctx, loss.Limited(now, []model.QueueRef{ref})); err != nil {
+			return nil, err
+		}
+		file := resume.FromFile(t, ref, path, n, i.keepDelay)
+		file.Into.Insisted = i.insist
+		made := action.Messages{Run: plan.ForImport(now, want).On(now)}
+		return &action.Import{Messages: made, File: file, Read: read, By: s.broker}, nil
+	}
+
+	i.agreed = i.agreed || n == 0
+	_, err = p.do(ctx, s, t, doing{consent: i.consent, plan: planning, looked: whole})
+	return err
 }
 
 // readMessages reads a file of messages. An error in the file is wrong usage.

@@ -50,6 +50,7 @@ func (c cut) Read(
 		first = false
 		return each(m)
 	})
+
 	read.Stopped = "the queue's leader changed"
 	return read, err
 }
@@ -64,7 +65,8 @@ func TestExportOfAPart(t *testing.T) {
 	r := v.runProgram(cutting, "export", "q", filepath.Join(dir, "messages.jsonl"))
 	r.ends(t, cli.ExitRefused, "no file was written: the queue's leader changed")
 	left, err := os.ReadDir(dir)
-	assert.That(t, err == nil && len(left) == 0, "left behind: %v %v", left, err)
+	must.Do(t, err)
+	assert.Equal(t, len(left), 0, "left behind: %v %v", left, err)
 	r = v.runProgram(cutting, "export", "q", "-").ends(t, cli.ExitRefused, "there are more: the queue's leader changed")
 	assert.That(t, strings.Count(r.out, "\n") == 1, "%+v", r)
 }
@@ -82,6 +84,7 @@ func (c *rewritten) Read(ctx context.Context, path string, each func(*message.Me
 			return err
 		}
 	}
+
 	return c.Files.Read(ctx, path, each)
 }
 
@@ -100,8 +103,8 @@ func TestImportOfAFileThatChanges(t *testing.T) {
 			r := v.runProgram(func(p *cli.Program) {
 				p.Files = &rewritten{Files: p.Files, content: strings.Repeat(line, test.is)}
 			}, "import", path, "--to", "queue:to", "--yes")
-			assert.That(t, r.status != cli.ExitDone &&
-				strings.Contains(r.stderr, "the file has changed since it was read first"), "%+v", r)
+			assert.That(t, r.status != cli.ExitDone, "%+v", r)
+			assert.Contains(t, r.stderr, "the file has changed since it was read first")
 			n := v.count("to")
 			assert.That(t, n <= test.most, "%d are there", n)
 		})
@@ -151,8 +154,9 @@ func TestImportOfTenGigabytesOfNothing(t *testing.T) {
 		must.Do(t, os.Truncate(path, 10<<30))
 		var r result
 		peak := heapDuring(func() { r = v.run("import", path, "--to", "queue:q", "--yes") })
-		assert.That(t, r.status == cli.ExitUsage && strings.Contains(r.stderr, test.words) &&
-			strings.Contains(r.stderr, "nothing was imported"), "%+v", r)
+		assert.Equal(t, r.status, cli.ExitUsage, "%+v", r)
+		assert.Contains(t, r.stderr, test.words)
+		assert.Contains(t, r.stderr, "nothing was imported")
 		assert.That(t, peak <= test.most, "%q: %d MB", test.begins, peak>>20)
 	}
 }
@@ -167,6 +171,7 @@ func (v *vhost) mendable(queue string, n int) {
 			Body:    fmt.Appendf(nil, "{ \"id\": %d.0, \"n\": \"%d\",\n \"tags\": [1,  2] }", i, i),
 		})
 	}
+
 	v.publish("", queue, amqp.Publishing{MessageId: "whole", Body: []byte(`{"n":7}`)})
 	v.publish("", queue, amqp.Publishing{MessageId: "broken", Body: []byte(`{"n":"seven"}`)})
 }
@@ -195,29 +200,45 @@ func TestReplayEdited(t *testing.T) {
 	dry := v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--dry-run", "-o", "json")
 	planned := decode[accountContract](t, dry)
 	e := planned.Edit
-	must.That(t, dry.status == cli.ExitDone && e != nil && e.Changed == n && e.Unchanged == 1 && e.Failed == 1 &&
-		len(planned.Resets) == 1 && planned.Resets[0].Name == "tries" && planned.Resets[0].Most == n-1 &&
-		len(e.Reasons) == 1 && strings.Contains(e.Reasons[0].Why, "the jq program failed: ") && len(e.Samples) == 5,
-		"exit status %d: %s%s", dry.status, dry.out, dry.stderr)
+	must.Equal(t, dry.status, cli.ExitDone, "exit status %d: %s%s", dry.status, dry.out, dry.stderr)
+	must.That(t, e != nil, "exit status %d: %s%s", dry.status, dry.out, dry.stderr)
+	must.Equal(t, e.Changed, n)
+	must.Equal(t, e.Unchanged, 1)
+	must.Equal(t, e.Failed, 1)
+	must.Equal(t, len(planned.Resets), 1)
+	must.Equal(t, planned.Resets[0].Name, "tries")
+	must.Equal(t, planned.Resets[0].Most, n-1)
+	must.Equal(t, len(e.Reasons), 1)
+	must.Contains(t, e.Reasons[0].Why, "the jq program failed: ")
+	must.Equal(t, len(e.Samples), 5)
+
 	second := e.Samples[1]
-	got, lines := strings.Join(second.Differences, "\n"), "header tries: 0 → 7\n- \"n\": \"1\",\n+ \"n\": 1,"
-	assert.That(t, second.MessageID == "m-2" && got == lines, "%s:\n%s\nwant\n%s", second.MessageID, got, lines)
-	before, after := second.Before.Body, second.After.Body
-	assert.That(t, second.Before.Position == 2 && strings.Contains(before, `"n": "1",`) &&
-		strings.Replace(before, `"1"`, "1", 1) == after, "before %q, after %q", before, after)
+	got := strings.Join(second.Differences, "\n")
+	lines := "header tries: 0 → 7\n- \"n\": \"1\",\n+ \"n\": 1,"
+	assert.Equal(t, second.MessageID, "m-2", "%s:\n%s\nwant\n%s", second.MessageID, got, lines)
+	assert.Equal(t, got, lines)
+	before := second.Before.Body
+	after := second.After.Body
+	assert.Equal(t, second.Before.Position, 2, "before %q, after %q", before, after)
+	assert.Contains(t, before, `"n": "1",`)
+	assert.Equal(t, strings.Replace(before, `"1"`, "1", 1), after)
 	v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--dry-run", "-o", "table").says(t,
-		"edit: 600 of 602 messages are changed, 1 is published unchanged, 1 stays in the queue", "message 2 (m-2):",
+		"edited: 600 of 602 messages are changed, 1 is published unchanged, 1 stays in the queue", "message 2 (m-2):",
 		`  + "n": 1,`, "1 of them stays: the jq program failed")
 	must.Await(t, "the dry runs changed nothing",
 		func() bool { return v.count("failed") == n+2 && v.count("worker") == 0 })
 
 	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--yes", "-o", "json")
 	account := r.ends(t, cli.ExitRefused).account(t, fmt.Sprint(n+2, n+1, 0, 1, 0, 0))
-	must.That(t, account.Edit != nil && account.Edit.Changed == n, "%s", r.out)
+	must.That(t, account.Edit != nil, "%s", r.out)
+	must.Equal(t, account.Edit.Changed, n)
 	d, ok, err := v.channel.Get("worker", false)
-	assert.That(t, err == nil && ok && string(d.Body) == "{ \"id\": 0.0, \"n\": 0,\n \"tags\": [1,  2] }" &&
-		d.Headers["tries"] == int32(7) && d.Priority == 4 && d.Headers["at"] == time.Unix(1_600_000_000, 0), "%v %t %q %#v",
-		err, ok, d.Body, d.Headers)
+	must.Do(t, err)
+	assert.That(t, ok, "%v %t %q %#v", err, ok, d.Body, d.Headers)
+	assert.Equal(t, string(d.Body), "{ \"id\": 0.0, \"n\": 0,\n \"tags\": [1,  2] }")
+	assert.That(t, d.Headers["tries"] == int32(7), "%v %t %q %#v", err, ok, d.Body, d.Headers)
+	assert.Equal(t, d.Priority, 4)
+	assert.That(t, d.Headers["at"] == time.Unix(1_600_000_000, 0), "%v %t %q %#v", err, ok, d.Body, d.Headers)
 	must.Do(t, d.Nack(false, true))
 	must.Await(t, "it is back", func() bool { return v.count("worker") == n+1 })
 	v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table").says(t,
@@ -234,6 +255,7 @@ func TestEditIsRefused(t *testing.T) {
 	v.declare("texts", nil)
 	v.publish("", "texts", amqp.Publishing{Body: []byte("no JSON")})
 	must.Await(t, "it is there", func() bool { return v.count("texts") == 1 })
+
 	for _, test := range []struct {
 		edit   string
 		status int
@@ -258,14 +280,17 @@ func TestEditIsRefused(t *testing.T) {
 				test.edit = strings.Replace(test.edit, "17", "129", 1)
 			}
 		}
+
 		r := v.run("replay", queue, "--to", "queue:worker", "--edit", test.edit, "--yes").ends(t, test.status, test.want)
 		assert.Equal(t, r.out, "", "%s", test.edit)
 	}
+
 	must.Await(t, "nothing was changed", func() bool { return v.count("failed") == 3 && v.count("worker") == 0 })
 	r := v.run("move", "failed", "--to", "queue:worker", "--edit", `.body.n += 1`, "--yes")
 	r.ends(t, cli.ExitDone).account(t, "3 3 0 0 0 0")
 	got := v.take("worker")
-	assert.That(t, len(got) == 3 && string(got[0].Body) == `{"n":2}`, "%d messages are there", len(got))
+	must.Equal(t, len(got), 3, "%d messages are there", len(got))
+	assert.Equal(t, string(got[0].Body), `{"n":2}`)
 }
 
 // A canary that comes back stops a replay with changed messages, too, and what was sent is undone.
@@ -279,12 +304,14 @@ func TestEditedCanary(t *testing.T) {
 		"1s", "--yes").ends(t, cli.ExitRefused)
 	assert.Equal(t, *r.account(t, "14 1 0 0 0 0").CameBack, 1, "came back")
 	must.Await(t, "all are in the queue", func() bool { return v.count("failed") == 14 })
+
 	mended := 0
 	for _, d := range v.take("failed") {
 		if strings.Contains(string(d.Body), "fixed") {
 			mended++
 		}
 	}
+
 	assert.Equal(t, mended, 1, "messages were changed")
 }
 
@@ -296,13 +323,16 @@ func TestResumeOfAnEdit(t *testing.T) {
 	r := v.interrupted("worker", 3, "replay", "failed", "--to", "queue:worker", "--rate", "20/s", "--edit",
 		`.body.fixed = true`, "--yes")
 	first := decode[accountContract](t, r)
-	must.That(t, first.JournalID != 0 && *first.Moved < 120, "%+v", r)
+	must.That(t, first.JournalID != 0, "%+v", r)
+	must.That(t, *first.Moved < 120, "%+v", r)
 	r = v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes").ends(t, cli.ExitDone)
 	assert.Equal(t, *decode[resumeContract](t, r).Moved, 120-*first.Moved, "moved")
+
 	got := v.take("worker")
 	for _, d := range got {
 		assert.That(t, strings.Contains(string(d.Body), `,"fixed":true}`), "%s was not changed", d.Body)
 	}
+
 	assert.Equal(t, len(got), 120, "arrived")
 }
 
@@ -314,10 +344,12 @@ func TestImportOfALargeFile(t *testing.T) {
 	lines := bufio.NewWriter(file)
 	line := `{"properties":{"message_id":"m"},"body_bytes":100000,"headers":{"n":1},"body_encoding":"utf-8","body":"` +
 		strings.Repeat("x", 100_000) + "\"}\n"
+
 	const n = 350 // 35 MB: more than the limit
 	for range n {
 		must.Get(lines.WriteString(line))(t)
 	}
+
 	must.Do(t, lines.Flush())
 	file.Close()
 	var r result
@@ -333,11 +365,14 @@ func heapDuring(what func()) uint64 {
 		runtime.ReadMemStats(&m)
 		return m.HeapInuse
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(50)) // otherwise garbage counts, too
+
+	// Otherwise garbage counts, too: as much as this percentage of what earlier tests have left in use.
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
 	runtime.GC()
 	before, peak := heap(), uint64(0)
 	done := make(chan struct{})
 	var watching sync.WaitGroup
+
 	watching.Go(func() {
 		ticker := time.NewTicker(5 * time.Millisecond)
 		defer ticker.Stop()
@@ -350,8 +385,10 @@ func heapDuring(what func()) uint64 {
 			}
 		}
 	})
+
 	what()
 	close(done)
 	watching.Wait()
+
 	return max(peak, before) - before
 }

@@ -28,20 +28,22 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/mgmt"
-	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // Every way in which a broker cannot be reached is one sentence and exit status 3, for scripts and for the dashboard,
 // whose terminal is not touched.
 func TestCannotConnect(t *testing.T) {
-	v, foreign := newVHost(t), newNamedVHost(t, "foreign")
+	v := newVHost(t)
+	foreign := newNamedVHost(t, "foreign")
 	user := manage.User(t, node.API(), "looker", "management", v.name)
 	plain := manage.User(t, node.API(), "no-tag", "", v.name)
 	amqpHost := strings.TrimSuffix(strings.TrimPrefix(node.AMQP(), "amqp://guest:guest@"), "/")
 	apiHost := strings.TrimPrefix(node.API(), "http://guest:guest@")
+
 	as := func(user, password, host, vhost string) string {
 		return "amqp://" + user + ":" + password + "@" + host + "/" + vhost
 	}
+
 	for _, test := range []struct {
 		name     string
 		url, api string
@@ -58,6 +60,7 @@ func TestCannotConnect(t *testing.T) {
 			"an API whose host does not exist", as(user, "s3cr3t", amqpHost, v.name), "http://no-such-host.invalid:15672",
 			[]string{"RabbitMQ answers at", "no-such-host.invalid", "--api"},
 		},
+
 		{"no management tag", as(plain, "s3cr3t", amqpHost, v.name), "http://" + apiHost, []string{"management"}},
 		{"no permission", as(user, "s3cr3t", amqpHost, foreign.name), "http://" + apiHost, []string{foreign.name, user}},
 		{"no such vhost", as(user, "s3cr3t", amqpHost, "missing"), "http://" + apiHost, []string{"missing"}},
@@ -73,6 +76,7 @@ func TestCannotConnect(t *testing.T) {
 				run(t, append(command, "--url", test.url, "--api", test.api)...).refuses(t, cli.ExitConnect,
 					test.want...)
 			}
+
 			noDashboard(t, test.url, test.api).refuses(t, cli.ExitConnect, test.want...)
 		})
 	}
@@ -90,6 +94,7 @@ func TestTwoBrokers(t *testing.T) {
 		w.WriteHeader(answer.Code)
 		_, _ = w.Write(clusterName.ReplaceAll(answer.Body.Bytes(), []byte(`"cluster_name":"another@one"`)))
 	})
+
 	file := filepath.Join(t.TempDir(), "messages")
 	for _, command := range [][]string{
 		{"peek", "q"},
@@ -105,9 +110,12 @@ func TestTwoBrokers(t *testing.T) {
 			r = run(t, append(command, "--url", v.url(), "--api", other)...)
 			return !strings.Contains(r.stderr, "not checked that AMQP leads to the same cluster")
 		})
-		assert.That(t, r.status == cli.ExitConnect && r.out == "", "%v: exit status %d, %q", command, r.status, r.out)
+
+		assert.Equal(t, r.status, cli.ExitConnect, "%v: exit status %d, %q", command, r.status, r.out)
+		assert.Equal(t, r.out, "", "%v", command)
 		checkSentence(t, r.stderr, "another@one", "--api")
 	}
+
 	noDashboard(t, v.url(), other).refuses(t, cli.ExitConnect, "another@one", "--api")
 	assert.That(t, v.count("q") == 1, "the message is gone")
 }
@@ -118,8 +126,9 @@ func TestSilentAPI(t *testing.T) {
 	r := runChanged(t.Context(), impatient, "flows", "--url", v.url(), "--api", "http://"+dial.Silent(t))
 	assert.Equal(t, r.ends(t, cli.ExitConnect).out, "")
 	said := strings.SplitAfter(r.stderr, "\n")
-	assert.That(t, len(said) == 4 && strings.Contains(said[0], "within 500ms: dlxtop asks again") &&
-		strings.Contains(said[1], "within 1s: dlxtop asks again"), "it is asked three times: %q", said)
+	must.Equal(t, len(said), 4, "it is asked three times: %q", said)
+	assert.Contains(t, said[0], "within 500ms: dlxtop asks again")
+	assert.Contains(t, said[1], "within 1s: dlxtop asks again")
 	checkSentence(t, said[2], "RabbitMQ answers at", "accepted the connection and gave no answer within 2s")
 	assert.That(t, !strings.Contains(r.stderr, "enable"), "it is to be enabled: %s", r.stderr)
 }
@@ -146,6 +155,7 @@ func TestSlowAPI(t *testing.T) {
 		}
 		proxy.ServeHTTP(w, r)
 	})
+
 	r := runChanged(t.Context(), impatient, "flows", "--url", v.url(), "--api", slow)
 	r.ends(t, cli.ExitDone).shows(t, "orders.failed")
 	assert.Equal(t, strings.Count(r.stderr, "gave no answer within 500ms: dlxtop asks again and waits longer"), 1)
@@ -174,8 +184,10 @@ func TestUncheckedCluster(t *testing.T) {
 			r := run(t, append([]string{"flows", "-o", "json"}, c.args...)...).ends(t, cli.ExitDone)
 			assert.That(t, strings.HasPrefix(r.out, "{"), "exit status %d: %s%s", r.status, r.out, r.stderr)
 			assert.That(t, c.says != "" || r.stderr == "" || c.args[0] != "--api" && r.quiet(), "it says %s", r.stderr)
+
 			if c.says != "" {
-				assert.That(t, strings.HasPrefix(r.stderr, c.says) && strings.Count(r.stderr, "\n") == 1, "it says %q", r.stderr)
+				assert.That(t, strings.HasPrefix(r.stderr, c.says), "it says %q", r.stderr)
+				assert.Equal(t, strings.Count(r.stderr, "\n"), 1)
 			}
 		})
 	}
@@ -183,8 +195,8 @@ func TestUncheckedCluster(t *testing.T) {
 
 var clusterName = regexp.MustCompile(`"cluster_name":"[^"]*"`)
 
-// dashboard starts the dashboard on a terminal, and ends it as soon as it is opened.
-func dashboard(t *testing.T, opened func(cli.Dashboard), args ...string) result {
+// openDashboard starts the dashboard on a terminal, and ends it as soon as it is opened.
+func openDashboard(t *testing.T, opened func(cli.Dashboard), args ...string) result {
 	t.Helper()
 	_, tty := openPTY(t)
 	var errs bytes.Buffer
@@ -193,8 +205,10 @@ func dashboard(t *testing.T, opened func(cli.Dashboard), args ...string) result 
 		opened(d)
 		return "", nil
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
+
 	return result{status: p.Run(ctx, args), stderr: errs.String(), args: args}
 }
 
@@ -202,7 +216,7 @@ func dashboard(t *testing.T, opened func(cli.Dashboard), args ...string) result 
 func noDashboard(t *testing.T, amqpURL, api string) result {
 	t.Helper()
 	opened := func(cli.Dashboard) { t.Error("the dashboard was opened") }
-	return dashboard(t, opened, "--url", amqpURL, "--api", api)
+	return openDashboard(t, opened, "--url", amqpURL, "--api", api)
 }
 
 // A user with access to one vhost only, and not the default one, gets in.
@@ -212,14 +226,18 @@ func TestDashboardOpens(t *testing.T) {
 	var opened config.Connection
 	amqpURL := strings.Replace(node.AMQP(), "guest:guest", user+":s3cr3t", 1)
 	api := strings.Replace(node.API(), "guest:guest@", "", 1)
-	dashboard(t, func(d cli.Dashboard) { opened = d.Connection }, "--url", amqpURL, "--api", api, "--read-only").ends(t,
+	keep := func(d cli.Dashboard) { opened = d.Connection }
+	openDashboard(t, keep, "--url", amqpURL, "--api", api, "--read-only").ends(t,
 		cli.ExitDone)
-	assert.That(t, opened.User == user && opened.ReadOnly && opened.VHost == "", "opened on %+v", opened)
+	assert.Equal(t, opened.User, user, "opened on %+v", opened)
+	assert.That(t, opened.ReadOnly, "opened on %+v", opened)
+	assert.Equal(t, opened.VHost, "")
 }
 
 // No broker is named, and none runs on this machine; the test pretends that, because another RabbitMQ may run on it.
 func TestNothingConfigured(t *testing.T) {
-	amqpAddress, apiAddress := dial.Unused(t), dial.Unused(t)
+	amqpAddress := dial.Unused(t)
+	apiAddress := dial.Unused(t)
 	runChanged(t.Context(), func(p *cli.Program) {
 		newSource, newBroker := p.Source, p.Broker
 		p.Source = func(c config.Connection) (cli.Source, error) {
@@ -227,9 +245,10 @@ func TestNothingConfigured(t *testing.T) {
 			c.API = "http://" + apiAddress
 			return newSource(c)
 		}
-		p.Broker = func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+
+		p.Broker = func(c config.Connection, j cli.Journal, reads cli.Rereads) (cli.Broker, error) {
 			c.AMQP = "amqp://guest:guest@" + amqpAddress
-			return newBroker(c, j, reread)
+			return newBroker(c, j, reads)
 		}
 	}, "flows").refuses(t, cli.ExitConnect, "--url", "DLXTOP_URL", "config.toml", "`dlxtop demo`")
 }
@@ -237,7 +256,8 @@ func TestNothingConfigured(t *testing.T) {
 // From the dashboard the user switches to another context; the command line's caution still applies. If a context
 // cannot be opened the dashboard stays where it was, on connections that still work.
 func TestGoingToContexts(t *testing.T) {
-	first, second := newNamedVHost(t, "contexts-1"), newNamedVHost(t, "contexts-2")
+	first := newNamedVHost(t, "contexts-1")
+	second := newNamedVHost(t, "contexts-2")
 	env := configured(t, fmt.Sprintf(`
 		[contexts.one]
 		url = %q
@@ -247,43 +267,54 @@ func TestGoingToContexts(t *testing.T) {
 		api = %[2]q
 		[contexts.away]
 		url = %[4]q`, first.url(), node.API(), second.url(), "amqp://"+dial.Unused(t)))
+
 	master, tty := openPTY(t)
 	p := program(tty, tty, tty)
 	p.Env = func(name string) string { return env[name] }
+
 	visits := []struct{ goes, vhost, trouble string }{
 		{"away", "contexts-1", ""},
 		{"no such", "contexts-1", "still one, not away: "},
 		{"two", "contexts-1", "there is no context no such"},
 		{"", "contexts-2", ""},
 	}
+
 	at := 0
+
 	p.Dashboard = func(ctx context.Context, d cli.Dashboard) (string, error) {
 		if at == len(visits) {
 			t.Error("the dashboard came back after it was left")
 			return "", nil
 		}
+
 		visit := visits[at]
 		at++
-		assert.That(t, d.Connection.VHost == visit.vhost && d.Connection.ReadOnly && d.Connection.NoJournal,
-			"dashboard %d is on vhost %q, read only %v, without a journal %v", at, d.Connection.VHost, d.Connection.ReadOnly,
-			d.Connection.NoJournal)
-		assert.That(t, strings.Contains(d.Trouble, visit.trouble) && (visit.trouble != "" || d.Trouble == ""),
-			"dashboard %d has the trouble %q, want %q", at, d.Trouble, visit.trouble)
+		assert.Equal(t, d.Connection.VHost, visit.vhost, "dashboard %d is on vhost %q, read only %v, without a journal %v",
+			at, d.Connection.VHost, d.Connection.ReadOnly, d.Connection.NoJournal)
+		assert.That(t, d.Connection.ReadOnly, "dashboard %d is on vhost %q, read only %v, without a journal %v", at,
+			d.Connection.VHost, d.Connection.ReadOnly, d.Connection.NoJournal)
+		assert.That(t, d.Connection.NoJournal, "dashboard %d is on vhost %q, read only %v, without a journal %v", at,
+			d.Connection.VHost, d.Connection.ReadOnly, d.Connection.NoJournal)
+		assert.Contains(t, d.Trouble, visit.trouble)
+		assert.That(t, visit.trouble != "" || d.Trouble == "", "dashboard %d has the trouble %q, want %q", at, d.Trouble,
+			visit.trouble)
 		assert.List(t, d.Contexts, []string{"away", "one", "two"}, "the contexts")
 		_, err := d.Source.Snapshot(ctx)
 		assert.That(t, err == nil, "dashboard %d cannot read the broker: %v", at, err)
 		assert.Succeeds(t, d.Broker.Check(ctx, visit.vhost))
 		return visit.goes, nil
 	}
+
 	args := []string{"--context", "one", "--read-only", "--no-journal"}
 	status := p.Run(t.Context(), args)
-	assert.That(t, status == cli.ExitDone && at == len(visits), "exit status %d after %d dashboards", status, at)
+	assert.Equal(t, status, cli.ExitDone, "exit status %d after %d dashboards", status, at)
+	assert.Equal(t, at, len(visits))
 	tty.Close()
 	said, _ := io.ReadAll(master)
 	taken := regexp.MustCompile("[^\\r\\n]*\\r\x1b\\[K")
 	left := taken.ReplaceAllString(string(said), "")
-	assert.That(t, left == "" && strings.Contains(string(said), "connecting to two"),
-		"%q is left on the terminal of %q", left, said)
+	assert.Equal(t, left, "", "%q is left on the terminal of %q", left, said)
+	assert.Contains(t, string(said), "connecting to two")
 }
 
 // secretLetters are the letters of the passwords here: no sentence of dlxtop has two different ones of them in a row,
@@ -296,6 +327,7 @@ func secret(r *rand.Rand) string {
 		"", "@", ":", "/", "//", "?", "#", "%", "%4", "%zz", " ", "\t", "\n", "\x1b[2J", "&", "=", ";",
 		"'", `"`, `\`, "[", "]", "ß", "\u202e", "\xff", "$", "|",
 	}
+
 	var b strings.Builder
 	for range 2 + r.IntN(4) {
 		last := byte(0)
@@ -307,8 +339,10 @@ func secret(r *rand.Rand) string {
 			b.WriteByte(c)
 			last = c
 		}
+
 		b.WriteString(specials[r.IntN(len(specials))])
 	}
+
 	return b.String()
 }
 
@@ -320,6 +354,7 @@ func leak(text, password string) string {
 			return part
 		}
 	}
+
 	return ""
 }
 
@@ -331,6 +366,7 @@ func urlWith(r *rand.Rand, password string) string {
 	if strings.EqualFold(written, password) && r.IntN(2) == 0 {
 		written = password
 	}
+
 	host := pick("127.0.0.1:1", "127.0.0.1:1", "127.0.0.1:1", "", "127.0.0.1:99999", "127.0.0.1:x", "[::1",
 		"no.such.host.invalid:1", "127.0.0.1:1/%zz", "127.0.0.1:1/v", "127.0.0.1 1", "%")
 	switch r.IntN(8) {
@@ -344,6 +380,7 @@ func urlWith(r *rand.Rand, password string) string {
 	case 4:
 		return pick("amqp", "http") + "://:" + written + "@" + host
 	}
+
 	return pick("amqp", "amqps", "http", "https", "AMQP", "ftp", "", "amqp ", "\x00") +
 		pick("://", "://", "://", ":/", ":") + pick("user", "us er", "a%zz", "") + ":" + written + "@" + host
 }
@@ -357,6 +394,7 @@ func TestNothingRepeatsAPassword(t *testing.T) {
 	r := seed.Rand(t)
 	dir := configured(t, "")["XDG_CONFIG_HOME"]
 	path := filepath.Join(dir, "dlxtop", "config.toml")
+
 	connected := 0
 	for range 2000 {
 		password := secret(r)
@@ -369,22 +407,26 @@ func TestNothingRepeatsAPassword(t *testing.T) {
 			part := leak(strings.ToUpper(said), password)
 			must.That(t, part == "", "%s: %q of the password %q in\n%q\nfor %q", where, part, password, said, text)
 		}
+
 		if client, err := mgmt.New(mgmt.Options{URL: text}); err != nil {
 			check("mgmt.New", err.Error())
 		} else {
 			client.Close()
 		}
+
 		if client, err := broker.New(broker.Options{URL: text}); err != nil {
 			check("broker.New", err.Error())
 		} else {
 			client.Close()
 		}
+
 		env := map[string]string{"XDG_CONFIG_HOME": dir}
 		args := []string{"flows"}
 		kind := r.IntN(9)
 		if kind < 4 && !named.MatchString(text) {
 			kind = 8 // without "://user:" it may as well be the name of a queue
 		}
+
 		switch kind {
 		case 0:
 			args = []string{text}
@@ -408,14 +450,17 @@ func TestNothingRepeatsAPassword(t *testing.T) {
 		default:
 			args = []string{"flows", "--url", text}
 		}
+
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		got := runChanged(ctx, func(p *cli.Program) { p.Env = func(name string) string { return env[name] } }, args...)
 		cancel()
 		if got.status == cli.ExitConnect {
 			connected++
 		}
+
 		check(fmt.Sprintf("%q", args[0]), got.out+got.stderr)
 	}
+
 	assert.That(t, connected >= 20,
 		"only %d of the URLs could be used: nothing was seen of what a connection says", connected)
 }

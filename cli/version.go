@@ -28,7 +28,9 @@ func (p *Program) versionCommand() *cobra.Command {
 		Args:    arguments(),
 		RunE:    func(*cobra.Command, []string) error { return p.printVersion(output) },
 	}
+
 	output.register(cmd)
+
 	return cmd
 }
 

@@ -33,6 +33,7 @@ func eventually(ask func() error) (err error) {
 			return nil
 		}
 	}
+
 	return err
 }
 
@@ -59,6 +60,7 @@ func checkLoop(r *clientRun) error {
 	defer worker.stop()
 	r.do("send", "1")
 	queue := r.workers[0]
+
 	return eventually(func() error {
 		found, err := r.findings()
 		if err != nil {
@@ -79,6 +81,7 @@ func checkLoop(r *clientRun) error {
 				return nil
 			}
 		}
+
 		return fmt.Errorf("the flow of %s has no redeliveries: %+v", queue, seen.Flows)
 	})
 }
@@ -90,6 +93,7 @@ func checkExpired(r *clientRun) error {
 	r.failed = r.client.failed
 	must.Await(r.t, "all have failed", func() bool { return r.depth(r.failed) == sent })
 	worker.stop()
+
 	want := fmt.Sprintf("%d Celery messages have expired", sent)
 	if err := eventually(func() error {
 		planned, err := answer[struct{ Warnings []string }](r, "replay", r.failed, "--dry-run")
@@ -100,17 +104,20 @@ func checkExpired(r *clientRun) error {
 	}); err != nil {
 		return err
 	}
+
 	worker = r.work(true)
 	defer worker.stop()
 	if _, err := answer[account](r, "replay", r.failed, "--yes"); err != nil {
 		return err
 	}
+
 	// Messages behind them in the queue are handled after them. They have the same numbers, and one more, the last.
 	r.environment = nil
 	r.do("send", strconv.Itoa(sent+1))
 	if err := worker.processes(sent + 1); err != nil {
 		return fmt.Errorf("the tasks were discarded, and those behind them were to be processed: %w", err)
 	}
+
 	return nil
 }
 
@@ -130,14 +137,17 @@ func checkExclusive(r *clientRun) error {
 				return nil
 			}
 		}
+
 		return fmt.Errorf("the flows are %+v", seen.Flows)
 	}); err != nil {
 		return err
 	}
+
 	refused := r.dlxtop("peek", buffer, "--insist")
 	if refused.status == 0 || !strings.Contains(refused.stderr, "exclusive to another connection") {
 		return errors.New("a look at it ends with " + strconv.Itoa(refused.status) + ": " + lastLine(refused.stderr))
 	}
+
 	return worker.processes(1)
 }
 
@@ -152,6 +162,7 @@ func checkKey(r *clientRun) error {
 	if _, err := r.replay(); err != nil {
 		return err
 	}
+
 	return worker.processes(1)
 }
 
@@ -166,11 +177,13 @@ func checkNoErrors(r *clientRun) error {
 	} else if err := worker.processes(sent); err != nil {
 		return err
 	}
+
 	for range 2 {
 		if found := r.dlxtop("findings", "-o", "json"); found.status != 0 { // 1: one is an error
 			return errors.New("findings: " + found.out + found.stderr)
 		}
 		worker.stop()
 	}
+
 	return nil
 }

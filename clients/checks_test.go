@@ -33,16 +33,20 @@ func (row *clientsRow) check(t *testing.T, program *clientProgram) {
 		must.Await(t, "a message waits in "+r.retry, func() bool { return r.depth(r.retry) > 0 })
 		seen = append(seen, r.checkFlows(r.retry, model.RetryBuffer))
 	}
+
 	must.Await(t, "all have failed", func() bool {
 		var all int
 		r.failed, all = r.resolve(r.client.failed)
 		return all == sent
 	})
+
 	r.messages = r.depth(r.failed)
 	end := model.FailedRole
+
 	if r.waits {
 		end = model.RetryBuffer
 	}
+
 	seen = append(seen, r.checkFlows(r.failed, end))
 	row.judge(t, flowCheck, func() error { return errors.Join(seen...) })
 	row.judge(t, failureCheck, r.checkFailure)
@@ -90,6 +94,7 @@ func (r *clientRun) checkErrors() error {
 			err = errors.Join(err, fmt.Errorf("%s %s: %s", f.Code, f.Queue, f.Message))
 		}
 	}
+
 	return err
 }
 
@@ -106,7 +111,8 @@ func (r *clientRun) seesFlows(queue string, role model.Role) error {
 	if err != nil {
 		return err
 	}
-	workers, roles := map[string]bool{}, map[string]model.Role{}
+	workers := map[string]bool{}
+	roles := map[string]model.Role{}
 	for _, f := range seen.Flows {
 		workers[f.Worker.Queue] = true
 		for _, b := range f.Buffers {
@@ -114,23 +120,28 @@ func (r *clientRun) seesFlows(queue string, role model.Role) error {
 				roles[queue] = model.RetryBuffer
 			}
 		}
+
 		for _, q := range f.Failed {
 			roles[q.Queue] = model.FailedRole
 		}
 	}
+
 	for _, q := range seen.Alone {
 		if r.apart {
 			roles[q.Queue] = model.FailedRole
 		}
 	}
+
 	for _, worker := range r.workers {
 		if !workers[worker] && !(r.apart && r.retry == "") {
 			return fmt.Errorf("%s is not seen as a worker", worker)
 		}
 	}
+
 	if roles[queue] != role {
 		return fmt.Errorf("%s is seen as %q instead of %q", queue, roles[queue], role)
 	}
+
 	return nil
 }
 
@@ -164,6 +175,7 @@ func (r *clientRun) checkFailure() error {
 			return fmt.Errorf("a failure is read as %q", said)
 		}
 	}
+
 	return nil
 }
 
@@ -179,6 +191,7 @@ func (r *clientRun) checkTries() error {
 			text := screen.Text()
 			return strings.Contains(text, chosen) && strings.Contains(text, " next ")
 		})
+
 		said := ""
 		if cell := triesCell.FindStringSubmatch(screen.Text()); cell != nil {
 			said = cell[1]
@@ -188,6 +201,7 @@ func (r *clientRun) checkTries() error {
 		}
 		screen.Press("j")
 	}
+
 	return nil
 }
 
@@ -204,7 +218,9 @@ func (r *clientRun) openQueue(queue string) *built.Terminal {
 		time.Sleep(50 * time.Millisecond)
 		return matching.MatchString(screen.Text())
 	})
+
 	screen.Press("\r")
+
 	return screen
 }
 
@@ -231,9 +247,11 @@ func checkDue(r *clientRun) error {
 		retry, waits = r.resolve(r.retry)
 		return waits > 0
 	})
+
 	screen := r.openQueue(retry)
 	var bounds []bound
 	var left time.Time
+
 	end := time.Now().Add(2 * built.Patience)
 	for ; left.IsZero() && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		screen.Press("\x12")
@@ -243,10 +261,12 @@ func checkDue(r *clientRun) error {
 			by := now.Add(time.Duration(seconds * float64(time.Second)))
 			bounds = append(bounds, bound{cell[1] + cell[2] + "s", cell[1] == "", now, by})
 		}
+
 		if len(bounds) == 0 && time.Since(sentAt) > 15*time.Second { // it left before the dashboard was open
 			r.do("send", "1")
 			sentAt = time.Now()
 		}
+
 		for _, line := range worker.said() {
 			if len(bounds) > 0 && line.at.After(bounds[0].at) {
 				left = line.at
@@ -254,9 +274,11 @@ func checkDue(r *clientRun) error {
 			}
 		}
 	}
+
 	if left.IsZero() {
 		return errors.New("the dashboard never said when")
 	}
+
 	return judgeDue(bounds, left)
 }
 
@@ -280,10 +302,12 @@ func judgeDue(bounds []bound, left time.Time) error {
 			return fmt.Errorf("%q was shown %.1f s before it left, and %q %.1f s before that", b.cell,
 				left.Sub(b.at).Seconds(), best.cell, b.at.Sub(best.at).Seconds())
 		}
+
 		if b.by.Before(best.by) {
 			best = b
 		}
 	}
+
 	return nil
 }
 
@@ -304,6 +328,7 @@ func (r *clientRun) checkUndo() error {
 	if err != nil {
 		return err
 	}
+
 	return same(before, after)
 }
 
@@ -320,16 +345,20 @@ func same(before, after []peekedMessage) error {
 			delete(headers, "CC")
 			all = append(all, fmt.Sprintf("%v %s %s", headers, m.Properties, m.Body))
 		}
+
 		slices.Sort(all)
 		return all
 	}
+
 	was, is := written(before), written(after)
+
 	if failed != nil {
 		return failed
 	}
 	if !slices.Equal(was, is) {
 		return fmt.Errorf("the messages came back as\n%s\ninstead of\n%s", strings.Join(is, "\n"), strings.Join(was, "\n"))
 	}
+
 	return nil
 }
 
@@ -361,6 +390,7 @@ func (r *clientRun) checkReplay(worker *clientWorker) error {
 	if done.Moved != r.messages/2 {
 		return fmt.Errorf("%d messages were moved", done.Moved)
 	}
+
 	return worker.processes(r.messages / 2)
 }
 
@@ -374,6 +404,7 @@ func (r *clientRun) checkCanary(worker *clientWorker) error {
 	if done.Moved != left {
 		return fmt.Errorf("%d of %d messages were moved", done.Moved, left)
 	}
+
 	return worker.processes(r.messages)
 }
 
@@ -401,6 +432,7 @@ func (r *clientRun) checkCanaryStops() error {
 				r.tried[id], times)
 		}
 	}
+
 	return nil
 }
 
@@ -412,6 +444,7 @@ func (w *clientWorker) processes(n int) error {
 		time.Sleep(20 * time.Millisecond)
 		times = w.times("PROCESSED")
 	}
+
 	if len(times) != n {
 		return fmt.Errorf("the worker processed %d of %d messages", len(times), n)
 	}
@@ -420,5 +453,6 @@ func (w *clientWorker) processes(n int) error {
 			return fmt.Errorf("the worker processed message %s %d times", id, times[id])
 		}
 	}
+
 	return nil
 }

@@ -243,6 +243,7 @@ func TestSampleOfClients(t *testing.T) {
 			sample = append(sample, c)
 		}
 	}
+
 	runClients(t, sample)
 }
 
@@ -260,15 +261,18 @@ func runClients(t *testing.T, some []client) {
 				row.notRun = err.Error()
 				t.Fatalf("not run: %v", err)
 			}
+
 			row.version = program.version
 			if c.unable != nil {
 				if row.notRun = c.unable(model.ParseVersion(built.Node.Version())); row.notRun != "" {
 					t.Skip("not run: " + row.notRun)
 				}
 			}
+
 			if c.failed != "" {
 				row.check(t, program)
 			}
+
 			row.checkCases(t, program)
 		})
 	}
@@ -285,6 +289,7 @@ func (c *client) program(t *testing.T) (*clientProgram, error) {
 		}
 		p.command = []string{binary}
 	}
+
 	p.environment = append(p.environment, "NODE_PATH="+os.Getenv("DLXTOP_CLIENTS_NODE"))
 	if _, err := exec.LookPath(p.command[0]); err != nil {
 		return nil, errors.New(p.command[0] + " is not installed")
@@ -318,6 +323,7 @@ func (v verdict) cell() string {
 	case v.why != nil:
 		return "no"
 	}
+
 	return "yes"
 }
 
@@ -348,6 +354,7 @@ func (table *clientsTable) write(t *testing.T) {
 	for _, c := range checks {
 		fmt.Fprintf(&out, " %s |", c)
 	}
+
 	out.WriteString("\n|---|" + strings.Repeat("---|", len(checks)) + "\n")
 	var causes []string
 	for _, row := range table.rows {
@@ -355,6 +362,7 @@ func (table *clientsTable) write(t *testing.T) {
 		if row.version != "" {
 			name += " (" + row.version + ")"
 		}
+
 		fmt.Fprintf(&out, "| %s |", name)
 		for _, c := range checks {
 			v := row.verdicts[c]
@@ -364,16 +372,20 @@ func (table *clientsTable) write(t *testing.T) {
 			} else if v.why != nil {
 				causes = append(causes, fmt.Sprintf("%s, %s: %v", row.client.name, c, v.why))
 			}
+
 			fmt.Fprintf(&out, " %s |", cell)
 		}
+
 		out.WriteString("\n")
 		if row.notRun != "" {
 			causes = append(causes, row.client.name+": not run: "+row.notRun)
 		}
 	}
+
 	if slices.ContainsFunc(table.rows, func(row *clientsRow) bool { return len(row.cases) > 0 }) {
 		out.WriteString("\n| framework | what | right |\n|---|---|---|\n")
 	}
+
 	for _, row := range table.rows {
 		for i, c := range row.client.cases {
 			v := row.cases[i]
@@ -383,8 +395,10 @@ func (table *clientsTable) write(t *testing.T) {
 			}
 		}
 	}
+
 	for _, cause := range causes {
 		out.WriteString("\n" + cause)
 	}
+
 	t.Log(out.String())
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os/exec"
 	"path"
@@ -110,18 +109,19 @@ func (r *clientRun) resolve(pattern string) (fullest string, messages int) {
 			fullest, most = name, n
 		}
 	}
+
 	return fullest, messages
 }
 
 func (r *clientRun) queues() []string {
 	r.t.Helper()
-	var list []struct{ Name string }
-	answer := manage.Do(r.t, built.Node.API(), http.MethodGet, "queues/"+r.vhost+"?columns=name", "")
-	must.Do(r.t, json.Unmarshal(answer, &list))
+	columns := url.Values{"columns": {"name"}}
+	list := must.Get(manage.Of(r.t, built.Node.API()).ListQueuesWithParametersIn(r.vhost, columns))(r.t)
 	names := make([]string, len(list))
 	for i := range list {
 		names[i] = list[i].Name
 	}
+
 	return names
 }
 
@@ -148,11 +148,13 @@ func (r *clientRun) work(succeeds bool) *clientWorker {
 	if succeeds {
 		environment = append(environment, "OK=1")
 	}
+
 	run := r.program.run(append(environment, r.environment...), "work")
 	w := &clientWorker{t: r.t, run: run, read: make(chan struct{})}
 	w.run.Stderr = &w.errs
 	out := must.Get(w.run.StdoutPipe())(r.t)
 	must.Do(r.t, w.run.Start())
+
 	go func() {
 		defer close(w.read)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -163,7 +165,9 @@ func (r *clientRun) work(succeeds bool) *clientWorker {
 			}
 		}
 	}()
+
 	r.t.Cleanup(w.stop)
+
 	return w
 }
 
@@ -196,6 +200,7 @@ func (w *clientWorker) times(what string) map[string]int {
 			times[line.id]++
 		}
 	}
+
 	return times
 }
 

@@ -37,6 +37,7 @@ func newPublisher(conn *amqp.Connection) (*publisher, error) {
 	if err := channel.Confirm(false); err != nil {
 		return nil, fmt.Errorf("ask for confirms: %w", err)
 	}
+
 	return &publisher{conn, channel}, nil
 }
 
@@ -55,6 +56,7 @@ func (p *publisher) publish(ctx context.Context, exchange, key string, message a
 	if err != nil {
 		return fmt.Errorf("publish to %q by %q: %w", exchange, key, err)
 	}
+
 	return nil
 }
 
@@ -110,6 +112,7 @@ func workerOf(
 				return err
 			}
 		}
+
 		return errEnded
 	}}
 }
@@ -136,6 +139,7 @@ func seeded(ctx context.Context, conn *amqp.Connection, queue string, n int,
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -149,6 +153,7 @@ func depth(conn *amqp.Connection, queue string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("count %s: %w", queue, err)
 	}
+
 	return state.Messages, nil
 }
 
@@ -158,6 +163,7 @@ func message(application, kind string, body any) amqp.Publishing {
 	if err != nil {
 		panic(err) // the bodies below are maps of strings and numbers
 	}
+
 	return amqp.Publishing{
 		ContentType:  "application/json",
 		DeliveryMode: amqp.Persistent,
@@ -169,12 +175,21 @@ func message(application, kind string, body any) amqp.Publishing {
 	}
 }
 
-// again makes a message that republishes a delivered one with other headers.
-func again(d amqp.Delivery, headers amqp.Table) amqp.Publishing {
+// republishing makes a message that republishes a delivered one with other headers.
+func republishing(d amqp.Delivery, headers amqp.Table) amqp.Publishing {
 	return amqp.Publishing{
-		Headers: headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, DeliveryMode: d.DeliveryMode,
-		Priority: d.Priority, CorrelationId: d.CorrelationId, ReplyTo: d.ReplyTo, MessageId: d.MessageId,
-		Timestamp: d.Timestamp, Type: d.Type, AppId: d.AppId, Body: d.Body,
+		Headers:         headers,
+		ContentType:     d.ContentType,
+		ContentEncoding: d.ContentEncoding,
+		DeliveryMode:    d.DeliveryMode,
+		Priority:        d.Priority,
+		CorrelationId:   d.CorrelationId,
+		ReplyTo:         d.ReplyTo,
+		MessageId:       d.MessageId,
+		Timestamp:       d.Timestamp,
+		Type:            d.Type,
+		AppId:           d.AppId,
+		Body:            d.Body,
 	}
 }
 
@@ -215,6 +230,7 @@ func pick[T any](from []T) T { return from[mathrand.IntN(len(from))] }
 func userBody() object {
 	name := pick(givenNames)
 	id := 1000 + mathrand.IntN(9000)
+
 	return object{
 		"id":    id,
 		"name":  name + " " + pick(familyNames),
@@ -233,7 +249,9 @@ func enterpriseBody() object {
 }
 
 func orderBody() object {
-	quantity, cents := 1+mathrand.IntN(4), 490+mathrand.IntN(12000)
+	quantity := 1 + mathrand.IntN(4)
+	cents := 490 + mathrand.IntN(12000)
+
 	return object{
 		"order_id": fmt.Sprintf("A-%06d", mathrand.IntN(1e6)),
 		"customer": 1000 + mathrand.IntN(9000),

@@ -51,25 +51,29 @@ func handshake(ctx context.Context, url string) error {
 	return conn.Close()
 }
 
+// answersWithin bounds a connection's start and a request, on a machine that is busy with something else.
+const answersWithin = 30 * time.Second
+
 // dial opens a connection that gives up when ctx ends, with a name that the broker shows.
 func dial(ctx context.Context, url, name string) (*amqp.Connection, error) {
 	config := amqp.Config{Properties: amqp.NewConnectionProperties(), Heartbeat: 10 * time.Second, Locale: "en_US"}
 	config.Properties.SetClientConnectionName(name)
 	config.Dial = func(network, address string) (net.Conn, error) {
-		dialer := net.Dialer{Timeout: 5 * time.Second}
+		dialer := net.Dialer{Timeout: answersWithin}
 		conn, err := dialer.DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
 		// The client clears this deadline when the connection is open.
-		return conn, conn.SetDeadline(time.Now().Add(5 * time.Second))
+		return conn, conn.SetDeadline(time.Now().Add(answersWithin))
 	}
+
 	return amqp.DialConfig(url, config)
 }
 
 // client asks the management API of a node. It follows no redirects: its requests contain the node's password.
 var client = &http.Client{
-	Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true},
+	Timeout: answersWithin, Transport: &http.Transport{DisableKeepAlives: true},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
@@ -90,6 +94,7 @@ func get(ctx context.Context, url string, answer any) error {
 	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
 		return fmt.Errorf("the management API's answer: %w", err)
 	}
+
 	return nil
 }
 
@@ -128,6 +133,7 @@ func awaitComplete(ctx context.Context, api string, scenarios []Scenario) {
 				return err
 			}
 		}
+
 		return nil
 	})
 }
@@ -149,15 +155,18 @@ func (s Scenario) complete(shown map[string]shownQueue) error {
 			return fmt.Errorf("no counts of %s", name)
 		}
 	}
+
 	for _, worker := range s.workers {
 		if *shown[worker.queue].Consumers == 0 {
 			return fmt.Errorf("%s has no consumers", worker.queue)
 		}
 	}
+
 	for name, least := range s.filled {
 		if ready := *shown[name].Ready; ready < least {
 			return fmt.Errorf("%s has %d messages, not yet %d", name, ready, least)
 		}
 	}
+
 	return nil
 }

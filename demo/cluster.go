@@ -16,6 +16,7 @@ func StartCluster(ctx context.Context, size int, o Options) (nodes []*Node, err 
 	if err != nil {
 		return nil, err
 	}
+
 	// The nodes know one another by their names, which a second attempt could not reuse: so free ports are found for all
 	// of them first.
 	return onFreePorts(3*size+1, func(ports []int) ([]*Node, error) { return startCluster(ctx, server, size, o, ports) })
@@ -31,7 +32,9 @@ func startCluster(ctx context.Context, server string, size int, o Options, ports
 		l.cookie, l.joins = cookie, first
 		started[i], failures[i] = startNode(ctx, server, l, o)
 	}
+
 	boot(0, "")
+
 	if failures[0] == nil {
 		var others sync.WaitGroup
 		for i := 1; i < size; i++ {
@@ -39,9 +42,11 @@ func startCluster(ctx context.Context, server string, size int, o Options, ports
 		}
 		others.Wait()
 	}
+
 	if err := errors.Join(failures...); err != nil {
 		return nil, errors.Join(err, StopCluster(started))
 	}
+
 	return started, nil
 }
 
@@ -53,6 +58,7 @@ func StopCluster(nodes []*Node) error {
 			failures = append(failures, node.Stop())
 		}
 	}
+
 	return errors.Join(failures...)
 }
 

@@ -43,11 +43,13 @@ log.file = false
 log.console = true
 log.console.level = warning
 `, l.amqp, l.api)
+
 	if l.joins != "" {
 		text += "cluster_formation.peer_discovery_backend = " +
 			"classic_config\ncluster_formation.classic_config.nodes.1 = " + l.joins +
 			"\ncluster_formation.classic_config.nodes.2 = " + l.nodeName() + "\n"
 	}
+
 	return text + l.settings
 }
 
@@ -64,16 +66,19 @@ func (l layout) write() error {
 		{"rabbitmq-env.conf", "", 0o600},
 		{"enabled_plugins", "[" + strings.Join(l.plugins, ",") + "].\n", 0o600},
 	}
+
 	for _, file := range files {
 		if err := os.WriteFile(filepath.Join(l.dir, file.name), []byte(file.text), file.mode); err != nil {
 			return fmt.Errorf("write the node's files: %w", err)
 		}
 	}
+
 	for _, dir := range []string{"conf.d", "data"} {
 		if err := os.Mkdir(filepath.Join(l.dir, dir), 0o700); err != nil {
 			return fmt.Errorf("make the node's directories: %w", err)
 		}
 	}
+
 	return nil
 }
 
@@ -89,7 +94,9 @@ func (l layout) environment(inherited []string) []string {
 		}
 		env = append(env, entry)
 	}
+
 	in := func(name string) string { return filepath.Join(l.dir, name) }
+
 	return append(env,
 		"HOME="+l.dir, // the Erlang cookie is read there
 		fmt.Sprintf("ERL_EPMD_PORT=%d", l.epmdP),
@@ -132,6 +139,7 @@ func freePorts(n int) ([]int, error) {
 			_ = listener.Close()
 		}
 	}()
+
 	var last error
 	for range 200 {
 		port := firstPort + rand.IntN(lastPort-firstPort+1)
@@ -140,11 +148,13 @@ func freePorts(n int) ([]int, error) {
 			last = err
 			continue
 		}
+
 		held = append(held, listener)
 		ports = append(ports, port)
 		if len(ports) == n {
 			return ports, nil
 		}
 	}
+
 	return nil, errors.Join(fmt.Errorf("no %d free ports on 127.0.0.1", n), last)
 }

@@ -27,12 +27,14 @@ func newContainer(l layout) (*container, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	// Docker runs it, not this process: the watchdog may remove a container that was never made, but none may be made that
 	// it does not know.
 	if err := dog.guard("container", l.name); err != nil {
 		_ = dog.end()
 		return nil, err
 	}
+
 	return &container{layout: l, dog: dog}, nil
 }
 
@@ -86,6 +88,7 @@ func (c *container) ended() error {
 	if err != nil || strings.TrimSpace(string(out)) != "true" {
 		return fmt.Errorf("the container %s ended: %s", c.layout.name, bytes.TrimSpace(out))
 	}
+
 	return nil
 }
 

@@ -32,6 +32,7 @@ func newInstalled(server string, l layout) (*installed, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(l.dir))
 	}
+
 	return i, nil
 }
 
@@ -41,6 +42,7 @@ func (i *installed) start(ctx context.Context) error {
 	if i.process != nil && i.process.running() {
 		i.process.kill() // an attempt to resume that did not become ready
 	}
+
 	process, err := startProcess(ctx, i.server, i.layout, i.dog)
 	if err != nil {
 		return err
@@ -58,6 +60,7 @@ func (i *installed) ended() error {
 		strings.Contains(log, "already_running") {
 		return fmt.Errorf("%w; its log ends:\n%s", errPortTaken, log)
 	}
+
 	return fmt.Errorf("%s ended; its log ends:\n%s", i.server, log)
 }
 
@@ -78,6 +81,7 @@ func (i *installed) remove() error {
 		i.process.kill()
 		i.stopOwnEpmd()
 	}
+
 	return errors.Join(i.dog.end(), os.RemoveAll(i.layout.dir))
 }
 
@@ -117,6 +121,7 @@ func findServer(named string) (string, error) {
 		}
 		return filepath.Abs(path)
 	}
+
 	places := serverPlaces
 	if home := os.Getenv("RABBITMQ_HOME"); home != "" {
 		places = append([]string{filepath.Join(home, "sbin", "rabbitmq-server")}, places...)
@@ -127,6 +132,7 @@ func findServer(named string) (string, error) {
 	if path, err := exec.LookPath("rabbitmq-server"); err == nil && path != "/usr/sbin/rabbitmq-server" {
 		return filepath.Abs(path)
 	}
+
 	return "", errNoServer
 }
 
@@ -141,12 +147,14 @@ func findEpmd() string {
 		"/opt/homebrew/opt/erlang/lib/erlang/erts-*/bin/epmd",
 		"/usr/local/opt/erlang/lib/erlang/erts-*/bin/epmd",
 	}
+
 	if erl, err := exec.LookPath("erl"); err == nil {
 		if real, err := filepath.EvalSymlinks(erl); err == nil {
 			bin := filepath.Dir(real)
 			places = append([]string{filepath.Join(bin, "epmd"), filepath.Join(bin, "..", "erts-*", "bin", "epmd")}, places...)
 		}
 	}
+
 	return firstExecutable(places)
 }
 
@@ -160,6 +168,7 @@ func firstExecutable(patterns []string) string {
 			}
 		}
 	}
+
 	return ""
 }
 

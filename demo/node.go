@@ -84,9 +84,14 @@ func onFreePorts[T any](n int, start func(ports []int) (T, error)) (started T, e
 
 func newLayout(o Options, amqp, api, dist, epmd int) layout {
 	return layout{
-		plugins: append([]string{"rabbitmq_management"}, o.Plugins...), settings: o.Settings,
-		name: fmt.Sprintf("dlxtop-%d-%d", os.Getpid(), nodes.Add(1)),
-		amqp: amqp, api: api, dist: dist, epmdP: epmd, cookie: rand.Text(),
+		plugins:  append([]string{"rabbitmq_management"}, o.Plugins...),
+		settings: o.Settings,
+		name:     fmt.Sprintf("dlxtop-%d-%d", os.Getpid(), nodes.Add(1)),
+		amqp:     amqp,
+		api:      api,
+		dist:     dist,
+		epmdP:    epmd,
+		cookie:   rand.Text(),
 	}
 }
 
@@ -101,6 +106,7 @@ func startNode(ctx context.Context, server string, l layout, o Options) (node *N
 			n.backend, err = newInstalled(server, n.layout)
 		}
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -110,12 +116,14 @@ func startNode(ctx context.Context, server string, l layout, o Options) (node *N
 			node = nil
 		}
 	}()
-	n.say("starting a throwaway RabbitMQ (%s)", n.backend)
+
+	n.logf("starting a throwaway RabbitMQ (%s)", n.backend)
 	begin := time.Now()
+
 	if err := n.boot(ctx); err != nil {
 		return nil, err
 	}
-	n.say("RabbitMQ %s is up after %.1f s: %s", n.version, time.Since(begin).Seconds(), n.AMQP())
+	n.logf("RabbitMQ %s is up after %.1f s: %s", n.version, time.Since(begin).Seconds(), n.AMQP())
 	return n, nil
 }
 
@@ -130,6 +138,7 @@ func (n *Node) boot(ctx context.Context) error {
 		if err := n.backend.ended(); err != nil {
 			return giveUp{err}
 		}
+
 		// The management listener comes last: before it, a handshake would only add lines to the log.
 		version, err := overview(ctx, n.API())
 		if err != nil {
@@ -141,6 +150,7 @@ func (n *Node) boot(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start a RabbitMQ node: %w", err)
 	}
+
 	return nil
 }
 
@@ -171,6 +181,7 @@ func (n *Node) Stop() error {
 	if err := n.backend.remove(); err != nil {
 		return fmt.Errorf("stop the RabbitMQ node %s: %w", n.layout.name, err)
 	}
+
 	return nil
 }
 
@@ -216,7 +227,7 @@ func (n *Node) Control(ctx context.Context, command ...string) (string, error) {
 	return text, nil
 }
 
-func (n *Node) say(format string, values ...any) {
+func (n *Node) logf(format string, values ...any) {
 	if n.log != nil {
 		fmt.Fprintf(n.log, format+"\n", values...)
 	}

@@ -49,11 +49,13 @@ func startProcess(ctx context.Context, server string, l layout, dog *watchdog) (
 		defer close(p.exited)
 		_ = command.Wait() // how it ended is in the log
 	}()
+
 	fail := func(err error) (*process, error) {
 		_ = open.Close()
 		p.kill()
 		return nil, fmt.Errorf("start %s: %w", server, err)
 	}
+
 	if err := dog.guard("group", p.group); err != nil {
 		return fail(err)
 	}
@@ -86,14 +88,17 @@ func (p *process) startEpmd(ctx context.Context, l layout, env []string, log *os
 		defer close(p.epmd)
 		_ = command.Wait()
 	}()
+
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+
 	return until(ctx, 10*time.Millisecond, func(ctx context.Context) error {
 		select {
 		case <-p.epmd:
 			return giveUp{fmt.Errorf("%s ended at once: %s", path, tail(l.logFile()))}
 		default:
 		}
+
 		var dialer net.Dialer
 		conn, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", l.epmdP))
 		if err != nil {
@@ -197,6 +202,7 @@ func startWatchdog(dir string) (*watchdog, error) {
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("start the node's watchdog: %w", err)
 	}
+
 	return &watchdog{pipe, sync.OnceValue(func() error {
 		_ = pipe.Close()
 		if err := command.Wait(); err != nil {

@@ -66,6 +66,7 @@ func pubsub() Scenario {
 					return fmt.Errorf("seed %s: %w", service.failedQueue(), err)
 				}
 			}
+
 			return nil
 		},
 		filled: map[string]int{},
@@ -80,6 +81,7 @@ func pubsub() Scenario {
 			}),
 		},
 	}
+
 	for _, s := range services {
 		scenario.topology = scenario.topology.and(topology{
 			queues: []queue{
@@ -96,9 +98,11 @@ func pubsub() Scenario {
 				{"master.failed", s.failedQueue(), s.failedQueue()},
 			},
 		})
+
 		scenario.workers = append(scenario.workers, workerOf(s.name, 150*time.Millisecond, s.work))
 		scenario.filled[s.failedQueue()] = s.seeds
 	}
+
 	return scenario
 }
 
@@ -113,9 +117,11 @@ func (s service) work(ctx context.Context, p *publisher, d amqp.Delivery) error 
 		}
 		fails = !full
 	}
+
 	if !fails {
 		return d.Ack(false)
 	}
+
 	return s.fail(ctx, p, d, tries)
 }
 
@@ -127,6 +133,7 @@ func (s service) backlogFull(conn *amqp.Connection) (bool, error) {
 			return true, err
 		}
 	}
+
 	return false, nil
 }
 
@@ -138,14 +145,16 @@ func (s service) fail(ctx context.Context, p *publisher, d amqp.Delivery, tries 
 	if _, ok := headers["x-orig-routing-key"]; !ok {
 		headers["x-orig-routing-key"] = d.RoutingKey
 	}
+
 	headers["x-error"] = s.errorOf(d.MessageId)
 	exchange, key := "master.retry", s.retryQueue()
 	if tries >= retries {
 		exchange, key = "master.failed", s.failedQueue()
 	}
-	if err := p.publish(ctx, exchange, key, again(d, headers)); err != nil {
+	if err := p.publish(ctx, exchange, key, republishing(d, headers)); err != nil {
 		return err
 	}
+
 	return d.Ack(false)
 }
 
@@ -162,22 +171,28 @@ func (s service) seedFailed(ctx context.Context, conn *amqp.Connection) error {
 	if version, _ := conn.Properties["version"].(string); strings.HasPrefix(version, "4.") {
 		count = 1 // from 4.0 RabbitMQ starts from one for a republished message
 	}
+
 	return seeded(ctx, conn, s.failedQueue(), s.seeds, func(ctx context.Context, p *publisher) error {
 		seed := message("ucenter", s.event, s.body())
 		// A replay of these must succeed: what broke them is fixed by now.
 		for fate(s.name, seed.MessageId) < s.poisoned+s.shaky {
 			seed.MessageId = newID()
 		}
+
 		firstDeath := seed.Timestamp.Add(-(retries - 1) * retryTTL)
 		seed.Timestamp = firstDeath.Add(-retryTTL)
 		seed.Headers = amqp.Table{
-			"x-orig-routing-key": s.event, "x-error": s.errorOf(seed.MessageId),
-			"x-first-death-exchange": "master.retry", "x-first-death-queue": s.retryQueue(), "x-first-death-reason": "expired",
+			"x-orig-routing-key":     s.event,
+			"x-error":                s.errorOf(seed.MessageId),
+			"x-first-death-exchange": "master.retry",
+			"x-first-death-queue":    s.retryQueue(),
+			"x-first-death-reason":   "expired",
 			"x-death": []any{amqp.Table{
 				"count": count, "exchange": "master.retry", "queue": s.retryQueue(), "reason": "expired",
 				"routing-keys": []any{s.retryQueue()}, "time": firstDeath,
 			}},
 		}
+
 		return p.publish(ctx, "master.failed", s.failedQueue(), seed)
 	})
 }

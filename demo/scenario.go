@@ -41,6 +41,7 @@ func ScenarioNamed(name string) (Scenario, error) {
 		}
 		names = append(names, scenario.Name)
 	}
+
 	return Scenario{}, fmt.Errorf("there is no scenario %q; there are %s", name, strings.Join(names, ", "))
 }
 
@@ -61,7 +62,7 @@ func (s Scenario) Exchanges() []string {
 	return names
 }
 
-// Empty is the scenario without its first messages.
+// Empty returns the scenario without its first messages.
 func (s Scenario) Empty() Scenario {
 	s.seed, s.filled = nil, nil
 	return s
@@ -79,6 +80,7 @@ func (s Scenario) Declare(ctx context.Context, amqpURL string) error {
 		context.AfterFunc(ctx, func() { closeConnection(conn) })
 		return nil
 	}
+
 	closeConnection(conn)
 	return nil
 }
@@ -97,6 +99,7 @@ func (s Scenario) Run(ctx context.Context, amqpURL string) error {
 		} else if first && ctx.Err() == nil {
 			return err
 		}
+
 		if !wait(ctx, pause) {
 			return nil
 		}
@@ -113,6 +116,7 @@ func (n *Node) Play(ctx context.Context, name string, ready func()) error {
 	if err != nil {
 		return fmt.Errorf("play: %w", err)
 	}
+
 	return RunAll(ctx, n, ready, scenario)
 }
 
@@ -124,10 +128,12 @@ func RunAll(ctx context.Context, node *Node, ready func(), scenarios ...Scenario
 	if len(scenarios) == 0 {
 		scenarios = Scenarios()
 	}
+
 	group, ctx := errgroup.WithContext(ctx)
 	for _, scenario := range scenarios {
 		group.Go(func() error { return scenario.Run(ctx, node.AMQP()) })
 	}
+
 	if ready != nil {
 		group.Go(func() error {
 			awaitComplete(ctx, node.API(), scenarios)
@@ -137,6 +143,7 @@ func RunAll(ctx context.Context, node *Node, ready func(), scenarios ...Scenario
 			return nil
 		})
 	}
+
 	return group.Wait()
 }
 
@@ -149,10 +156,12 @@ func (s Scenario) open(ctx context.Context, url string, seed bool) (*amqp.Connec
 	if err == nil && seed && s.seed != nil {
 		err = s.seed(ctx, conn)
 	}
+
 	if err != nil {
 		closeConnection(conn)
 		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
+
 	return conn, nil
 }
 
@@ -169,12 +178,14 @@ func (s Scenario) play(ctx context.Context, conn *amqp.Connection) {
 		closeConnection(conn) // wakes every actor that waits for the broker
 		return errEnded
 	})
+
 	for _, actor := range s.actors {
 		group.Go(func() error { return actor(ctx, conn) })
 	}
 	for _, worker := range s.workers {
 		group.Go(func() error { return worker.work(ctx, conn) })
 	}
+
 	_ = group.Wait()
 }
 
@@ -209,15 +220,18 @@ func (t topology) declare(conn *amqp.Connection) error {
 			return fmt.Errorf("declare the exchange %s: %w", e.name, err)
 		}
 	}
+
 	for _, q := range t.queues {
 		if _, err := ch.QueueDeclare(q.name, !q.exclusive, false, q.exclusive, false, q.arguments); err != nil {
 			return fmt.Errorf("declare the queue %s: %w", q.name, err)
 		}
 	}
+
 	for _, b := range t.bindings {
 		if err := ch.QueueBind(b.queue, b.key, b.exchange, false, nil); err != nil {
 			return fmt.Errorf("bind the queue %s to %s by %q: %w", b.queue, b.exchange, b.key, err)
 		}
 	}
+
 	return nil
 }

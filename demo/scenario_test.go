@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
@@ -25,26 +25,27 @@ func vhost(t *testing.T) (name, amqpURL string) {
 	return manage.VHost(t, shared.API(), name), shared.AMQP() + name
 }
 
-func call(t *testing.T, method, path string, answer any) {
+// api is the node's management API.
+func api(t *testing.T) manage.Node {
 	t.Helper()
-	text := manage.Do(t, shared.API(), method, path, "")
-	if answer != nil {
-		must.Do(t, json.Unmarshal(text, answer))
-	}
+	return manage.Of(t, shared.API())
 }
 
-// counts reads how many messages are ready in each queue now, not from the last statistics.
+// current are the queues as they are now, not by the last statistics.
+func current(t *testing.T, vhost string) []rabbithole.QueueInfo {
+	t.Helper()
+	query := url.Values{"disable_stats": {"true"}, "enable_queue_totals": {"true"}}
+	return must.Get(api(t).ListQueuesWithParametersIn(vhost, query))(t)
+}
+
+// counts reads how many messages are ready in each queue.
 func counts(t *testing.T, vhost string) map[string]int {
 	t.Helper()
-	var queues []struct {
-		Name  string
-		Ready int `json:"messages_ready"`
-	}
-	call(t, http.MethodGet, "queues/"+vhost+"?disable_stats=true&enable_queue_totals=true", &queues)
 	ready := map[string]int{}
-	for _, q := range queues {
-		ready[q.Name] = q.Ready
+	for _, q := range current(t, vhost) {
+		ready[q.Name] = q.MessagesReady
 	}
+
 	return ready
 }
 
@@ -110,33 +111,24 @@ func wantedService(name, pattern string) []string {
 func declaredIn(t *testing.T, vhost string) []string {
 	t.Helper()
 	var list []string
-	var queues []struct {
-		Name      string
-		Arguments map[string]any
-	}
-	call(t, http.MethodGet, "queues/"+vhost+"?disable_stats=true&enable_queue_totals=true", &queues)
-	for _, q := range queues {
+	for _, q := range current(t, vhost) {
 		delete(q.Arguments, "x-queue-type") // 4.x writes the default in
 		arguments, _ := json.Marshal(q.Arguments)
 		list = append(list, fmt.Sprintf("queue %s %s", q.Name, arguments))
 	}
-	var exchanges []struct{ Name, Type string }
-	call(t, http.MethodGet, "exchanges/"+vhost, &exchanges)
-	for _, e := range exchanges {
+
+	for _, e := range must.Get(api(t).ListExchangesIn(vhost))(t) {
 		if e.Name != "" && !strings.HasPrefix(e.Name, "amq.") {
 			list = append(list, fmt.Sprintf("exchange %s %s", e.Name, e.Type))
 		}
 	}
-	var bindings []struct {
-		Source, Destination string
-		Key                 string `json:"routing_key"`
-	}
-	call(t, http.MethodGet, "bindings/"+vhost, &bindings)
-	for _, b := range bindings {
+
+	for _, b := range must.Get(api(t).ListBindingsIn(vhost))(t) {
 		if b.Source != "" {
-			list = append(list, fmt.Sprintf("binding %s %q %s", b.Source, b.Key, b.Destination))
+			list = append(list, fmt.Sprintf("binding %s %q %s", b.Source, b.RoutingKey, b.Destination))
 		}
 	}
+
 	slices.Sort(list)
 	return list
 }
@@ -153,6 +145,7 @@ func TestDeclare(t *testing.T) {
 			got := declaredIn(t, name)
 			assert.That(t, slices.Equal(got, want),
 				"declared:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+
 			if scenario.Name == "lifecycle" {
 				return // a second connection would not be let in
 			}
@@ -181,6 +174,7 @@ func TestRunMoves(t *testing.T) {
 		"pubsub":        {"", "ucenter@user"},
 		"lifecycle":     {"example.delay.life", "example.delay.heaven"},
 	}
+
 	for _, scenario := range Scenarios() {
 		t.Run(scenario.Name, func(t *testing.T) {
 			t.Parallel()
@@ -188,6 +182,7 @@ func TestRunMoves(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1) // room for the one result
 			go func() { ended <- scenario.Run(ctx, broker) }()
+
 			move := moves[scenario.Name]
 			if move.buffer != "" {
 				await(t, func(context.Context) error {
@@ -197,20 +192,19 @@ func TestRunMoves(t *testing.T) {
 					return nil
 				})
 			}
+
 			await(t, func(context.Context) error {
-				var queue struct {
-					Ready int                          `json:"messages_ready"`
-					Stats struct{ Deliver, Ack int64 } `json:"message_stats"`
-				}
 				if _, there := counts(t, name)[move.delivered]; !there {
 					return fmt.Errorf("no queue %s yet", move.delivered)
 				}
-				call(t, http.MethodGet, "queues/"+name+"/"+url.PathEscape(move.delivered), &queue)
-				if queue.Ready == 0 && queue.Stats.Ack == 0 {
+				columns := url.Values{"columns": {"name,messages_ready,message_stats"}}
+				queue := must.Get(api(t).GetQueueWithParameters(name, move.delivered, columns))(t)
+				if queue.MessagesReady == 0 && (queue.MessageStats == nil || queue.MessageStats.Ack == 0) {
 					return fmt.Errorf("nothing came to %s", move.delivered)
 				}
 				return nil
 			})
+
 			cancel()
 			assert.Succeeds(t, <-ended)
 		})
@@ -224,27 +218,40 @@ func TestPubsubSeeds(t *testing.T) {
 	scenario := must.Get(ScenarioNamed("pubsub"))(t)
 	must.Do(t, scenario.Declare(t.Context(), broker))
 	ready := counts(t, name)
-	assert.That(t, total(ready) == 15 && ready["ucenter@user@failed"] == 12 && ready["ucenter@enterprise@failed"] == 3,
-		"the queues hold %v", ready)
+	assert.Equal(t, total(ready), 15, "the queues hold %v", ready)
+	assert.Equal(t, ready["ucenter@user@failed"], 12)
+	assert.Equal(t, ready["ucenter@enterprise@failed"], 3)
 	conn := must.Get(dial(t.Context(), broker, "test"))(t)
 	defer conn.Close()
 	channel := must.Get(conn.Channel())(t)
 	d, ok, err := channel.Get("ucenter@user@failed", false)
-	must.That(t, err == nil && ok, "get: %v, %v", ok, err)
+	must.Do(t, err)
+	must.That(t, ok, "get: %v, %v", ok, err)
 	deaths, _ := d.Headers["x-death"].([]any)
 	must.That(t, len(deaths) == 1, "x-death is %v", d.Headers["x-death"])
 	death := deaths[0].(amqp.Table)
+
 	// From 4.0 the broker does not continue the count of a republished message.
 	want := int64(3)
+
 	if strings.HasPrefix(shared.Version(), "4.") {
 		want = 1
 	}
-	assert.That(t, death["queue"] == "ucenter@user@retry" && death["reason"] == "expired" && death["count"] == want &&
-		death["original-expiration"] == nil && death["time"].(time.Time).Sub(d.Timestamp) == retryTTL,
-		"the death of a message of %s is %v, want %d", d.Timestamp, death, want)
-	assert.That(t, d.Headers["x-orig-routing-key"] == "user.created" && d.Headers["x-error"] != nil && d.MessageId != "" &&
-		!d.Timestamp.IsZero() && d.ContentType == "application/json" && d.Expiration == "" && json.Valid(d.Body),
-		"the message is %+v", d)
+
+	assert.That(t, death["queue"] == "ucenter@user@retry", "the death of a message of %s is %v, want %d", d.Timestamp,
+		death, want)
+	assert.That(t, death["reason"] == "expired", "the death of a message of %s is %v, want %d", d.Timestamp, death, want)
+	assert.That(t, death["count"] == want, "the death of a message of %s is %v, want %d", d.Timestamp, death, want)
+	assert.That(t, death["original-expiration"] == nil, "the death of a message of %s is %v, want %d", d.Timestamp, death,
+		want)
+	assert.Equal(t, death["time"].(time.Time).Sub(d.Timestamp), retryTTL)
+	assert.That(t, d.Headers["x-orig-routing-key"] == "user.created", "the message is %+v", d)
+	assert.That(t, d.Headers["x-error"] != nil, "the message is %+v", d)
+	assert.That(t, d.MessageId != "", "the message is %+v", d)
+	assert.That(t, !d.Timestamp.IsZero(), "the message is %+v", d)
+	assert.Equal(t, d.ContentType, "application/json")
+	assert.Equal(t, d.Expiration, "")
+	assert.That(t, json.Valid(d.Body), "the message is %+v", d)
 }
 
 // Traffic returns by itself when the broker does.
@@ -256,27 +263,36 @@ func TestRunSurvivesLostConnections(t *testing.T) {
 	ended := make(chan error, 1) // room for the one result
 	go func() { ended <- scenario.Run(ctx, broker) }()
 	var before string
+
 	connection := func(context.Context) error {
-		var connections []struct{ Name, Vhost string }
-		call(t, http.MethodGet, "connections", &connections)
+		connections, err := api(t).ListConnections()
+		if err != nil {
+			return err
+		}
 		for _, c := range connections {
 			if c.Vhost == name && c.Name != before {
 				before = c.Name
 				return nil
 			}
 		}
+
 		return fmt.Errorf("no new connection")
 	}
+
 	await(t, connection)
+
 	// The first connection must last until all is declared: then there are consumers.
 	await(t, func(context.Context) error {
-		var consumers []struct{}
-		if call(t, http.MethodGet, "consumers/"+url.PathEscape(name), &consumers); len(consumers) == 0 {
+		columns := url.Values{"columns": {"name,consumers"}}
+		queues := must.Get(api(t).ListQueuesWithParametersIn(name, columns))(t)
+		if !slices.ContainsFunc(queues, func(q rabbithole.QueueInfo) bool { return q.Consumers > 0 }) {
 			return errors.New("no consumer")
 		}
 		return nil
 	})
-	call(t, http.MethodDelete, "connections/"+url.PathEscape(before), nil)
+
+	n := api(t)
+	n.Done(n.CloseConnection(before))
 	await(t, connection)
 	cancel()
 	assert.Succeeds(t, <-ended)
@@ -290,19 +306,22 @@ func TestRunAllReportsWhatCannotBeDeclared(t *testing.T) {
 	t.Cleanup(func() { remove(t, other) })
 	scenario := must.Get(ScenarioNamed("retry-queue"))(t)
 	err := RunAll(t.Context(), shared, nil, scenario)
-	assert.That(t, err != nil && strings.Contains(err.Error(), "test-delay") &&
-		strings.Contains(err.Error(), "retry-queue"), "the error names neither queue nor scenario: %v", err)
+	must.Fails(t, err, "test-delay")
+	assert.Contains(t, err.Error(), "retry-queue")
 }
 
 func TestScenarioNamed(t *testing.T) {
 	for _, scenario := range Scenarios() {
 		got, err := ScenarioNamed(scenario.Name)
-		assert.That(t, err == nil && got.Name == scenario.Name && got.Summary != "",
-			"%s: got %q, %v", scenario.Name, got.Name, err)
+		must.That(t, err == nil, "%s: got %q, %v", scenario.Name, got.Name, err)
+		assert.Equal(t, got.Name, scenario.Name)
+		assert.That(t, got.Summary != "", "%s: got %q, %v", scenario.Name, got.Name, err)
 	}
+
 	_, err := ScenarioNamed("nonsense")
 	want := `there is no scenario "nonsense"; there are retry-queue, delayed, delayed-retry, pubsub, lifecycle`
-	assert.That(t, err != nil && err.Error() == want, "got %v, want %s", err, want)
+	must.That(t, err != nil, "got %v, want %s", err, want)
+	assert.Equal(t, err.Error(), want)
 }
 
 // remove deletes what a topology declared in the shared node's vhost /.
@@ -315,6 +334,7 @@ func remove(t *testing.T, declared topology) {
 		_, err := channel.QueueDelete(q.name, false, false, false)
 		assert.That(t, err == nil, "%v", err)
 	}
+
 	for _, e := range declared.exchanges {
 		assert.Succeeds(t, channel.ExchangeDelete(e.name, false, false))
 	}
@@ -331,15 +351,19 @@ func TestRunAllIsReadyWhenComplete(t *testing.T) {
 	case err := <-ended:
 		t.Fatalf("RunAll ended with %v", err)
 	}
+
 	t.Logf("ready after %s", time.Since(begin).Round(100*time.Millisecond))
 	shown := must.Get(shownQueues(ctx, shared.API()))(t)
 	for _, scenario := range Scenarios() {
 		assert.Succeeds(t, scenario.complete(shown))
 	}
+
 	for _, name := range []string{"RetryQueue", "worker-queue", "worker-queue-5s", "ucenter@user", "user-monitor"} {
 		queue, ok := shown[name]
-		assert.That(t, ok && *queue.Consumers == 1, "%s is shown as %+v, want one consumer", name, queue)
+		assert.That(t, ok, "%s is shown as %+v, want one consumer", name, queue)
+		assert.Equal(t, *queue.Consumers, 1, "%v", name)
 	}
+
 	failed := shown["ucenter@user@failed"]
 	assert.That(t, *failed.Ready >= 12, "ucenter@user@failed has %d messages, want the 12 of the seed", *failed.Ready)
 	cancel()
@@ -355,12 +379,14 @@ func TestCompleteNamesWhatIsMissing(t *testing.T) {
 		topology: topology{queues: []queue{{name: "work"}, {name: "failed"}}},
 		workers:  []worker{{queue: "work"}}, filled: map[string]int{"failed": 3},
 	}
+
 	shown := func(consumers, failed int) map[string]shownQueue {
 		none := 0
 		return map[string]shownQueue{
 			"work": {Ready: &none, Consumers: &consumers}, "failed": {Ready: &failed, Consumers: &none},
 		}
 	}
+
 	withoutCounts := shown(1, 3)
 	withoutCounts["work"] = shownQueue{}
 	for _, test := range []struct {

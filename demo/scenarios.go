@@ -20,6 +20,7 @@ func (l line) topology() topology {
 	if l.ttl > 0 {
 		arguments["x-message-ttl"] = l.ttl.Milliseconds()
 	}
+
 	return topology{
 		exchanges: []exchange{{l.out, amqp.ExchangeDirect}, {l.dlx, amqp.ExchangeDirect}},
 		queues:    []queue{{name: l.buffer, arguments: arguments}, {name: l.work}},
@@ -39,19 +40,31 @@ func (t topology) and(other topology) topology {
 // which arrive one by one, and 5, 4, 3, 2, 1 s, which all wait behind the first: head-of-line blocking.
 func delayed() Scenario {
 	own := line{
-		out: "out.exchange", outKey: "out.routing.key", buffer: "buffer-queue",
-		dlx: "dlx.exchange", dlxKey: "dlx.routing.key", work: "worker-queue",
+		out:    "out.exchange",
+		outKey: "out.routing.key",
+		buffer: "buffer-queue",
+		dlx:    "dlx.exchange",
+		dlxKey: "dlx.routing.key",
+		work:   "worker-queue",
 	}
+
 	queueTTL := line{
-		out: "out.exchange-5s", outKey: "out.routing.key-5s", buffer: "buffer-queue-5s",
-		dlx: "dlx.exchange-5s", dlxKey: "dlx.routing.key-5s", work: "worker-queue-5s", ttl: 5 * time.Second,
+		out:    "out.exchange-5s",
+		outKey: "out.routing.key-5s",
+		buffer: "buffer-queue-5s",
+		dlx:    "dlx.exchange-5s",
+		dlxKey: "dlx.routing.key-5s",
+		work:   "worker-queue-5s",
+		ttl:    5 * time.Second,
 	}
+
 	order := func() amqp.Publishing {
 		order := message("shop", "order.placed", orderBody())
 		// Publishers do that when they need more than AMQP's whole seconds.
 		order.Headers = amqp.Table{"timestamp_in_ms": time.Now().UnixMilli()}
 		return order
 	}
+
 	round := func(ctx context.Context, p *publisher, seconds ...int) error {
 		for _, ttl := range seconds {
 			order := order()
@@ -62,7 +75,9 @@ func delayed() Scenario {
 		}
 		return nil
 	}
+
 	done := func(_ context.Context, _ *publisher, d amqp.Delivery) error { return d.Ack(false) }
+
 	return Scenario{
 		Name:     "delayed",
 		Summary:  "orders that wait before the worker gets them, by a TTL of each message and by one of the queue",
@@ -93,12 +108,19 @@ func delayed() Scenario {
 // starts again with every publish.
 func delayedRetry() Scenario {
 	loop := line{
-		out: "retry.out.exchange", outKey: "retry.out.routing.key", buffer: "retry.buffer-queue",
-		dlx: "retry.dlx.exchange", dlxKey: "retry.dlx.routing.key", work: "retry.worker-queue", ttl: 10 * time.Second,
+		out:    "retry.out.exchange",
+		outKey: "retry.out.routing.key",
+		buffer: "retry.buffer-queue",
+		dlx:    "retry.dlx.exchange",
+		dlxKey: "retry.dlx.routing.key",
+		work:   "retry.worker-queue",
+		ttl:    10 * time.Second,
 	}
+
 	order := func(ctx context.Context, p *publisher) error {
 		return p.publish(ctx, loop.out, loop.outKey, message("shop", "payment.capture", orderBody()))
 	}
+
 	return Scenario{
 		Name:     "delayed-retry",
 		Summary:  "payments that the worker sends back to a buffer of 10 s until they succeed",
@@ -114,6 +136,7 @@ func delayedRetry() Scenario {
 				if before, ok := d.Headers["x-tries"].(int64); ok {
 					tries += before
 				}
+
 				if tries >= triesNeeded(d.MessageId) {
 					return d.Ack(false)
 				}
@@ -121,7 +144,7 @@ func delayedRetry() Scenario {
 				maps.Copy(headers, d.Headers)
 				headers["x-tries"] = tries
 				headers["x-error"] = "GatewayError: card processor answered 503 Service Unavailable"
-				if err := p.publish(ctx, loop.out, loop.outKey, again(d, headers)); err != nil {
+				if err := p.publish(ctx, loop.out, loop.outKey, republishing(d, headers)); err != nil {
 					return err
 				}
 				return d.Ack(false)
@@ -132,7 +155,8 @@ func delayedRetry() Scenario {
 
 // triesNeeded returns at which try a payment succeeds: six of ten at the first, two each at the second and third.
 func triesNeeded(messageID string) int64 {
-	switch n := fate("payments", messageID); {
+	n := fate("payments", messageID)
+	switch {
 	case n < 20:
 		return 3
 	case n < 40:
@@ -169,6 +193,7 @@ func lifecycle() Scenario {
 						return err
 					}
 				}
+
 				return nil
 			}),
 		},
@@ -184,11 +209,13 @@ func retryQueue() Scenario {
 			"x-message-ttl":          ttl.Milliseconds(),
 		}}
 	}
+
 	mailTo := func(queue string) func(context.Context, *publisher) error {
 		return func(ctx context.Context, p *publisher) error {
 			return p.publish(ctx, "", queue, message("mailer", "mail.send", mailBody()))
 		}
 	}
+
 	return Scenario{
 		Name:    "retry-queue",
 		Summary: "delay queues of 10 s and 60 s into one retry exchange; the worker loses messages that it rejects",

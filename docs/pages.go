@@ -37,6 +37,7 @@ func Finding(code string, width int) (lines []string) {
 		}
 		lines = append(lines, laidOut(block, width)...)
 	}
+
 	return lines
 }
 
@@ -49,6 +50,7 @@ func laidOut(block string, width int) (lines []string) {
 	for _, item := range items[1:] {
 		lines = append(lines, wrapped("- "+item, "  ", width)...)
 	}
+
 	return lines
 }
 
@@ -73,8 +75,10 @@ func wrapped(text, indent string, width int) (lines []string) {
 			line += " " + word
 		}
 	}
+
 	if line != "" {
 		lines = append(lines, line)
 	}
+
 	return lines
 }

@@ -76,6 +76,7 @@ func TestClusterFaults(t *testing.T) {
 	if inMnesia(nodes[0]) {
 		faults = faults[:3] // losing one link separates all three
 	}
+
 	r := seed.Rand(t)
 	var sum struct{ trials, messages, struck, twice, unknown int }
 	for i := range 2 + (size.Rounds(0)+4)/5 {
@@ -84,13 +85,15 @@ func TestClusterFaults(t *testing.T) {
 		var these []*clusterTrial
 		switch i {
 		case 0: // acknowledgements that no queue received
-			fault, these = "kill", []*clusterTrial{{place: "source", action: "move", kinds: classic, n: 8000, rate: 1000}}
+			fault = "kill"
+			these = []*clusterTrial{{place: "source", action: "move", kinds: classic, n: 8000, rate: 1000}}
 		case 1:
 			fault = faults[len(faults)-1]
 			these = []*clusterTrial{{place: "source", action: "replay", kinds: classic, n: 8000, rate: 1000}}
 		default:
 			these = allTrials(r)
 		}
+
 		t.Run(fmt.Sprintf("%d %s", i, fault), func(t *testing.T) {
 			each := func(phase string, do func(*clusterTrial)) {
 				t.Run(phase, func(t *testing.T) {
@@ -102,14 +105,17 @@ func TestClusterFaults(t *testing.T) {
 						})
 					}
 				})
+
 				for _, trial := range these {
 					trial.t = t
 				}
 			}
+
 			for k, trial := range these {
 				trial.cluster, trial.home = &cluster{nodes: nodes}, t.TempDir()
 				trial.source, trial.target = fmt.Sprintf("source-%d-%d", i, k), fmt.Sprintf("target-%d-%d", i, k)
 			}
+
 			if each("prepare", (*clusterTrial).prepare); t.Failed() {
 				return
 			}
@@ -118,16 +124,20 @@ func TestClusterFaults(t *testing.T) {
 				trial.settle()
 				trial.judge(i < 2)
 			})
+
 			for _, trial := range these {
 				if trial.struck {
 					sum.struck++
 				}
-				sum.trials, sum.messages = sum.trials+1, sum.messages+trial.n
-				sum.twice, sum.unknown = sum.twice+trial.twice, sum.unknown+trial.unknown
+				sum.trials = sum.trials + 1
+				sum.messages = sum.messages + trial.n
+				sum.twice = sum.twice + trial.twice
+				sum.unknown = sum.unknown + trial.unknown
 				assert.Succeeds(t, trial.clear())
 			}
 		})
 	}
+
 	t.Logf("%d trials, %d messages, %d times in the middle, %d in two places, %d unknown",
 		sum.trials, sum.messages, sum.struck, sum.twice, sum.unknown)
 }
@@ -151,6 +161,7 @@ func allTrials(r *rand.Rand) []*clusterTrial {
 			}
 		}
 	}
+
 	r.Shuffle(len(trials), func(i, k int) { trials[i], trials[k] = trials[k], trials[i] })
 	return trials
 }
@@ -163,10 +174,12 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 	if fault == "kill" || fault == "stop" {
 		process = c.process(struckNode)
 	}
+
 	if fault == "link" { // rabbitmqctl is slow: this schedules the fault
 		c.eval(0, fmt.Sprintf("[timer:apply_after(%d, erlang, disconnect_node, [N]) || N <- ['%s', '%s']].",
 			4000+r.IntN(2000), c.nodes[struckNode].Name(), c.nodes[2].Name()))
 	}
+
 	connection, channel := c.connect()
 	ended := make(chan error, len(trials))
 	within := []time.Duration{200 * time.Millisecond, 1500 * time.Millisecond}[r.IntN(2)]
@@ -183,16 +196,19 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 			c.ended = func() bool { return len(over) > 0 }
 			begun = append(begun, func() bool { return acts() || c.ended() })
 		}
+
 		must.Await(t, "messages move, or the command has ended", func() bool {
 			return len(begun) == 0 || paced && !slices.ContainsFunc(begun, func(has func() bool) bool { return !has() }) ||
 				!paced && slices.ContainsFunc(begun, func(has func() bool) bool { return has() })
 		})
 	}
+
 	<-time.After(seed.Within(r, within)) // the fault comes at a random moment
 	_ = connection.Close()
 	for _, c := range trials {
 		c.forgets = fault == "kill" && c.ended() && c.kinds[0] == "classic" && clusterPlaces[c.place][0] == struckNode
 	}
+
 	c.hit(fault, process)
 	late := time.After(3 * time.Minute)
 	for over := 0; over < len(trials); {
@@ -206,16 +222,20 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 			}
 		}
 	}
+
 	if fault == "stop" && inMnesia(c.nodes[0]) {
 		c.restart(struckNode)
 	}
+
 	c.whole()
 }
 
 // acting returns a check whether the command, which starts after this call, has begun to move messages. A look holds at
 // most 100.
 func (c *clusterTrial) acting(channel *amqp.Channel) func() bool {
-	source, target := depth.Of(c.t, channel, c.source), depth.Of(c.t, channel, c.target)
+	source := depth.Of(c.t, channel, c.source)
+	target := depth.Of(c.t, channel, c.target)
+
 	return func() bool {
 		if c.action == "drop" {
 			return depth.Of(c.t, channel, c.source) < source-100
@@ -233,6 +253,7 @@ func (c *clusterTrial) fill(queue string) {
 	for i := range messages {
 		messages[i] = amqp.Publishing{MessageId: strconv.Itoa(i), DeliveryMode: amqp.Persistent, Body: []byte("body")}
 	}
+
 	dial.Publish(c.t, channel, queue, messages...)
 }
 
@@ -240,16 +261,18 @@ func (c *clusterTrial) fill(queue string) {
 func (c *clusterTrial) prepare() {
 	c.record = 1
 	for i, queue := range []string{c.source, c.target} {
-		arguments := map[string]any{"x-queue-type": c.kinds[i]}
+		arguments := amqp.Table{"x-queue-type": c.kinds[i]}
 		if i == 1 && c.rejects {
 			arguments["x-max-length"], arguments["x-overflow"] = 1<<20, "reject-publish"
 		}
 		c.declare(queue, clusterPlaces[c.place][i], arguments)
 	}
+
 	first := c.source
 	if c.action == "undo" {
 		first = c.target
 	}
+
 	c.fill(first)
 	c.args = c.arguments()
 }
@@ -262,6 +285,7 @@ func (c *clusterTrial) arguments() []string {
 			strconv.Itoa(cmp.Or(c.rate, 200)) + "/s",
 		}, more...)
 	}
+
 	switch c.action {
 	case "edit":
 		return paced("replay", "--edit", `.headers.edited = "yes"`)
@@ -284,6 +308,7 @@ func (c *clusterTrial) arguments() []string {
 		c.must("export", c.source, file)
 		return []string{"import", file, "--to", "queue:" + c.target, "--yes", "-o", "json"}
 	}
+
 	return paced(c.action)
 }
 
@@ -300,6 +325,7 @@ func (c *clusterTrial) hit(fault string, process int) {
 			err = syscall.Kill(process, syscall.SIGCONT)
 		}
 	}
+
 	must.Do(c.t, err)
 	if fault == "kill" || fault == "term" {
 		c.restart(struckNode)
@@ -359,12 +385,14 @@ func (c *clusterTrial) settle() {
 			}
 			sum += q.Messages
 		}
+
 		if err != nil {
 			return false
 		}
 		if sum != last {
 			last, since = sum, time.Now()
 		}
+
 		return time.Since(since) > 2*time.Second
 	})
 }
@@ -390,12 +418,15 @@ func (c *clusterTrial) outcomesOf(record int) map[string]string {
 			Outcome string `json:"outcome"`
 		} `json:"entries"`
 	}
+
 	err := json.Unmarshal(out.Bytes(), &shown)
 	must.That(c.t, err == nil || command.ProcessState.ExitCode() != cli.ExitDone, "%v %v", err, out)
+
 	recorded := map[string]string{}
 	for _, e := range shown.Entries {
 		recorded[e.ID] = e.Outcome
 	}
+
 	return recorded
 }
 
@@ -415,6 +446,7 @@ func (c *clusterTrial) find() (found [2]map[string]int) {
 			}
 		}
 	}
+
 	return found
 }
 
@@ -427,10 +459,12 @@ func (c *clusterTrial) read(queue string) (found map[string]int, n int, complete
 		_, channel := c.connect()
 		must.Await(c.t, "the queue has its messages back", func() bool { return depth.Of(c.t, channel, queue) == n })
 	}()
+
 	n = depth.Of(c.t, channel, queue)
 	must.Do(c.t, channel.Qos(n+1, 0, false))
 	deliveries := must.Get(channel.Consume(queue, "", false, false, false, false, nil))(c.t)
 	found = map[string]int{}
+
 	late := time.After(built.Patience / 4)
 	for range n {
 		select {
@@ -440,6 +474,7 @@ func (c *clusterTrial) read(queue string) (found map[string]int, n int, complete
 			return found, n, false
 		}
 	}
+
 	return found, n, true
 }
 
@@ -451,6 +486,7 @@ func (c *clusterTrial) clear() error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -462,13 +498,16 @@ func (c *clusterTrial) judge(mustBeUnknown bool) {
 	for _, outcome := range outcomes {
 		recorded[outcome]++
 	}
+
 	status := c.command.ProcessState.ExitCode()
-	c.struck, c.unknown = status != cli.ExitDone, recorded["unknown"]
+	c.struck = status != cli.ExitDone
+	c.unknown = recorded["unknown"]
 	c.compare(outcomes, recorded, found)
 	assert.That(c.t, !mustBeUnknown || c.struck && c.unknown != 0,
 		"exit status %d, and of %v nothing is unknown", status, recorded)
 	c.t.Logf("exit status %d, %v, %d in two places", status, recorded, c.twice)
 	c.goOn(status, c.twice)
+
 	if c.t.Failed() {
 		c.t.Log(c.stdout)
 	}
@@ -480,10 +519,13 @@ func (c *clusterTrial) compare(outcomes map[string]string, recorded map[string]i
 	wrong := map[string]int{}
 	for i := range c.n {
 		id := strconv.Itoa(i)
-		in, out, outcome := found[0][id], found[1][id], outcomes[id]
+		in := found[0][id]
+		out := found[1][id]
+		outcome := outcomes[id]
 		if c.action == "import" {
 			in = 0 // the queue that they were exported from still has them
 		}
+
 		dropped := c.action == "drop" && outcome != ""
 		switch {
 		case in+out == 0 && !dropped && c.action != "import":
@@ -493,6 +535,7 @@ func (c *clusterTrial) compare(outcomes map[string]string, recorded map[string]i
 				wrong["doubled: "+outcome]++
 			}
 		}
+
 		switch outcome {
 		case "moved":
 			if in > 0 && !c.forgets || out != 1 {
@@ -508,6 +551,7 @@ func (c *clusterTrial) compare(outcomes map[string]string, recorded map[string]i
 			}
 		}
 	}
+
 	assert.That(c.t, len(wrong) == 0, "of %d messages, %v: %v", c.n, recorded, wrong)
 }
 
@@ -521,6 +565,7 @@ func (c *clusterTrial) goOn(status, twice int) {
 	if c.action == "resume" && len(c.outcomesOf(record)) == 0 {
 		record = 1 // the resume did not begin
 	}
+
 	command, out := c.start("journal", "resume", strconv.Itoa(record), "--yes", "-o", "json")
 	_ = command.Wait()
 	assert.That(c.t, !strings.Contains(out.String(), "ended a look"),
@@ -529,16 +574,19 @@ func (c *clusterTrial) goOn(status, twice int) {
 	wrong := map[string]int{}
 	found := c.find()
 	all := maps.Clone(found[1])
+
 	if c.action != "import" {
 		for id, n := range found[0] {
 			all[id] += n
 		}
 	}
+
 	for _, n := range all {
 		if n > 1 {
 			wrong["twice"]++
 		}
 	}
+
 	left, untold := 0, 0 // a queue whose node is down is no target: returned messages stay, as the record says
 	for i, outcomes := 0, c.outcomes(); i < c.n; i++ {
 		id := strconv.Itoa(i)
@@ -553,6 +601,7 @@ func (c *clusterTrial) goOn(status, twice int) {
 			}
 		}
 	}
+
 	status = command.ProcessState.ExitCode()
 	assert.That(c.t, status != cli.ExitDone || len(wrong)+left == 0,
 		"after a resume of %d that were twice: %v, %d left; %s", twice, wrong, left, out)
@@ -560,6 +609,7 @@ func (c *clusterTrial) goOn(status, twice int) {
 	if status != cli.ExitDone {
 		c.t.Log(out)
 	}
+
 	assert.That(c.t, untold == 0 || !strings.Contains(out.String(), "came to its end"),
 		"the rest is there, and the record says that it is gone")
 }

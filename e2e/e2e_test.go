@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -51,6 +50,7 @@ func (s *system) look() map[string][]amqp.Delivery {
 	connection := must.Get(dial.AMQP(built.Node.AMQP()))(s.t)
 	defer connection.Close() // which gives the messages back, in order: the queues are classic ones
 	channel := must.Get(connection.Channel())(s.t)
+
 	found := map[string][]amqp.Delivery{}
 	for _, queue := range s.queues {
 		for {
@@ -62,6 +62,7 @@ func (s *system) look() map[string][]amqp.Delivery {
 			found[queue] = append(found[queue], d)
 		}
 	}
+
 	return found
 }
 
@@ -102,12 +103,16 @@ func TestReplayInTheDashboard(t *testing.T) {
 		after = s.look()
 		return len(after[worker]) > 0
 	})
+
 	must.That(t, len(after[worker]) == 1, "%d messages are in %s", len(after[worker]), worker)
 	moved := after[worker][0]
-	assert.That(t, moved.MessageId == chosen.MessageId && bytes.Equal(moved.Body, chosen.Body) &&
-		moved.Exchange == "master" && moved.RoutingKey == worker, "moved was %+v instead of %+v", moved, chosen)
+	assert.Equal(t, moved.MessageId, chosen.MessageId, "moved was %+v instead of %+v", moved, chosen)
+	assert.That(t, bytes.Equal(moved.Body, chosen.Body), "moved was %+v instead of %+v", moved, chosen)
+	assert.Equal(t, moved.Exchange, "master")
+	assert.Equal(t, moved.RoutingKey, worker)
 	mark, ok := moved.Headers["dlxtop-replay"].(string)
-	assert.That(t, ok && strings.HasPrefix(mark, "count=1;"), "it is not marked as replayed: %v", moved.Headers)
+	assert.That(t, ok, "it is not marked as replayed: %v", moved.Headers)
+	assert.That(t, strings.HasPrefix(mark, "count=1;"), "it is not marked as replayed: %v", moved.Headers)
 	delete(moved.Headers, "dlxtop-replay")
 	clean := chosen
 	clean.Headers = amqp.Table{}
@@ -118,6 +123,7 @@ func TestReplayInTheDashboard(t *testing.T) {
 			clean.Headers[key] = value
 		}
 	}
+
 	assert.That(t, len(clean.Headers) != len(chosen.Headers), "there was nothing to clean in %v", chosen.Headers)
 	assert.Equal(t, written(moved), written(clean), "the message became")
 	for _, queue := range s.queues {
@@ -128,6 +134,7 @@ func TestReplayInTheDashboard(t *testing.T) {
 		case worker:
 			continue
 		}
+
 		same := func(a, b amqp.Delivery) bool { return written(a) == written(b) }
 		assert.That(t, slices.EqualFunc(after[queue], want, same),
 			"%s changed: it has %d messages instead of %d, or others", queue, len(after[queue]), len(want))
@@ -149,9 +156,12 @@ func (s *system) bringBack(screen *built.Terminal, failed string, chosen amqp.De
 		after = s.look()
 		return len(after[failed]) == n
 	})
-	back, worker := after[failed][n-1], strings.TrimSuffix(failed, "@failed")
+
+	back := after[failed][n-1]
+	worker := strings.TrimSuffix(failed, "@failed")
 	got, want := written(back), written(chosen)
-	assert.That(s.t, got == want && len(after[worker]) == 0, "the message came back as\n%s\ninstead of\n%s", got, want)
+	assert.Equal(s.t, got, want)
+	assert.Equal(s.t, len(after[worker]), 0, "the message came back as\n%s\ninstead of\n%s", got, want)
 }
 
 func TestEndsOfTheDashboard(t *testing.T) {
@@ -169,7 +179,8 @@ func TestEndsOfTheDashboard(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			screen := built.OpenNode(t, "ucenter@user")
 			modes := screen.Modes()
-			assert.That(t, modes.Alt && !modes.Cursor, "the dashboard does not have the terminal: %+v", modes)
+			assert.That(t, modes.Alt, "the dashboard does not have the terminal: %+v", modes)
+			assert.That(t, !modes.Cursor, "the dashboard does not have the terminal: %+v", modes)
 			if !strings.Contains(screen.Rendered(), "\x1b[38;") {
 				t.Error("the dashboard has no colours") // as where CI is set: see internal/unasked
 			}
@@ -177,6 +188,31 @@ func TestEndsOfTheDashboard(t *testing.T) {
 			screen.WaitForEnd(test.status)
 		})
 	}
+}
+
+// TestPlainDashboard: the terminal's cursor is there, and on the chosen row.
+func TestPlainDashboard(t *testing.T) {
+	built.Scenario(t)
+	screen := built.Open(t, built.ToNode("--plain")...)
+	screen.WaitForPoll("ucenter@user")
+	assert.That(t, screen.Modes().Cursor, "the cursor is hidden")
+}
+
+// TestSpareProcessors: the dashboard has more of Go's processors than it started with.
+func TestSpareProcessors(t *testing.T) {
+	t.Setenv("GODEBUG", "schedtrace=100")
+	t.Setenv("GOMAXPROCS", "")
+	trace := must.Get(os.Create(filepath.Join(t.TempDir(), "trace")))(t)
+	command := exec.Command(built.Program, built.ToNode()...)
+	command.Stderr = trace
+	built.Start(t, command).WaitForPoll()
+
+	must.Await(t, "the trace has two more", func() bool {
+		var atFirst int
+		text := string(must.Get(os.ReadFile(trace.Name()))(t))
+		must.Get(fmt.Sscanf(text, "SCHED 0ms: gomaxprocs=%d", &atFirst))(t)
+		return strings.Contains(text, fmt.Sprintf("gomaxprocs=%d ", atFirst+2))
+	})
 }
 
 // TestBrokerLost: the loss of the broker is reported, and its return is noticed.
@@ -188,10 +224,12 @@ func TestBrokerLost(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*built.Patience)
 	defer cancel()
 	must.Do(t, built.Node.Resume(ctx))
+
 	screen.WaitUntil("it is live again", func() bool {
 		text := screen.Text()
 		return built.Polled.MatchString(text) && !strings.Contains(text, "stale")
 	})
+
 	screen.Press("1f") // and messages can be read again, over AMQP
 	screen.WaitFor("@failed", "messages")
 	screen.Press("\x03").WaitForEnd(cli.ExitDone)
@@ -216,8 +254,10 @@ func TestErrorsLeaveTheTerminal(t *testing.T) {
 		screen := built.Open(t, test.args...)
 		screen.WaitForEnd(test.status)
 		text := strings.Join(strings.Fields(screen.Text()), " ")
-		assert.That(t, !screen.Modes().Entered && strings.HasPrefix(text, "dlxtop: ") && strings.Contains(text, test.want) &&
-			!strings.Contains(text, "s3cr3t"), "%v leaves %s", test.args, text)
+		assert.That(t, !screen.Modes().Entered, "%v leaves %s", test.args, text)
+		assert.That(t, strings.HasPrefix(text, "dlxtop: "), "%v leaves %s", test.args, text)
+		assert.Contains(t, text, test.want, "%v", test.args)
+		assert.Lacks(t, text, "s3cr3t", "%v", test.args)
 	}
 }
 
@@ -226,21 +266,29 @@ func TestKilledTap(t *testing.T) {
 	channel := dial.Channel(t, built.Node.AMQP())
 	worker := must.Get(channel.QueueDeclare("", false, false, true, false, nil))(t)
 	must.Do(t, channel.QueueBind(worker.Name, "", "amq.fanout", false, nil))
+	n := manage.Of(t, built.Node.API())
 	taps := func() (queues, bindings, consumers int) {
-		for path, count := range map[string]*int{"queues": &queues, "bindings": &bindings, "consumers": &consumers} {
-			name := "dlxtop.tap-"
-			if path == "queues" {
-				name = `"name":"` + name
+		columns := url.Values{"columns": {"name,consumers"}}
+		for _, q := range must.Get(n.ListQueuesWithParameters(columns))(t) {
+			if strings.HasPrefix(q.Name, "dlxtop.tap-") {
+				queues++
+				consumers += q.Consumers
 			}
-			*count = bytes.Count(manage.Do(t, built.Node.API(), http.MethodGet, path, ""), []byte(name))
 		}
+
+		for _, b := range must.Get(n.ListBindings())(t) {
+			bindings += strings.Count(b.Destination, "dlxtop.tap-")
+		}
+
 		return queues, bindings, consumers
 	}
+
 	command := built.Command(t, "tap", "amq.fanout")
 	out := must.Get(command.StdoutPipe())(t)
 	built.Begin(t, command)
 	seen := make(chan bool)
 	go func() { seen <- bufio.NewScanner(out).Scan() }()
+
 	for waiting := true; waiting; {
 		must.Do(t, channel.Publish("amq.fanout", "", false, false, amqp.Publishing{Body: []byte("passes")}))
 		select {
@@ -251,10 +299,12 @@ func TestKilledTap(t *testing.T) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+
 	must.Await(t, "the broker shows the tap", func() bool {
 		queues, bindings, consumers := taps()
 		return queues == 2 && bindings > 0 && consumers > 0
 	})
+
 	must.Do(t, command.Process.Kill())
 	_ = command.Wait()
 	must.Await(t, "nothing of it is left", func() bool {
@@ -281,21 +331,26 @@ func TestDemoWithoutDashboard(t *testing.T) {
 	out := must.Get(command.StdoutPipe())(t)
 	built.Begin(t, command)
 	lines := bufio.NewScanner(out)
+
 	told := map[string]string{}
 	for len(told) < 2 && lines.Scan() {
 		name, value, _ := strings.Cut(lines.Text(), " ")
 		told[name] = strings.TrimSpace(value)
 	}
+
 	amqpURL, api := told["AMQP"], told["API"]
 	connection, err := dial.AMQP(amqpURL)
 	must.That(t, err == nil, "%v with %v", err, told)
 	connection.Close()
 	status, text, said := built.Run(t, built.In(t.TempDir(), "flows", "--url", amqpURL, "--api", api))
-	assert.That(t, status == 0 && strings.HasPrefix(text, "FLOW "), "flows: %d %s%s", status, text, said)
+	assert.Equal(t, status, 0, "flows: %d %s%s", status, text, said)
+	assert.That(t, strings.HasPrefix(text, "FLOW "), "flows: %d %s%s", status, text, said)
 	must.Do(t, command.Process.Signal(os.Interrupt))
 	rest, _ := io.ReadAll(out)
 	err = command.Wait()
-	assert.That(t, err == nil && len(rest) == 0, "it ended with %v: %s%s", err, rest, errs.String())
+	must.Do(t, err)
+	assert.Equal(t, len(rest), 0, "it ended with %v: %s%s", err, rest, errs.String())
+
 	if connection, err := dial.AMQP(amqpURL); err == nil {
 		connection.Close()
 		t.Errorf("the broker at %s is still there", amqpURL)
@@ -313,8 +368,8 @@ func TestCommandsAskTheTerminalNothing(t *testing.T) {
 			said, _ := io.ReadAll(terminal) // EIO: the program has ended
 			_ = command.Wait()
 			_ = terminal.Close()
-			assert.That(t, len(said) > 0 && !strings.Contains(string(said), "\x1b"),
-				"dlxtop %s with %s wrote %q", args, variable, said)
+			assert.That(t, len(said) > 0, "dlxtop %s with %s wrote %q", args, variable, said)
+			assert.Lacks(t, string(said), "\x1b", "%v", args)
 		}
 	}
 }
@@ -328,10 +383,14 @@ func TestServerNameOfAMQP(t *testing.T) {
 		must.Do(t, os.WriteFile(path, content, 0o600))
 		return path
 	}
+
 	ofAMQP, keyOfAMQP := dial.Certificate(t, time.Hour, "amqp.example")
 	ofAPI, keyOfAPI := dial.Certificate(t, time.Hour, "127.0.0.1")
-	amqps, https, trusted := dial.Unused(t), dial.Unused(t), file("both.pem", slices.Concat(ofAMQP, ofAPI))
+	amqps := dial.Unused(t)
+	https := dial.Unused(t)
+	trusted := file("both.pem", slices.Concat(ofAMQP, ofAPI))
 	_, apiPort, _ := strings.Cut(https, ":")
+
 	secure := must.Get(demo.Start(t.Context(), demo.Options{Settings: fmt.Sprintf(`listeners.ssl.1 = %s
 ssl_options.cacertfile = %s
 ssl_options.certfile = %s
@@ -343,8 +402,10 @@ management.ssl.certfile = %[6]s
 management.ssl.keyfile = %[7]s
 `, amqps, trusted, file("amqp.pem", ofAMQP), file("amqp.key", keyOfAMQP), apiPort, file("api.pem", ofAPI),
 		file("api.key", keyOfAPI))}))(t)
+
 	t.Cleanup(func() { assert.Succeeds(t, secure.Stop()) })
 	must.Do(t, must.Get(demo.ScenarioNamed("pubsub"))(t).Declare(t.Context(), secure.AMQP()))
+
 	query := "?cacertfile=" + trusted
 	for _, c := range []struct {
 		name   string
@@ -363,7 +424,8 @@ management.ssl.keyfile = %[7]s
 		t.Run(c.name, func(t *testing.T) {
 			status, out, errs := built.Run(t, built.In(t.TempDir(), "peek", "ucenter@user@failed", "-n", "1",
 				"--url", fmt.Sprintf("amqps://guest:guest@%s/%%2f%s", amqps, c.query), "--api", "https://"+https))
-			assert.That(t, status == c.status && strings.Contains(errs, c.says), "exit status %d: %s%s", status, out, errs)
+			assert.Equal(t, status, c.status, "exit status %d: %s%s", status, out, errs)
+			assert.Contains(t, errs, c.says)
 			assert.That(t, c.status == cli.ExitDone || strings.Contains(errs, "--url") && !strings.Contains(errs, "--api"),
 				"it is the AMQP certificate that is meant: %s", errs)
 		})
@@ -377,7 +439,9 @@ func TestFirstStartAsks(t *testing.T) {
 		there.Close()
 		t.Skip("this machine has a broker where dlxtop looks for one")
 	}
-	at, api := must.Get(url.Parse(built.Node.AMQP()))(t), must.Get(url.Parse(built.Node.API()))(t)
+
+	at := must.Get(url.Parse(built.Node.AMQP()))(t)
+	api := must.Get(url.Parse(built.Node.API()))(t)
 	password, _ := at.User.Password()
 	screen := built.Open(t)
 	answer := func(text string, words ...string) {
@@ -386,6 +450,7 @@ func TestFirstStartAsks(t *testing.T) {
 		screen.WaitFor(words...)
 		assert.That(t, !strings.Contains(screen.Text(), "s3cret"), "the password is shown:\n%s", screen.Text())
 	}
+
 	screen.WaitFor("Which RabbitMQ?", "No broker is configured", "▸ host")
 	answer("localhost:1", "✗ host: nothing listens on localhost:1")
 	answer(at.Host, "✓ host", "▸ user")
@@ -405,6 +470,7 @@ func TestFirstStartAsks(t *testing.T) {
 			home = value
 		}
 	}
+
 	path := filepath.Join(home, ".config", "dlxtop", "config.toml")
 	assert.Contains(t, string(must.Get(os.ReadFile(path))(t)), "[contexts.here]\nurl = \"amqp://", path)
 	mode := must.Get(os.Stat(path))(t).Mode().Perm()

@@ -109,10 +109,12 @@ func TestParentKilled(t *testing.T) {
 	screen.WaitForPoll("ucenter@user")
 	group := foreground(t, screen)
 	t.Cleanup(func() { _ = syscall.Kill(-group, syscall.SIGKILL) })
+
 	text := must.Get(os.ReadFile(pid))(t)
 	if strings.TrimSpace(string(text)) == "" || syscall.Kill(group, syscall.SIGKILL) != nil { // the shell leads its group
 		t.Fatalf("the parent %s cannot be killed", text)
 	}
+
 	screen.WaitUntil("none of them is left", func() bool { return errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) })
 	screen.WaitUntil("the shell has its screen", func() bool { return hasShell(screen) })
 }
@@ -129,6 +131,7 @@ func TestTerminalClosed(t *testing.T) {
 	dashboard := must.Get(strconv.Atoi(strings.TrimSpace(string(text))))(t)
 	t.Cleanup(func() { _ = syscall.Kill(dashboard, syscall.SIGKILL) })
 	must.Do(t, screen.PTY.Close())
+
 	select {
 	case <-screen.Ended: // the leader ends after the dashboard
 	case <-time.After(built.Patience):
@@ -143,6 +146,7 @@ func TestSuspend(t *testing.T) {
 	usual := fresh(t)
 	failed := len(s.look()["ucenter@user@failed"])
 	channel := dial.Channel(t, built.Node.AMQP())
+
 	screen := s.inShell()
 	for i, stop := range []func(){
 		func() { screen.Press("\x1a") },
@@ -155,6 +159,7 @@ func TestSuspend(t *testing.T) {
 		screen.WaitUntil("the shell has the terminal", func() bool {
 			return strings.Count(screen.Text(), "STOPPED") == i+1 && restored(screen, usual)
 		})
+
 		// This makes the screen stale.
 		dial.Publish(t, channel, "ucenter@user@failed", amqp.Publishing{})
 		screen.Press("\r").WaitUntil("the dashboard is back", func() bool { return taken(screen, usual) })
@@ -163,6 +168,7 @@ func TestSuspend(t *testing.T) {
 			return slices.Contains(row(screen, "ucenter@user"), fmt.Sprint(failed))
 		})
 	}
+
 	// SIGSTOP cannot be caught: the shell gets the dashboard's screen, and the dashboard restores its own.
 	group := foreground(t, screen)
 	must.Do(t, syscall.Kill(-group, syscall.SIGSTOP))
@@ -183,6 +189,7 @@ func row(s *built.Terminal, name string) []string {
 			return fields
 		}
 	}
+
 	return nil
 }
 
@@ -245,6 +252,7 @@ func TestPipeThatIsNotRead(t *testing.T) {
 	channel := dial.Channel(t, built.Node.AMQP())
 	failed := dial.Queue(t, channel, "pipe.failed", nil)
 	publishNumbered(t, channel, failed, n)
+
 	for _, args := range [][]string{
 		{"find", "body", "--queues", failed}, {"export", failed, "-"}, {"peek", failed, "-n", "20000"},
 	} {
@@ -260,8 +268,9 @@ func TestPipeThatIsNotRead(t *testing.T) {
 		assert.That(t, err == nil, "%v writes nothing: %v", args, err)
 		reading.Close()
 		_ = command.Wait()
-		assert.That(t, command.ProcessState.ExitCode() == cli.ExitPipe && !strings.Contains(errs.String(), "pipe"),
-			"%v: %v\n%s", args, command.ProcessState, errs.String())
+		assert.Equal(t, command.ProcessState.ExitCode(), cli.ExitPipe, "%v: %v\n%s", args, command.ProcessState,
+			errs.String())
+		assert.Lacks(t, errs.String(), "pipe", "%v", args)
 		assert.Equal(t, depth.Of(t, channel, failed), n, "%v leaves", args)
 	}
 }
@@ -270,7 +279,8 @@ func TestPipeThatIsNotRead(t *testing.T) {
 func TestHangUpThatIsIgnored(t *testing.T) {
 	const n = 20
 	channel := dial.Channel(t, built.Node.AMQP())
-	failed, worker := dial.Queue(t, channel, "nohup.failed", nil), dial.Queue(t, channel, "nohup.worker", nil)
+	failed := dial.Queue(t, channel, "nohup.failed", nil)
+	worker := dial.Queue(t, channel, "nohup.worker", nil)
 	publishNumbered(t, channel, failed, n)
 	command := command(t, []string{"sh", "-c", `trap '' HUP; exec "$0" "$@"`},
 		"replay", failed, "--to", "queue:"+worker, "--rate", "10/s", "--yes")
@@ -280,7 +290,8 @@ func TestHangUpThatIsIgnored(t *testing.T) {
 	must.Await(t, "something is replayed", func() bool { return depth.Of(t, channel, worker) > 0 })
 	must.Do(t, command.Process.Signal(syscall.SIGHUP))
 	err := command.Wait()
-	assert.That(t, err == nil && depth.Of(t, channel, worker) == n, "%v\n%s", err, said.String())
+	must.Do(t, err)
+	assert.Equal(t, depth.Of(t, channel, worker), n, "%v\n%s", err, said.String())
 }
 
 // machine is a separate file system with dlxtop in it, built without cgo like releases, and a user database: dlxtop
@@ -296,6 +307,7 @@ func newMachine(t *testing.T, program, users string) machine {
 	for _, dir := range []string{"etc", "tmp", "root", "one", "two"} {
 		must.Do(t, os.Mkdir(filepath.Join(m.root, dir), 0o700))
 	}
+
 	must.Do(t, os.WriteFile(filepath.Join(m.root, "etc", "passwd"), []byte(users), 0o600))
 	must.Do(t, os.Link(program, filepath.Join(m.root, "dlxtop")))
 	return m
@@ -321,6 +333,7 @@ func (m machine) run(dir string, env []string, args ...string) (text string, sta
 		command.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 		command.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 	}
+
 	out, err := command.CombinedOutput()
 	must.That(m.t, command.ProcessState != nil,
 		"a root directory of its own needs root, or a system that lets users have namespaces: %v", err)
@@ -337,6 +350,7 @@ func (m machine) written() (files []string) {
 		}
 		return err
 	}))
+
 	return files
 }
 
@@ -353,19 +367,23 @@ func TestWithoutHome(t *testing.T) {
 	broker := built.ToNode()
 	program := released(t)
 	m := newMachine(t, program, "root:x:0:0::/root:/bin/sh\n")
+
 	relative := []string{"HOME=one", "XDG_STATE_HOME=two", "XDG_CONFIG_HOME=three"}
 	for i, env := range [][]string{nil, {"HOME="}, {"HOME=."}, relative} {
 		must.Do(t, channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte("dropped")}))
 		must.Await(t, "the message is there", func() bool { return count() == 1 })
 		text, status := m.run("/one", env, append(broker, "drop", queue.Name, "--yes")...)
-		must.That(t, status == cli.ExitDone && count() == 0, "%v: exit status %d: %s", env, status, text)
+		must.Equal(t, status, cli.ExitDone, "%v: exit status %d: %s", env, status, text)
+		must.Equal(t, count(), 0, "%v", env)
 		for _, file := range m.written() {
 			assert.That(t, strings.HasPrefix(file, "/root/.local/state/dlxtop/"), "%v: %s was written", env, file)
 		}
 		text, status = m.run("/two", env, append(broker, "journal", "undo", fmt.Sprint(2*i+1), "--yes")...)
-		must.That(t, status == cli.ExitDone && count() == 1, "%v: exit status %d: %s", env, status, text)
+		must.Equal(t, status, cli.ExitDone, "%v: exit status %d: %s", env, status, text)
+		must.Equal(t, count(), 1, "%v", env)
 		must.Get(channel.QueuePurge(queue.Name, false))(t)
 	}
+
 	// Without any home directory: one sentence, and nothing is done or written.
 	m = newMachine(t, program, "")
 	must.Do(t, channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte("stays")}))
@@ -373,11 +391,14 @@ func TestWithoutHome(t *testing.T) {
 	for _, args := range [][]string{append(broker, "drop", queue.Name, "--yes"), {"journal"}} {
 		text, status := m.run("/one", nil, args...)
 		sentence := strings.Contains(text, "XDG_STATE_HOME") && strings.Count(text, "\n") == 1
-		assert.That(t, status == cli.ExitRefused && sentence && count() == 1, "exit status %d: %s", status, text)
+		assert.Equal(t, status, cli.ExitRefused, "exit status %d: %s", status, text)
+		assert.That(t, sentence, "exit status %d: %s", status, text)
+		assert.Equal(t, count(), 1)
 	}
+
 	text, status := m.run("/one", nil, "--context", "prod", "flows")
-	assert.That(t, status == cli.ExitUsage && strings.Contains(text, "XDG_CONFIG_HOME"),
-		"exit status %d: %s", status, text)
+	assert.Equal(t, status, cli.ExitUsage, "exit status %d: %s", status, text)
+	assert.Contains(t, text, "XDG_CONFIG_HOME")
 	files := m.written()
 	assert.That(t, len(files) == 0, "%v were written", files)
 }

@@ -33,20 +33,24 @@ type tunnel struct {
 func newTunnel(t *testing.T) *tunnel {
 	t.Helper()
 	u := must.Get(url.Parse(built.Node.AMQP()))(t)
-	c, host := &tunnel{frozen: make(chan struct{})}, u.Host
+	c := &tunnel{frozen: make(chan struct{})}
+	host := u.Host
 	t.Cleanup(func() { closeAll(c.take()) })
+
 	u.Host = dial.Serve(t, dial.Listen(t), func(near net.Conn) {
 		far, err := net.Dial("tcp", host)
 		if err != nil {
 			near.Close()
 			return
 		}
+
 		c.mu.Lock()
 		c.far = append(c.far, far)
 		c.mu.Unlock()
 		go func() { _, _ = io.Copy(near, far); near.Close() }()
 		go c.carry(far, near)
 	})
+
 	c.address = u.String()
 	return c
 }
@@ -56,11 +60,13 @@ func (c *tunnel) carry(far, near net.Conn) {
 	buffer := make([]byte, 4096)
 	for {
 		n, err := near.Read(buffer)
-		all, limit := c.carried.Add(int64(n)), c.limit.Load()
+		all := c.carried.Add(int64(n))
+		limit := c.limit.Load()
 		if limit > 0 && all > limit {
 			c.freeze.Do(func() { close(c.frozen) })
 			return
 		}
+
 		if _, e := far.Write(buffer[:n]); err != nil || e != nil {
 			far.Close()
 			return
@@ -87,7 +93,8 @@ func closeAll(connections []net.Conn) {
 func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	const n = 5000
 	channel := dial.Channel(t, built.Node.AMQP())
-	failed, worker := dial.Queue(t, channel, "dead.failed", nil), dial.Queue(t, channel, "dead.worker", nil)
+	failed := dial.Queue(t, channel, "dead.failed", nil)
+	worker := dial.Queue(t, channel, "dead.worker", nil)
 	publishNumbered(t, channel, failed, n)
 	tunnel, home := newTunnel(t), t.TempDir()
 	dlxtop := func(args ...string) *exec.Cmd {
@@ -96,11 +103,13 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	tunnel.limit.Store(200_000) // somewhere in the middle
 	replay := dlxtop("replay", failed, "--to", "queue:"+worker, "--yes")
 	must.Do(t, replay.Start())
+
 	select {
 	case <-tunnel.frozen: // it has published, and waits for confirms
 	case <-time.After(built.Patience):
 		t.Error("nothing is replayed")
 	}
+
 	_ = replay.Process.Kill()
 	_ = replay.Wait()
 	dead := tunnel.take()
@@ -114,23 +123,27 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	must.Do(t, undo.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- undo.Wait() }()
+
 	select {
 	case <-ended:
 		t.Fatalf("it did not wait, while messages were held\n%s", said.String())
 	case <-time.After(3 * time.Second): // more than enough to bring them back
 	}
+
 	closeAll(dead)
 	select {
 	case <-ended:
 	case <-time.After(built.Patience):
 		t.Fatalf("it waits for ever\n%s", said.String())
 	}
+
 	ready := depth.Of(t, channel, failed)
 	assert.That(t, ready == n, "%d are there, want %d\n%s", ready, n, said.String())
 	assert.Contains(t, said.String(), "looked at all of "+failed+": order kept", "it does not say what its look costs")
 	found := map[string]bool{}
-	for _, d := range dial.Take(t, channel, failed) {
+	for _, d := range dial.Drain(t, channel, failed) {
 		found[d.MessageId] = true
 	}
+
 	assert.That(t, len(found) == n, "%d different ones are there\n%s", len(found), said.String())
 }

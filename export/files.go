@@ -41,14 +41,17 @@ func (f Files) Create(path string, messages Messages) (n int, err error) {
 	case err != nil:
 		return 0, fmt.Errorf("%w cannot be written: %w", message.ErrFile, err)
 	}
+
 	defer func() { _ = os.Remove(part) }()
 	if n, err = f.Write(file, messages); err != nil {
 		_ = file.Close()
 		return n, err
 	}
+
 	if err := cmp.Or(file.Sync(), file.Close()); err != nil { // after a drop it may be the only copy
 		return n, fmt.Errorf("%w cannot be written: %w", message.ErrFile, err)
 	}
+
 	// Link, unlike Rename, does not overwrite a file that was created meanwhile.
 	if err = os.Link(part, path); err != nil && !errors.Is(err, fs.ErrExist) {
 		err = os.Rename(part, path) // a file system without links
@@ -56,6 +59,7 @@ func (f Files) Create(path string, messages Messages) (n int, err error) {
 	if err != nil {
 		return n, fmt.Errorf("%w cannot be given its name: %w", message.ErrFile, err)
 	}
+
 	return n, nil
 }
 
@@ -73,9 +77,11 @@ func (Files) Write(out io.Writer, messages Messages) (n int, err error) {
 		n++
 		return nil
 	})
+
 	if e := buffered.Flush(); err == nil && e != nil {
 		err = fmt.Errorf("%w cannot be written: %w", message.ErrFile, e)
 	}
+
 	return n, err
 }
 
@@ -89,6 +95,7 @@ func (Files) Read(ctx context.Context, path string, each func(*message.Message) 
 	case err != nil:
 		return fmt.Errorf("%w cannot be read: %w", message.ErrFile, err)
 	}
+
 	defer file.Close()
 	lines := bufio.NewReaderSize(file, 1<<20)
 	for number := 1; ; number++ {
@@ -102,6 +109,7 @@ func (Files) Read(ctx context.Context, path string, each func(*message.Message) 
 		case err != nil && !errors.Is(err, io.EOF):
 			return fmt.Errorf("%w cannot be read: %w", message.ErrFile, err)
 		}
+
 		if len(bytes.TrimSpace(line)) > 0 {
 			if !utf8.Valid(line) {
 				return fmt.Errorf("%w %s, line %d: it is not UTF-8", message.ErrFile, name, number)
@@ -125,6 +133,7 @@ func (Files) Read(ctx context.Context, path string, each func(*message.Message) 
 				return bad
 			}
 		}
+
 		if err != nil {
 			return nil
 		}

@@ -28,11 +28,13 @@ func some(n int) export.Messages {
 				Position: i + 1, RoutingKey: "k", Body: []byte{0xff, byte(i)}, BodyBytes: 2,
 				Headers: model.Table{"n": int32(i)},
 			}
+
 			m.Fingerprint = message.FingerprintOf(&m)
 			if err := each(&m); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	}
 }
@@ -40,10 +42,12 @@ func some(n int) export.Messages {
 func TestCreateAndRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "messages.jsonl")
 	n, err := export.Files{}.Create(path, some(3))
-	must.That(t, n == 3 && err == nil, "%d %v", n, err)
+	must.Do(t, err)
+	must.Equal(t, n, 3, "%d %v", n, err)
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", err, info.Mode())
 	}
+
 	var want, got []message.Message
 	_ = some(3)(func(m *message.Message) error { want = append(want, *m); return nil })
 	must.Do(t, (export.Files{}).Read(t.Context(), path,
@@ -60,12 +64,15 @@ func TestCreateDoesNoHarm(t *testing.T) {
 	path := filepath.Join(dir, "messages.jsonl")
 	kept := []byte("somebody's")
 	must.Do(t, os.WriteFile(path, kept, 0o644))
+
 	refused := func(path, words string, messages export.Messages) {
 		t.Helper()
 		_, err := export.Files{}.Create(path, messages)
-		assert.That(t, errors.Is(err, message.ErrFile) && strings.Contains(err.Error(), words) &&
-			!strings.Contains(err.Error(), "\n"), "%s: %v", path, err)
+		assert.That(t, errors.Is(err, message.ErrFile), "%s: %v", path, err)
+		assert.Contains(t, err.Error(), words)
+		assert.Lacks(t, err.Error(), "\n")
 	}
+
 	refused(path, "is there already", some(1))
 	refused(filepath.Join(dir, "no", "folder"), "cannot be written", some(1))
 	late := filepath.Join(dir, "late.jsonl")
@@ -76,11 +83,14 @@ func TestCreateDoesNoHarm(t *testing.T) {
 	_, err := (export.Files{}).Create(filepath.Join(dir, "half.jsonl"), func(each func(*message.Message) error) error {
 		return errors.Join(some(1)(each), broken)
 	})
-	assert.That(t, errors.Is(err, broken) && !errors.Is(err, message.ErrFile), "%v", err)
+	assert.That(t, errors.Is(err, broken), "%v", err)
+	assert.That(t, !errors.Is(err, message.ErrFile), "%v", err)
+
 	for _, name := range []string{path, late} {
 		content, _ := os.ReadFile(name)
 		assert.That(t, bytes.Equal(content, kept), "%s now holds %q", name, content)
 	}
+
 	entries, _ := os.ReadDir(dir)
 	assert.That(t, len(entries) == 2, "left behind: %v", entries)
 	must.Do(t, os.WriteFile(filepath.Join(dir, "x.part"), nil, 0o600))
@@ -97,7 +107,8 @@ func TestReadRefusesOddLines(t *testing.T) {
 	} {
 		must.Do(t, os.WriteFile(path, []byte(`{"body":"a"}`+"\n"+line+"\n"), 0o600))
 		err := (export.Files{}).Read(t.Context(), path, func(*message.Message) error { return nil })
-		assert.That(t, errors.Is(err, message.ErrFile) && strings.Contains(err.Error(), "line 2: "), "%q: %v", line, err)
+		assert.That(t, errors.Is(err, message.ErrFile), "%q: %v", line, err)
+		assert.Contains(t, err.Error(), "line 2: ", "%v", line)
 	}
 }
 
@@ -111,6 +122,7 @@ func FuzzReadFile(f *testing.F) {
 	f.Add([]byte("PK\x03\x04 this is no file of messages\n"))
 	f.Add([]byte("\xef\xbb\xbf{}\n\x1b[2J"))
 	path := filepath.Join(f.TempDir(), "messages.jsonl")
+
 	f.Fuzz(func(t *testing.T, content []byte) {
 		must.Do(t, os.WriteFile(path, content, 0o600))
 		var read []message.Message
@@ -118,7 +130,8 @@ func FuzzReadFile(f *testing.F) {
 			read = append(read, *m)
 			return nil
 		}
-		limit.Keep(t, len(content), func() {
+
+		limit.Check(t, len(content), func() {
 			err := export.Files{}.Read(t.Context(), path, take)
 			if err == nil {
 				return
@@ -126,13 +139,17 @@ func FuzzReadFile(f *testing.F) {
 			var line int
 			_, after, _ := strings.Cut(err.Error(), path+", line ")
 			_, scan := fmt.Sscanf(after, "%d:", &line)
-			assert.That(t, errors.Is(err, message.ErrFile) && scan == nil && line >= len(read)+1 &&
-				line <= bytes.Count(content, []byte("\n"))+1 && model.Printable(err.Error()) == err.Error() &&
-				len(err.Error()) <= 1000, "after %d messages: %q", len(read), err)
+			assert.Succeeds(t, scan)
+			assert.That(t, errors.Is(err, message.ErrFile), "after %d messages: %q", len(read), err)
+			assert.That(t, line > len(read) && line <= bytes.Count(content, []byte("\n"))+1, "line %d", line)
+			assert.Equal(t, model.Printable(err.Error()), err.Error())
+			assert.That(t, len(err.Error()) <= 1000, "%q", err)
 		})
+
 		first := read
 		read = nil
 		must.Do(t, os.Remove(path))
+
 		n, err := export.Files{}.Create(path, func(each func(*message.Message) error) error {
 			for i := range first {
 				if err := each(&first[i]); err != nil {
@@ -141,11 +158,14 @@ func FuzzReadFile(f *testing.F) {
 			}
 			return nil
 		})
+
 		if err == nil {
 			err = export.Files{}.Read(t.Context(), path, take)
 		}
-		must.That(t, err == nil && n == len(first) && len(read) == len(first),
-			"%d messages are written as %d and read as %d: %v", len(first), n, len(read), err)
+
+		must.Do(t, err)
+		must.Equal(t, n, len(first), "%d messages are written as %d and read as %d: %v", len(first), n, len(read), err)
+		must.Equal(t, len(read), len(first))
 		for i := range first {
 			assert.That(t, first[i].Fingerprint == read[i].Fingerprint, "%+v became %+v", first[i], read[i])
 		}

@@ -23,8 +23,8 @@ const (
 	done    = 2
 )
 
-// tell records in an entry what this undo did with it.
-func (a attempt) tell(e *plan.Entry) {
+// settleEntry records in an entry what this undo did with it.
+func (a attempt) settleEntry(e *plan.Entry) {
 	sent, unsure := a.unsure[e.Position]
 	switch {
 	case a.of.get(e.Position) == done:
@@ -54,6 +54,7 @@ func (j *Journal) Claim(ctx context.Context, r plan.Record, c plan.Claim) (id in
 			delete(over, v)
 		}
 	}
+
 	id, err = j.begin(ctx, r, func(tx *sql.Tx) error {
 		by, err := j.resumer(ctx, tx, r.Undoes)
 		if err == nil && by > 0 {
@@ -75,6 +76,7 @@ func (j *Journal) Claim(ctx context.Context, r plan.Record, c plan.Claim) (id in
 			ranges(slices.Clone(granted)))
 		return err
 	})
+
 	return id, granted, err
 }
 
@@ -95,15 +97,18 @@ func free(before map[int64]attempt, record int64, c plan.Claim) (granted []int, 
 			default:
 				continue
 			}
+
 			mine = false
 			if refusal.By == 0 || state < refusal.State {
 				refusal.By, refusal.State = id, state
 			}
 		}
+
 		if mine {
 			granted = append(granted, p)
 		}
 	}
+
 	return granted, refusal
 }
 
@@ -123,6 +128,7 @@ func (j *Journal) attempts(ctx context.Context, q queryer, record int64, known m
 				return err
 			}
 		}
+
 		outcomes, err := readOutcomes(ctx, q, id)
 		if err != nil {
 			return err
@@ -131,18 +137,22 @@ func (j *Journal) attempts(ctx context.Context, q queryer, record int64, known m
 			if err := e.Readable(id); err != nil {
 				return err
 			}
-			switch s, _ := outcomes.at(e.Position); {
+			s, _ := outcomes.at(e.Position)
+			switch {
 			case s.Outcome == plan.Moved:
 				a.of.set(e.Undoes, done)
 			case s.Outcome == plan.Unsure, s.Outcome == "" && !ended:
 				a.unsure[e.Undoes] = e.Sent.Fingerprint
 			}
+
 			return nil
 		}); err != nil {
 			return err
 		}
+
 		known[id] = a
 	}
+
 	return nil
 }
 

@@ -47,6 +47,7 @@ func (d *database) open(ctx context.Context) (*sql.DB, error) {
 		_ = db.Close()
 		return nil, err
 	}
+
 	d.db = db
 	return db, nil
 }
@@ -74,6 +75,7 @@ func (d *database) within(ctx context.Context, work func(*sql.Tx) error) error {
 		_ = tx.Rollback()
 		return err
 	}
+
 	return tx.Commit()
 }
 
@@ -97,6 +99,7 @@ func eachRow(
 			return err
 		}
 	}
+
 	return errors.Join(rows.Err(), rows.Close())
 }
 
@@ -166,8 +169,10 @@ func (s schema) migrate(ctx context.Context, db *sql.DB) error {
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&tables); err != nil {
 		return err
 	}
+
 	done := 0 // migrations
-	switch isNew := tables == 0 && found == 0 && mark == 0; {
+	isNew := tables == 0 && found == 0 && mark == 0
+	switch {
 	case !isNew && (mark != s.mark || found < 1):
 		return errForeign
 	case !isNew && found < s.first:
@@ -177,15 +182,18 @@ func (s schema) migrate(ctx context.Context, db *sql.DB) error {
 	case !isNew:
 		done = found - s.first + 1
 	}
+
 	for _, migration := range s.migrations[done:] {
 		if _, err := tx.ExecContext(ctx, migration); err != nil {
 			return err
 		}
 	}
+
 	marks := fmt.Sprintf(`PRAGMA user_version = %d; PRAGMA application_id = %d`, s.version(), s.mark)
 	if _, err := tx.ExecContext(ctx, marks); err != nil {
 		return err
 	}
+
 	return tx.Commit()
 }
 

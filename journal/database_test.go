@@ -23,6 +23,7 @@ func TestMigrations(t *testing.T) {
 		t.Cleanup(func() { d.close() })
 		return d
 	}
+
 	const first = `CREATE TABLE a (n INTEGER); INSERT INTO a VALUES(1)`
 	const second = `ALTER TABLE a ADD COLUMN m INTEGER DEFAULT 2`
 	must.Get(with(first).open(t.Context()))(t)
@@ -31,7 +32,11 @@ func TestMigrations(t *testing.T) {
 	db := must.Get(with(first).open(t.Context()))(t)
 	found, mark, err := markOf(t.Context(), db)
 	_, columns := db.Query(`SELECT m FROM a`)
-	assert.That(t, err == nil && found == 7 && mark == 1 && columns != nil, "version %d of %d: %v", found, mark, err)
+	must.Do(t, err)
+	assert.Equal(t, found, 7, "version %d of %d: %v", found, mark, err)
+	assert.Equal(t, mark, 1)
+	assert.That(t, columns != nil, "version %d of %d: %v", found, mark, err)
+
 	var all sync.WaitGroup
 	for range 4 {
 		d := with(first, second)
@@ -41,9 +46,11 @@ func TestMigrations(t *testing.T) {
 			if err == nil {
 				err = db.QueryRow(`SELECT n, m FROM a`).Scan(&n, &m)
 			}
-			assert.That(t, err == nil && n == 1 && m == 2, "it has %d and %d: %v", n, m, err)
+			assert.Succeeds(t, err)
+			assert.List(t, []int{n, m}, []int{1, 2})
 		})
 	}
+
 	all.Wait()
 	_, err = with(first).open(t.Context())
 	assert.That(t, errors.Is(err, errNewer), "%v", err)

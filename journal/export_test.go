@@ -12,6 +12,7 @@ func (j *Journal) Pragma(ctx context.Context, text string) error {
 		db.SetMaxOpenConns(1)
 		_, err = db.ExecContext(ctx, "PRAGMA "+text)
 	}
+
 	return err
 }
 
@@ -22,8 +23,19 @@ func (j *Journal) Damage(ctx context.Context, position int) error {
 		_, err = db.ExecContext(ctx, `UPDATE entries SET content = replace(content, ?, ?)`,
 			fmt.Sprintf(`{"position":%d,`, position), fmt.Sprintf(`{"position":%d;`, position))
 	}
+
 	return err
 }
 
 // FirstMigration makes a journal of dlxtop 1.0.0.
 var FirstMigration = migrations[0]
+
+// TurnsIn are turns in another directory.
+func TurnsIn(dir, command string) *Turns {
+	t := NewTurns(command)
+	t.dir = dir
+	return t
+}
+
+// File is the name of a turn's file.
+func (t *Turns) File(name string) string { return t.file(name) }

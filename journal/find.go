@@ -34,6 +34,7 @@ func (j *Journal) Find(ctx context.Context, record int64) (func(position int) (p
 			return nil
 		})
 	})
+
 	return func(position int) (plan.Entry, error) { return f.find(ctx, position) }, err
 }
 
@@ -43,11 +44,13 @@ func (f *finder) find(ctx context.Context, position int) (plan.Entry, error) {
 			return plan.Entry{}, err
 		}
 	}
+
 	e, ok := f.entries[position]
 	if !ok {
 		return e, fmt.Errorf("the journal's entry of this message is damaged: `dlxtop journal show %d` lists the others",
 			f.record)
 	}
+
 	return e, nil
 }
 
@@ -59,11 +62,13 @@ func (f *finder) read(ctx context.Context, at int32) error {
 	}); err != nil {
 		return err
 	}
+
 	f.held, f.entries = at, map[int]plan.Entry{}
 	for line := range strings.Lines(content) {
 		if e, err := plan.ParseEntry([]byte(line)); err == nil {
 			f.entries[e.Position] = e
 		}
 	}
+
 	return nil
 }

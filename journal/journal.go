@@ -30,7 +30,7 @@ type Options struct {
 type Journal struct {
 	options     Options
 	full, quick database // the same file; quick does not wait for the disk
-	locks       sync.Map // by record that this process works on: an *os.File
+	locks       sync.Map // by record that this process works on: a *flock.Flock
 }
 
 // New does not touch the disk.
@@ -44,12 +44,14 @@ func New(o Options) *Journal {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+
 	j := &Journal{options: o}
 	j.full = database{path: o.Path, place: place, pragmas: journalPragmas("full"), schema: journalSchema}
 	j.quick = database{path: o.Path, pragmas: journalPragmas("normal"), place: func(ctx context.Context, _ string) error {
 		_, err := j.open(ctx)
 		return err
 	}, schema: journalSchema}
+
 	return j
 }
 
@@ -70,9 +72,11 @@ func (j *Journal) Check(ctx context.Context) error {
 		// A transaction without changes would not touch the disk.
 		_, err = db.ExecContext(ctx, `INSERT INTO checks(at) VALUES(?)`, j.options.Now().UnixMilli())
 	}
+
 	if err == nil {
 		_, err = db.ExecContext(ctx, `DELETE FROM checks`)
 	}
+
 	return j.explain("write", err)
 }
 
@@ -82,6 +86,7 @@ func (j *Journal) Close() error {
 		j.unlock(id.(int64))
 		return true
 	})
+
 	return j.explain("close", errors.Join(j.quick.close(), j.full.close()))
 }
 
@@ -100,6 +105,7 @@ func (j *Journal) read(ctx context.Context, work func(*sql.DB) error) error {
 	if err == nil {
 		err = work(db)
 	}
+
 	return j.explain("read", err)
 }
 

@@ -59,6 +59,7 @@ func dropped(positions ...int) []plan.Entry {
 		m.Fingerprint = message.FingerprintOf(&m)
 		entries = append(entries, plan.NewEntry(&m, nil, false))
 	}
+
 	return entries
 }
 
@@ -76,6 +77,7 @@ func read(t *testing.T, j *journal.Journal, id int64) (entries []plan.Entry) {
 		entries = append(entries, *e)
 		return nil
 	}))
+
 	return entries
 }
 
@@ -93,28 +95,39 @@ func TestWhatWasDone(t *testing.T) {
 	check(t, j.Write(id, dropped(1, 2), nil),
 		j.Write(id, dropped(5, 9), append(settled(plan.Dropped, 1), settled(plan.Unsure, 2)...)))
 	running := must.Get(j.Record(t.Context(), id))(t)
-	assert.That(t, running.Running && !running.Unfinished() && running.Entries == 4 && running.Account.Dropped == 1,
-		"while it runs: %+v", running)
+	assert.That(t, running.Running, "while it runs: %+v", running)
+	assert.That(t, !running.Unfinished(), "while it runs: %+v", running)
+	assert.Equal(t, running.Entries, 4)
+	assert.Equal(t, running.Account.Dropped, 1)
 	check(t, j.Finish(id, settled(plan.Dropped, 5, 2), plan.Account{Planned: 4, Dropped: 3, Stopped: "you stopped it"}),
 		j.Close())
 
 	j = open(t, journal.Options{Path: path})
 	entries := read(t, j, id)
+
 	var outcomes []plan.Outcome
 	for _, e := range entries {
 		outcomes = append(outcomes, e.Outcome)
 		assert.That(t, message.FingerprintOf(e.Message) == e.Fingerprint, "%d is another message: %+v", e.Position, e.Message)
 	}
+
 	assert.NoDiff(t, cmp.Diff([]plan.Outcome{plan.Dropped, plan.Dropped, plan.Dropped, ""}, outcomes))
 	records := must.Get(j.Records(t.Context(), 10))(t)
-	assert.That(t, len(records) == 1 && records[0].Who() == "ann as guest@localhost:5672" &&
-		records[0].Reason == "INC-4711" && !records[0].Running && !records[0].Ended.IsZero() &&
-		records[0].Told() == "3 dropped; it ended early" && time.Since(records[0].Began) <= time.Minute &&
-		records[0].Planned == 4, "%+v", records)
+	must.Equal(t, len(records), 1, "%+v", records)
+	assert.Equal(t, records[0].Who(), "ann as guest@localhost:5672")
+	assert.Equal(t, records[0].Reason, "INC-4711")
+	assert.That(t, !records[0].Running, "%+v", records)
+	assert.That(t, !records[0].Ended.IsZero(), "%+v", records)
+	assert.Equal(t, records[0].Told(), "3 dropped; it ended early")
+	assert.That(t, time.Since(records[0].Began) <= time.Minute, "%+v", records)
+	assert.Equal(t, records[0].Planned, 4)
+
 	for name, want := range map[string]os.FileMode{"": 0o700 | os.ModeDir, "journal.db": 0o600} {
 		info, err := os.Stat(filepath.Join(filepath.Dir(path), name))
-		assert.That(t, err == nil && info.Mode() == want, "%s: %v %v", name, info.Mode(), err)
+		must.That(t, err == nil, "%s: %v %v", name, info.Mode(), err)
+		assert.Equal(t, info.Mode(), want, "%v", name)
 	}
+
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.lock"))
 	assert.That(t, len(left) == 0, "left behind: %v", left)
 }
@@ -127,13 +140,20 @@ func TestUndoneMessagesAreMarked(t *testing.T) {
 	second := begin(t, j, undoOf(id))
 	check(t, j.Write(second, restored(1, 2), settled(plan.Moved, 1)))
 	got := read(t, j, id)
-	assert.That(t, got[0].Undone && !got[1].Undone && !got[2].Undone && got[0].Claimed == 0 && got[1].Claimed == second &&
-		got[2].Claimed == 0, "while it runs: %+v", got)
+	assert.That(t, got[0].Undone, "while it runs: %+v", got)
+	assert.That(t, !got[1].Undone, "while it runs: %+v", got)
+	assert.That(t, !got[2].Undone, "while it runs: %+v", got)
+	assert.Equal(t, got[0].Claimed, 0)
+	assert.Equal(t, got[1].Claimed, second)
+	assert.Equal(t, got[2].Claimed, 0)
 	check(t, j.Finish(second, nil, plan.Account{Planned: 2, Moved: 1}))
 	got = read(t, j, id)
-	assert.That(t, got[0].Undone && !got[1].Undone && len(got[1].Undoing) == 0, "when it has ended: %+v", got)
+	assert.That(t, got[0].Undone, "when it has ended: %+v", got)
+	assert.That(t, !got[1].Undone, "when it has ended: %+v", got)
+	assert.Equal(t, len(got[1].Undoing), 0)
 	r, err := j.Record(t.Context(), id)
-	assert.That(t, err == nil && r.Undone == 1, "%+v %v", r, err)
+	must.Do(t, err)
+	assert.Equal(t, r.Undone, 1, "%+v %v", r, err)
 }
 
 // Data survives a kill once Write and Settle have returned, and the record is then unfinished; while the program lives
@@ -150,9 +170,11 @@ func TestWhatWasWrittenIsThereAfterAKill(t *testing.T) {
 				fmt.Println(p + 1)
 			}
 		}
+
 		fmt.Println(err)
 		return
 	}
+
 	path := at(t)
 	victim := exec.Command(os.Args[0], "-test.run=^TestWhatWasWrittenIsThereAfterAKill$")
 	victim.Env = append(os.Environ(), "JOURNAL_VICTIM="+path)
@@ -160,24 +182,33 @@ func TestWhatWasWrittenIsThereAfterAKill(t *testing.T) {
 	check(t, err, victim.Start())
 	lines := bufio.NewScanner(out)
 	j := open(t, journal.Options{Path: path})
+
 	said := 0
 	for said < 40 && lines.Scan() {
 		_, err := fmt.Sscan(lines.Text(), &said)
 		must.That(t, err == nil, "%v", lines.Text())
 	}
+
 	unfinished := must.Get(j.Unfinished(t.Context()))(t)
 	assert.Equal(t, len(unfinished), 0, "unfinished while it lives")
 	check(t, victim.Process.Kill())
 	for lines.Scan() {
 		fmt.Sscan(lines.Text(), &said)
 	}
+
 	_ = victim.Wait()
 	unfinished = must.Get(j.Unfinished(t.Context()))(t)
 	must.That(t, len(unfinished) == 1, "%+v", unfinished)
 	r := unfinished[0]
-	n, done := len(read(t, j, r.ID)), r.Account.Dropped
-	assert.That(t, n >= said && n <= said+2 && r.Entries == n && done >= said/2 && done <= n/2 && r.Uncertain() == n-done,
-		"%d entries after %d were said to be durable: %+v", n, said, r)
+	n := len(read(t, j, r.ID))
+	done := r.Account.Dropped
+	assert.That(t, n >= said, "%d entries after %d were said to be durable: %+v", n, said, r)
+	assert.That(t, n <= said+2, "%d entries after %d were said to be durable: %+v", n, said, r)
+	assert.Equal(t, r.Entries, n)
+	assert.That(t, done >= said/2, "%d entries after %d were said to be durable: %+v", n, said, r)
+	assert.That(t, done <= n/2, "%d entries after %d were said to be durable: %+v", n, said, r)
+	assert.Equal(t, r.Uncertain(), n-done)
+
 	explained := strings.Join(append(r.Certain(), r.Interrupted()), "\n")
 	for _, want := range []string{
 		"ended during the drop 1 of failed", "certain: " + model.Count(r.Account.Dropped) + " dropped", "not certain",
@@ -201,6 +232,7 @@ func TestRetention(t *testing.T) {
 	path := at(t)
 	j := open(t, journal.Options{Path: path, Age: time.Hour, Bytes: 1 << 20, Now: func() time.Time { return now }})
 	fill := func() int64 { return large(t, j, record(plan.Drop)) }
+
 	ids := func() (all []int64) {
 		records := must.Get(j.Records(t.Context(), 0))(t)
 		for _, r := range records {
@@ -208,20 +240,25 @@ func TestRetention(t *testing.T) {
 		}
 		return all
 	}
+
 	fill()
 	now = now.Add(2 * time.Hour)
 	fill()
 	assert.List(t, ids(), []int64{2}, "too old are not forgotten")
 	unfinished := begin(t, j, record(plan.Drop))
+
 	for range 6 {
 		fill()
 	}
+
 	got := ids()
-	assert.That(t, len(got) <= 6 && got[0] == 9 && got[len(got)-1] == unfinished,
-		"too much is not forgotten, or what has not ended is: %v", got)
+	must.That(t, len(got) <= 6, "too much is not forgotten, or what has not ended is: %v", got)
+	assert.Equal(t, got[0], 9)
+	assert.Equal(t, got[len(got)-1], unfinished)
 	check(t, j.Close())
 	info, err := os.Stat(path)
-	assert.That(t, err == nil && info.Size() <= 3<<20, "the file has %d bytes: %v", info.Size(), err)
+	must.Do(t, err)
+	assert.That(t, info.Size() <= 3<<20, "the file has %d bytes: %v", info.Size(), err)
 }
 
 // Beginning an undo or a resume does not delete the records that it needs, however full the journal is; a resumed
@@ -244,10 +281,13 @@ func TestFullJournalKeepsWhatIsUndone(t *testing.T) {
 	assert.That(t, cmp.Equal(granted, []int{1}), "claimed %v", granted)
 	other := begin(t, j, record(plan.Drop)) // by another program, while the undo runs
 	check(t, j.Finish(other, nil, plan.Account{}))
+
 	assert.Succeeds(t, j.Entries(t.Context(), second, func(e *plan.Entry) error {
-		assert.That(t, e.Message != nil && len(e.Message.Body) == 300_000, "it keeps %+v", e)
+		must.That(t, e.Message != nil, "it keeps %+v", e)
+		assert.Equal(t, len(e.Message.Body), 300_000)
 		return nil
 	}))
+
 	check(t, j.Finish(undo, nil, plan.Account{}))
 }
 
@@ -258,6 +298,7 @@ func TestUnfinishedIsNotReportedForEver(t *testing.T) {
 	id := begin(t, j, record(plan.Drop))
 	later := begin(t, j, record(plan.Drop))
 	check(t, j.Close()) // like the end of the program
+
 	want := func(ids ...int64) {
 		t.Helper()
 		unfinished := must.Get(j.Unfinished(t.Context()))(t)
@@ -267,6 +308,7 @@ func TestUnfinishedIsNotReportedForEver(t *testing.T) {
 		}
 		assert.That(t, cmp.Equal(got, ids), "unfinished are %v instead of %v", got, ids)
 	}
+
 	want(later, id)
 	second := begin(t, j, undoOf(id))
 	want(later, id)
@@ -275,7 +317,8 @@ func TestUnfinishedIsNotReportedForEver(t *testing.T) {
 	now = now.Add(8 * 24 * time.Hour)
 	want()
 	r, err := j.Record(t.Context(), later)
-	assert.That(t, err == nil && r.Unfinished(), "%+v %v", r, err)
+	must.Do(t, err)
+	assert.That(t, r.Unfinished(), "%+v %v", r, err)
 }
 
 // Reading only leaves no file behind.
@@ -283,7 +326,8 @@ func TestNothingIsMadeByLooking(t *testing.T) {
 	path := at(t)
 	j := open(t, journal.Options{Path: path})
 	records, err := j.Records(t.Context(), 0)
-	assert.That(t, err == nil && len(records) == 0, "%v %v", records, err)
+	must.Do(t, err)
+	assert.Equal(t, len(records), 0, "%v %v", records, err)
 	_, err = j.Record(t.Context(), 7)
 	assert.That(t, errors.Is(err, plan.ErrNoRecord), "%v", err)
 	_, err = os.Stat(path)
@@ -304,11 +348,14 @@ func TestTwoProcessesAtOnce(t *testing.T) {
 			done <- err
 		}()
 	}
+
 	for range writers {
 		check(t, <-done)
 	}
+
 	records := must.Get(open(t, journal.Options{Path: path}).Records(t.Context(), 0))(t)
-	assert.That(t, len(records) == writers && records[0].Entries == writes, "%+v", records)
+	must.Equal(t, len(records), writers, "%+v", records)
+	assert.Equal(t, records[0].Entries, writes)
 }
 
 func TestPathOfTheJournalIsAbsolute(t *testing.T) {
@@ -340,13 +387,31 @@ func TestBegunByManyAtOnce(t *testing.T) {
 					err = errors.Join(j.Write(id, dropped(1), nil), j.Settle(id, settled(plan.Dropped, 1)),
 						j.Finish(id, nil, plan.Account{}))
 				}
+
 				assert.Succeeds(t, err)
 			})
 		}
+
 		all.Wait()
 		records, err := open(t, journal.Options{Path: path}).Records(t.Context(), 0)
-		assert.That(t, err == nil && len(records) == 4, "%d records: %v", len(records), err)
+		must.Do(t, err)
+		assert.Equal(t, len(records), 4, "%d records: %v", len(records), err)
 	}
+}
+
+// A record keeps which copies refusals have left, and where.
+func TestCopiesOfRefusedMessages(t *testing.T) {
+	j := open(t, journal.Options{Path: at(t)})
+	r := record(plan.Replay)
+	id := begin(t, j, r)
+	in := func(name string) model.QueueRef { return model.QueueRef{VHost: r.From.VHost, Name: name} }
+	copies := []plan.LeftCopies{
+		{By: in("full"), In: []model.QueueRef{in("dead"), in("log")}, Messages: 6},
+		{By: in("other"), In: []model.QueueRef{in("dead")}, Messages: 1, AtMost: true},
+	}
+
+	check(t, j.Finish(id, nil, plan.Account{Refused: 7, Copies: copies}))
+	assert.NoDiff(t, cmp.Diff(copies, must.Get(j.Record(t.Context(), id))(t).Account.Copies))
 }
 
 // A message whose publishing was intended, with an unknown outcome after a kill, is not sent again.
@@ -364,24 +429,38 @@ func TestCopiesOfAKilledReplay(t *testing.T) {
 		"unknown":                  {[]plan.Settled{{Position: 1, Outcome: plan.Unsure}}, false, true},
 		"returned":                 {[]plan.Settled{{Position: 1, Outcome: plan.Returned}}, false, false},
 	} {
-		j := open(t, journal.Options{Path: at(t)})
+		path := at(t)
+		j := open(t, journal.Options{Path: path})
 		r := record(plan.Replay)
-		r.From, r.Broker, r.Intent = build.Ref("a"), "b:5672", &plan.Intent{Mark: true}
+		r.From = build.Ref("a")
+		r.Broker = "b:5672"
+		r.Intent = &plan.Intent{Mark: true}
 		id := begin(t, j, r)
 		p := message.Publishing{
 			Address: model.Address{RoutingKey: "w"}, Body: m.Body, Reaches: []model.QueueRef{build.Ref("w")},
 		}
 		check(t, j.Write(id, []plan.Entry{plan.NewEntry(&m, &p, false)}, test.settled))
+
 		if test.ended {
 			check(t, j.Finish(id, nil, plan.Account{}))
 		}
+
+		check(t, j.Close())
+		j = open(t, journal.Options{Path: path}) // another program, after the kill
 		sent := must.Get(j.Replayed(t.Context(), "b:5672", ""))(t)
-		topology := build.TopologyOf("3.10.8", build.Queue("w", build.Consumers(1)), build.Queue("a"), build.Queue("b"))
+		topology := build.TopologyOf("3.10.8", build.Text(`
+			queue w consumers=1
+			queue a
+			queue b
+		`))
 		got := plan.New(topology, plan.ActionWant{
 			Operation: plan.Replay, From: build.Ref("b"), Sample: message.MessageList{m}, Planned: 1, Mark: true,
 			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}, User: "guest", Sent: sent,
 		})
-		assert.That(t, got.Refusal.Refused() == test.held, "%s: %q, want held %v", name, got.Refusal.Words(), test.held)
+
+		words := got.Refusal.Words()
+		assert.That(t, got.Refusal.Refused() == test.held, "%s: %q, want held %v", name, words, test.held)
+		assert.That(t, !test.held || strings.HasPrefix(words, "dlxtop journal resume 1: "), "%s: %q", name, words)
 	}
 }
 
@@ -409,5 +488,6 @@ func benchmarkWrite(b *testing.B, batch, size int, full bool) {
 		}
 		must.Do(b, j.Write(id, entries, nil))
 	}
+
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*batch), "µs/message")
 }

@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -45,18 +43,18 @@ CREATE TABLE IF NOT EXISTS ended (
 ) WITHOUT ROWID;
 `}}
 
-// Looks remembers what looks at queues have cost, where returns count towards a delivery limit, and how looks ended
-// that dlxtop did not end: in a separate file beside the journal, for every dlxtop of a user. It contains names of
-// queues but no messages. Losing it loses little: each look first reads the count of a message. It opens its file on
+// PeekLedger remembers what looks at queues have cost, where returns count towards a delivery limit, and how looks
+// ended that dlxtop did not end: in a separate file beside the journal, for every dlxtop of a user. It contains names
+// of queues but no messages. Losing it loses little: each look first reads the count of a message. It opens its file on
 // demand. It is safe for concurrent use, also by several processes. Its errors are one sentence.
-type Looks struct {
+type PeekLedger struct {
 	database
 	now func() time.Time
 }
 
-// NewLooks does not touch the disk. journal is the path of the journal.
-func NewLooks(journal string) *Looks {
-	return &Looks{now: time.Now, database: database{
+// NewPeekLedger does not touch the disk. journal is the path of the journal.
+func NewPeekLedger(journal string) *PeekLedger {
+	return &PeekLedger{now: time.Now, database: database{
 		path: filepath.Join(filepath.Dir(journal), "looks.db"), schema: looksSchema,
 		place: func(_ context.Context, path string) error {
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -77,13 +75,14 @@ func NewLooks(journal string) *Looks {
 
 // Change updates with how what is remembered of a queue, in one transaction: no other program changes it meanwhile. how
 // may be called several times, and the last call counts.
-func (l *Looks) Change(ctx context.Context, cluster string, queue model.QueueRef, how func(*model.Looked)) error {
+func (l *PeekLedger) Change(ctx context.Context, cluster string, queue model.QueueRef, how func(*model.Looked)) error {
 	var none, change model.Looked
 	if !l.exists() {
 		if how(&change); change == none {
 			return nil
 		}
 	}
+
 	return l.explain(l.within(ctx, func(tx *sql.Tx) error {
 		all, err := remembered(ctx, tx, cluster, queue)
 		if err != nil {
@@ -98,50 +97,28 @@ func (l *Looks) Change(ctx context.Context, cluster string, queue model.QueueRef
 				_, err = tx.ExecContext(ctx, query, append([]any{cluster, queue.VHost, queue.Name}, values...)...)
 			}
 		}
+
 		now := l.now()
 		for _, table := range []string{"looks", "ended"} {
 			exec(`DELETE FROM `+table+` WHERE cluster = ? AND vhost = ? AND queue = ? OR at < ?`, now.Add(-looksAge).UnixMilli())
 		}
+
 		if change != none {
 			exec(`INSERT INTO looks(cluster, vhost, queue, highest, most, at) VALUES(?, ?, ?, ?, ?, ?)`,
 				change.Highest, change.Limit, now.UnixMilli())
 		}
+
 		if change.Ended.Any() {
 			text, _ := json.Marshal(change.Ended) // texts and numbers
 			exec(`INSERT INTO ended(cluster, vhost, queue, how, at) VALUES(?, ?, ?, ?, ?)`, text, now.UnixMilli())
 		}
+
 		return err
 	}))
 }
 
-// Lock waits until no other look at a queue runs, and excludes others until unlock is called, or the program ends.
-func (l *Looks) Lock(ctx context.Context, cluster string, queue model.QueueRef) (unlock func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
-		return nil, l.explain(err)
-	}
-	// There are few files, and they are never removed: removing a locked one would let two in.
-	const files = 64
-	h := fnv.New32a()
-	fmt.Fprintf(h, "%q %q %q", cluster, queue.VHost, queue.Name)
-	path := fmt.Sprintf("%s-%d.lock", strings.TrimSuffix(l.path, ".db"), h.Sum32()%files)
-	for {
-		file, ok, err := lock(path)
-		if err != nil {
-			return nil, l.explain(err)
-		}
-		if ok {
-			return func() { _ = file.Close() }, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
 // Looked is what is remembered of the queues of a cluster.
-func (l *Looks) Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error) {
+func (l *PeekLedger) Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error) {
 	looked := map[model.QueueRef]model.Looked{}
 	if !l.exists() {
 		return looked, nil
@@ -158,12 +135,16 @@ func (l *Looks) Looked(ctx context.Context, cluster string) (map[model.QueueRef]
 func remembered(
 	ctx context.Context, q queryer, cluster string, queues ...model.QueueRef,
 ) (map[model.QueueRef]model.Looked, error) {
-	query, values := `SELECT vhost, queue, highest, most, how FROM looks
-		LEFT JOIN ended USING (cluster, vhost, queue) WHERE cluster = ?`, []any{cluster}
+	query := `SELECT vhost, queue, highest, most, how FROM looks
+		LEFT JOIN ended USING (cluster, vhost, queue) WHERE cluster = ?`
+	values := []any{cluster}
 	for _, queue := range queues {
-		query, values = query+` AND vhost = ? AND queue = ?`, append(values, queue.VHost, queue.Name)
+		query = query + ` AND vhost = ? AND queue = ?`
+		values = append(values, queue.VHost, queue.Name)
 	}
+
 	looked := map[model.QueueRef]model.Looked{}
+
 	return looked, eachRow(ctx, q, query, values, func(scan func(...any) error) error {
 		var queue model.QueueRef
 		var of model.Looked
@@ -180,10 +161,10 @@ func remembered(
 }
 
 // Close closes the file.
-func (l *Looks) Close() error { return l.explain(l.close()) }
+func (l *PeekLedger) Close() error { return l.explain(l.close()) }
 
 // explain words an error in one sentence.
-func (l *Looks) explain(err error) error {
+func (l *PeekLedger) explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -191,6 +172,7 @@ func (l *Looks) explain(err error) error {
 	if errors.Is(err, errForeign) || errors.Is(err, errNewer) {
 		return fmt.Errorf("%s was not written by this version of dlxtop: move it away", path)
 	}
+
 	return fmt.Errorf("%s cannot be used (%s): only this program remembers the cost of looks; make it "+
 		"writable, or move it away", path, model.Printable(err.Error()))
 }

@@ -25,9 +25,9 @@ import (
 
 var looked = model.QueueRef{VHost: "/", Name: "orders.failed"}
 
-func newLooks(t *testing.T, dir string) *journal.Looks {
+func newLooks(t *testing.T, dir string) *journal.PeekLedger {
 	t.Helper()
-	l := journal.NewLooks(filepath.Join(dir, "journal.db"))
+	l := journal.NewPeekLedger(filepath.Join(dir, "journal.db"))
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -36,31 +36,34 @@ func newLooks(t *testing.T, dir string) *journal.Looks {
 func wantHighest(t *testing.T, dir string, want int64) {
 	t.Helper()
 	all, err := newLooks(t, dir).Looked(t.Context(), "shop")
-	assert.That(t, err == nil && all[looked].Highest == want, "%v %v, want %d", err, all, want)
+	must.Do(t, err)
+	assert.Equal(t, all[looked].Highest, want, "%v %v, want %d", err, all, want)
 }
 
 // beginLook counts a look, unless more than most were counted, and returns the count before.
-func beginLook(ctx context.Context, l *journal.Looks, most int64) (before int64, begun bool, err error) {
+func beginLook(ctx context.Context, l *journal.PeekLedger, most int64) (before int64, begun bool, err error) {
 	err = l.Change(ctx, "shop", looked, func(of *model.Looked) {
 		before = of.Highest
 		if begun = before <= most; begun {
 			of.Highest, of.Limit = before+1, 20
 		}
 	})
+
 	return before, begun && err == nil, err
 }
 
 // endLook records how a look ended, and returns the count after that.
-func endLook(t *testing.T, l *journal.Looks, end peek.LookEnd) (highest int64) {
+func endLook(t *testing.T, l *journal.PeekLedger, end peek.LookEnd) (highest int64) {
 	t.Helper()
 	must.Do(t, l.Change(t.Context(), "shop", looked, func(of *model.Looked) {
 		of.Highest, of.Ended = end.After(of.Highest), end.Then(of.Ended)
 		highest = of.Highest
 	}))
+
 	return highest
 }
 
-func forget(t *testing.T, l *journal.Looks) {
+func forget(t *testing.T, l *journal.PeekLedger) {
 	t.Helper()
 	must.Do(t, l.Change(t.Context(), "shop", looked, func(of *model.Looked) { *of = model.Looked{} }))
 }
@@ -72,13 +75,17 @@ func TestLooks(t *testing.T) {
 	begin := func(most, before int64, begun bool) {
 		t.Helper()
 		got, ok, err := beginLook(t.Context(), l, most)
-		assert.That(t, err == nil && got == before && ok == begun, "%d %v %v, want %d %v", got, ok, err, before, begun)
+		must.Do(t, err)
+		assert.Equal(t, got, before, "%d %v %v, want %d %v", got, ok, err, before, begun)
+		assert.Equal(t, ok, begun)
 	}
+
 	end := func(e peek.LookEnd, want int64) {
 		t.Helper()
 		assert.Equal(t, endLook(t, l, e), want, "%+v", e)
 		wantHighest(t, dir, want)
 	}
+
 	assert.Equal(t, len(must.Get(l.Looked(t.Context(), "shop"))(t)), 0, "remembered")
 	_, err := os.Stat(filepath.Join(dir, "looks.db"))
 	assert.That(t, os.IsNotExist(err), "reading made the file")
@@ -98,7 +105,8 @@ func TestLooks(t *testing.T) {
 	forget(t, l)
 	wantHighest(t, dir, 0)
 	info, err := os.Stat(filepath.Join(dir, "looks.db"))
-	assert.That(t, err == nil && info.Mode().Perm() == 0o600, "%v %v", info, err)
+	must.Do(t, err)
+	assert.Equal(t, info.Mode().Perm(), 0o600, "%v %v", info, err)
 }
 
 // TestLooksOfManyPrograms lets eight programs look at one queue at once: each look counts, and no more begin than may.
@@ -117,6 +125,7 @@ func TestLooksOfManyPrograms(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	close(begun)
 	n := 0
@@ -125,6 +134,7 @@ func TestLooksOfManyPrograms(t *testing.T) {
 			n++
 		}
 	}
+
 	assert.Equal(t, n, most+1, "began")
 	wantHighest(t, dir, most+1)
 }
@@ -147,10 +157,12 @@ func TestLooksThatCannotBeKept(t *testing.T) {
 			path := filepath.Join(dir, "looks.db")
 			must.Do(t, spoil(path))
 			_, begun, err := beginLook(t.Context(), newLooks(t, dir), 17)
-			must.That(t, err != nil && !begun, "%v %v", err, begun)
+			must.That(t, err != nil, "%v %v", err, begun)
+			must.That(t, !begun, "%v %v", err, begun)
 			said := err.Error()
-			assert.That(t, strings.HasPrefix(said, path+" ") && strings.Contains(said, "move it away") &&
-				!strings.Contains(said, "\n"), "%v %v", begun, err)
+			assert.That(t, strings.HasPrefix(said, path+" "), "%v %v", begun, err)
+			assert.Contains(t, said, "move it away")
+			assert.Lacks(t, said, "\n")
 			assert.NoDiff(t, cmp.Diff(0, len(lookedIn(t, dir))))
 		})
 	}
@@ -174,10 +186,14 @@ func TestLooksThatEnded(t *testing.T) {
 		err := newLooks(t, dir).Change(t.Context(), "shop", looked, func(l *model.Looked) { of = *l })
 		all, e := newLooks(t, dir).Looked(t.Context(), "shop")
 		diff := cmp.Diff(of, all[looked])
-		assert.That(t, err == nil && e == nil && diff == "", "%v %v %v", err, e, diff)
-		assert.That(t, of.Ended.Times == times && of.Ended.Before == before && of.Ended.Any() == (times > 0),
-			"%+v, want %d times, %d before", of, times, before)
+		must.Do(t, err)
+		must.Do(t, e)
+		assert.NoDiff(t, diff, "%v %v %v", err, e, diff)
+		assert.Equal(t, of.Ended.Times, times, "%+v, want %d times, %d before", of, times, before)
+		assert.Equal(t, of.Ended.Before, before)
+		assert.Equal(t, of.Ended.Any(), times > 0)
 	}
+
 	end := func(e peek.LookEnd) { endLook(t, l, e) }
 	must.Do(t, l.Change(t.Context(), "shop", looked, func(of *model.Looked) { of.Limit = 20 }))
 	must.Do(t, l.Close()) // and now it is a file of an earlier version
@@ -190,6 +206,7 @@ func TestLooksThatEnded(t *testing.T) {
 	end(ended)
 	want(1, 6)
 	end(peek.LookEnd{Uncounted: true, Moved: 4})
+
 	want(1, 2)
 	end(ended)
 	want(2, 6)
@@ -219,6 +236,7 @@ func restored(positions ...int) []plan.Entry {
 		e := &entries[i]
 		e.Message, e.Undoes, e.Sent = nil, e.Position, &plan.Sent{Fingerprint: message.Fingerprint{byte(e.Position)}}
 	}
+
 	return entries
 }
 
@@ -237,15 +255,17 @@ func ended(t *testing.T) (path string, id int64) {
 func wantClaimed(t *testing.T, err error, by int64, state plan.ClaimState) {
 	t.Helper()
 	var claimed *plan.ClaimedError
-	assert.That(t, errors.As(err, &claimed) && claimed.By == by && claimed.State == state,
-		"%v instead of %d by %d", err, state, by)
+	must.That(t, errors.As(err, &claimed), "%v instead of %d by %d", err, state, by)
+	assert.Equal(t, claimed.By, by)
+	assert.Equal(t, claimed.State, state)
 }
 
 // What one undo has claimed is not granted to another until it has ended; what it left uncertain only to one that has
 // looked for it.
 func TestWhatOneUndoHasIsGivenToNoOther(t *testing.T) {
 	path, id := ended(t)
-	first, second := open(t, journal.Options{Path: path}), open(t, journal.Options{Path: path})
+	first := open(t, journal.Options{Path: path})
+	second := open(t, journal.Options{Path: path})
 	claim := func(j *journal.Journal, known []int64, positions ...int) (int64, []int, error) {
 		return j.Claim(t.Context(), undoOf(id), plan.Claim{Positions: positions, Known: known})
 	}
@@ -265,14 +285,18 @@ func TestWhatOneUndoHasIsGivenToNoOther(t *testing.T) {
 	check(t, first.Write(one, restored(1, 2, 3), append(settled(plan.Moved, 1), settled(plan.Refused, 2)...)),
 		first.Close())
 	got := read(t, second, id)
-	assert.That(t, got[0].Undone && len(got[1].Undoing) == 0 && len(got[2].Undoing) == 1 &&
-		got[2].Undoing[0] == (plan.Attempt{By: one, Sent: message.Fingerprint{3}}) && got[3].Claimed <= 0, "%+v", got)
+	assert.That(t, got[0].Undone, "%+v", got)
+	assert.Equal(t, len(got[1].Undoing), 0)
+	must.Equal(t, len(got[2].Undoing), 1)
+	assert.Equal(t, got[2].Undoing[0], plan.Attempt{By: one, Sent: message.Fingerprint{3}})
+	assert.That(t, got[3].Claimed <= 0, "%+v", got)
 	_, _, err = claim(second, nil, 3)
 	wantClaimed(t, err, one, plan.ClaimUncertain)
 	_, _, err = claim(second, nil, 1)
 	wantClaimed(t, err, one, plan.ClaimDone)
 	_, granted, err = claim(second, []int64{one}, 1, 2, 3, 4, 5, 6)
-	assert.That(t, err == nil && cmp.Equal(granted, []int{2, 3, 4, 5, 6}), "%v %v", granted, err)
+	must.Do(t, err)
+	assert.NoDiff(t, cmp.Diff([]int{2, 3, 4, 5, 6}, granted))
 }
 
 // Of many claims of the same positions, each position goes to one.
@@ -294,6 +318,7 @@ func TestClaimsAtOnce(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	assert.NoDiff(t, cmp.Diff(map[int]int{1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1}, given))
 }
@@ -304,25 +329,28 @@ func TestWholeMessages(t *testing.T) {
 		"", `{"a":"\"b\"\\ \/"}`, `"body":"","body_encoding":"utf-8","body_bytes":0`, "é 世 🎉 \u2028\u202e\u200b",
 		"\x00\x1b\x7f\t\r\n", "\xff\xfe", "<&>", strings.Repeat(`x"`, 40_000),
 	}
+
 	odd := model.Table{
 		"body": "", "body_bytes": int64(0), "body_encoding": "utf-8",
 		"nested": model.Table{"body": "", "body_bytes": int64(0), "body_encoding": "utf-8"},
 		"text":   `"body":"","body_encoding":"utf-8","body_bytes":`,
 	}
+
 	var entries []plan.Entry
 	for i, body := range bodies {
 		m := &message.Message{Position: i + 1, RoutingKey: "k", Headers: odd, Body: []byte(body), BodyBytes: len(body)}
 		m.Fingerprint = message.FingerprintOf(m)
 		entries = append(entries, plan.NewEntry(m, nil, true))
 	}
+
 	j := open(t, journal.Options{Path: at(t)})
 	id := begin(t, j, record(plan.Drop))
 	check(t, j.Write(id, entries, nil))
 	got := read(t, j, id)
 	must.Equal(t, len(got), len(bodies), "entries")
 	for i, e := range got {
-		assert.That(t, string(e.Message.Body) == bodies[i] && message.FingerprintOf(e.Message) == entries[i].Fingerprint,
-			"%q became %q", bodies[i], e.Message.Body)
+		assert.Equal(t, string(e.Message.Body), bodies[i], "%q became %q", bodies[i], e.Message.Body)
+		assert.Equal(t, message.FingerprintOf(e.Message), entries[i].Fingerprint, "%v", bodies[i])
 		assert.NoDiff(t, cmp.Diff(odd, e.Message.Headers), "headers of %q", bodies[i])
 	}
 }
@@ -334,6 +362,7 @@ func TestFindAgreesWithEntries(t *testing.T) {
 	for first := 1; first < 1000; first += 10 {
 		check(t, j.Write(id, dropped(first, first+1, first+7), nil))
 	}
+
 	check(t, j.Damage(t.Context(), 511))
 	find, err := j.Find(t.Context(), id)
 	check(t, err)
@@ -342,7 +371,9 @@ func TestFindAgreesWithEntries(t *testing.T) {
 		all = append(all, *e)
 		return nil
 	}))
+
 	rand.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+
 	damaged := 0
 	for _, want := range all {
 		got, err := find(want.Position)
@@ -354,7 +385,9 @@ func TestFindAgreesWithEntries(t *testing.T) {
 			t.Fatalf("%+v %v, and Entries has %+v", got, err, want)
 		}
 	}
+
 	_, err = find(5)
-	assert.That(t, err != nil && strings.Contains(err.Error(), "journal show 1"), "of none: %v", err)
-	assert.That(t, len(all) == 300 && damaged == 1, "%d entries, %d damaged", len(all), damaged)
+	assert.Fails(t, err, "journal show 1")
+	assert.Equal(t, len(all), 300, "%d entries, %d damaged", len(all), damaged)
+	assert.Equal(t, damaged, 1)
 }

@@ -37,11 +37,14 @@ func TestEditOfARecord(t *testing.T) {
 		Operation: plan.Replay, From: model.QueueRef{VHost: "/", Name: "q"}, Intent: &plan.Intent{Mend: program},
 	})
 	chain, err := j.Chain(t.Context(), id)
-	assert.That(t, err == nil && chain[0].Edit == program.Text && chain[0].Intent.Mend != nil &&
-		chain[0].Intent.Mend.Text == program.Text, "%+v %v", chain, err)
+	must.Do(t, err)
+	assert.Equal(t, chain[0].Edit, program.Text, "%+v %v", chain, err)
+	must.That(t, chain[0].Intent.Mend != nil, "%+v %v", chain, err)
+	assert.Equal(t, chain[0].Intent.Mend.Text, program.Text)
 	id = begin(t, j, record(plan.Drop))
 	old, err := j.Record(t.Context(), id)
-	assert.That(t, err == nil && old.Edit == "", "%+v %v", old, err)
+	must.Do(t, err)
+	assert.Equal(t, old.Edit, "", "%+v %v", old, err)
 }
 
 // made is a closed journal with one record.
@@ -63,19 +66,26 @@ func withOthers(t *testing.T) (j *journal.Journal, db *sql.DB) {
 	drop := begin(t, j, record(plan.Drop))
 	undo := begin(t, j, undoOf(drop))
 	replay := record(plan.Replay)
-	replay.To, replay.Cluster, replay.Planned = "queue:worker", "rabbit@a", 2
+	replay.To = "queue:worker"
+	replay.Cluster = "rabbit@a"
+	replay.Planned = 2
 	killed := begin(t, j, replay)
+
 	sent := restored(1, 2)
 	for i := range sent {
-		sent[i].Undoes, sent[i].Sent.Reached = 0, []string{"worker"}
+		sent[i].Undoes = 0
+		sent[i].Sent.Reached = []string{"worker"}
 	}
+
 	check(t, j.Write(drop, dropped(1, 2, 3), settled(plan.Dropped, 1, 2, 3)),
 		j.Finish(drop, nil, plan.Account{Dropped: 3}),
 		j.Write(undo, restored(2), settled(plan.Moved, 2)), j.Finish(undo, nil, plan.Account{Moved: 1}),
 		j.Write(killed, sent, settled(plan.Moved, 1)), j.Close())
+
 	db = must.Get(sql.Open("sqlite", path))(t)
 	t.Cleanup(func() { db.Close() })
 	must.Get(db.Exec(`UPDATE records SET fingerprints = 1, version = 5`))(t)
+
 	return open(t, journal.Options{Path: path}), db
 }
 
@@ -85,22 +95,42 @@ func TestFingerprintsOfBefore(t *testing.T) {
 	j, _ := withOthers(t)
 	id := begin(t, j, record(plan.Replay))
 	records, err := j.Records(t.Context(), 0)
-	must.That(t, err == nil && len(records) == 4 && records[0].ID == id && !records[0].OtherPrints, "%+v %v", records, err)
+	must.Do(t, err)
+	must.Equal(t, len(records), 4, "%+v %v", records, err)
+	must.Equal(t, records[0].ID, id)
+	must.That(t, !records[0].OtherPrints, "%+v %v", records, err)
 	for _, r := range records[1:] {
 		assert.That(t, r.OtherPrints, "%d has the fingerprints of now", r.ID)
 	}
+
 	r := records[1]
-	assert.That(t, r.ID == 3 && r.To == "queue:worker" && r.Cluster == "rabbit@a" && r.Entries == 2 &&
-		r.Uncertain() == 1 && r.Told() == "1 moved, 1 unknown; unfinished", "%+v: %s", r, r.Told())
+	assert.Equal(t, r.ID, 3, "%+v: %s", r, r.Told())
+	assert.Equal(t, r.To, "queue:worker")
+	assert.Equal(t, r.Cluster, "rabbit@a")
+	assert.Equal(t, r.Entries, 2)
+	assert.Equal(t, r.Uncertain(), 1)
+	assert.Equal(t, r.Told(), "1 moved, 1 unknown; unfinished")
 	got := read(t, j, 3)
-	assert.That(t, len(got) == 2 && got[0].Sent.Reached[0] == "worker" && got[0].Outcome == plan.Moved, "%+v", got)
+	must.Equal(t, len(got), 2, "%+v", got)
+	assert.Equal(t, got[0].Sent.Reached[0], "worker")
+	assert.Equal(t, got[0].Outcome, plan.Moved)
 	chain, err := j.Chain(t.Context(), 3)
-	assert.That(t, err == nil && len(chain) == 1 && chain[0].OtherPrints, "%+v %v", chain, err)
-	assert.That(t, records[3].Account.Dropped == 3 && records[3].Undone == 1 && records[2].Undoes == 1, "%+v", records)
+	must.Do(t, err)
+	must.Equal(t, len(chain), 1, "%+v %v", chain, err)
+	assert.That(t, chain[0].OtherPrints, "%+v %v", chain, err)
+	assert.Equal(t, records[3].Account.Dropped, 3, "%+v", records)
+	assert.Equal(t, records[3].Undone, 1)
+	assert.Equal(t, records[2].Undoes, 1)
 	got = read(t, j, 1)
-	assert.That(t, len(got) == 3 && !got[0].Undone && got[1].Undone && got[2].Outcome == plan.Dropped, "%+v", got)
+	must.Equal(t, len(got), 3, "%+v", got)
+	assert.That(t, !got[0].Undone, "%+v", got)
+	assert.That(t, got[1].Undone, "%+v", got)
+	assert.Equal(t, got[2].Outcome, plan.Dropped)
 	undo, granted, err := j.Claim(t.Context(), undoOf(1), plan.Claim{Positions: []int{1, 2, 3}})
-	assert.That(t, err == nil && undo == id+1 && len(granted) == 2, "%d %v %v", undo, granted, err)
+	must.Do(t, err)
+
+	assert.Equal(t, undo, id+1, "%d %v %v", undo, granted, err)
+	assert.Equal(t, len(granted), 2)
 }
 
 // A program that has had the file open since before an upgrade continues to write records of its own kind. It cannot
@@ -115,14 +145,18 @@ func TestOlderProgramBesides(t *testing.T) {
 			VALUES('drop', '/', 'q', '', 'guest', 'b', 1, 1, ?, ?, '', '', '', ?, 5, '', '')`, undoes, resumes, prints)
 		return err
 	}
+
 	check(t, insert(1, 0, 0), insert(1, 1, 0), insert(1, 0, 3))
+
 	for _, err := range []error{insert(1, id, 0), insert(1, 0, id), insert(message.FingerprintKind, 0, id)} {
-		assert.That(t, err != nil && strings.Contains(err.Error(), "start dlxtop again"),
-			"it goes on with a newer record: %v", err)
+		assert.Fails(t, err, "start dlxtop again", "%v", err)
 	}
+
 	records, err := j.Records(t.Context(), 3)
 	ours := func(r plan.Record) bool { return !r.OtherPrints }
-	assert.That(t, err == nil && len(records) == 3 && !slices.ContainsFunc(records, ours), "%+v %v", records, err)
+	must.Do(t, err)
+	assert.Equal(t, len(records), 3, "%+v %v", records, err)
+	assert.That(t, !slices.ContainsFunc(records, ours), "%+v %v", records, err)
 	check(t, insert(message.FingerprintKind, id, 0))
 }
 
@@ -133,7 +167,8 @@ func wantError(t *testing.T, err error, path string, words ...string) {
 	for _, want := range append(words, path) {
 		assert.That(t, strings.Contains(err.Error(), want), "%q is not in: %v", want, err)
 	}
-	assert.That(t, !strings.Contains(err.Error(), "\n") && len(err.Error()) <= 400, "that is no sentence: %v", err)
+	assert.Lacks(t, err.Error(), "\n")
+	assert.That(t, len(err.Error()) <= 400, "that is no sentence: %v", err)
 }
 
 func TestUnusableFiles(t *testing.T) {
@@ -150,6 +185,7 @@ func TestUnusableFiles(t *testing.T) {
 			for i := 4096 / 2; i < len(content); i++ {
 				content[i] = 0xa5
 			}
+
 			check(t, os.WriteFile(path, content, 0o600))
 		}, []string{"damaged", "move it away"}},
 		{"newer", func(t *testing.T, path string) {
@@ -174,9 +210,11 @@ func TestUnusableFiles(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			path := made(t)
 			test.damage(t, path)
+
 			j := open(t, journal.Options{Path: path})
 			_, err := j.Begin(t.Context(), record(plan.Drop))
 			wantError(t, err, path, test.words...)
+
 			wantError(t, j.Check(t.Context()), path, test.words...)
 		})
 	}
@@ -204,7 +242,8 @@ func TestWhatDoesNotFitLeavesTheRecordAsItWas(t *testing.T) {
 	wantError(t, j.Write(id, large, nil), path, "the disk is full", "make room")
 	check(t, j.Pragma(t.Context(), "max_page_count = 1000000"), j.Write(id, dropped(7), nil))
 	got := read(t, j, id)
-	assert.That(t, len(got) == 1 && got[0].Position == 7, "%+v", got)
+	must.Equal(t, len(got), 1, "%+v", got)
+	assert.Equal(t, got[0].Position, 7)
 	assert.Equal(t, len(read(t, j, 1)), 3, "entries are left of what was there before")
 }
 
@@ -219,12 +258,14 @@ func FuzzRows(f *testing.F) {
 	must.Do(f, j.Write(second, restored(1, 2), settled(plan.Moved, 1)))
 	db := must.Get(sql.Open("sqlite", path+"?_pragma=synchronous(off)"))(f)
 	f.Cleanup(func() { db.Close() })
+
 	for _, query := range []string{
 		fmt.Sprintf(`INSERT INTO entries(record, count, content) VALUES(%d, 1, '')`, first),
 		fmt.Sprintf(`INSERT INTO outcomes(record, outcome, reason, count, positions) VALUES(%d, '', '', 1, '')`, first),
 	} {
 		must.Get(db.Exec(query))(f)
 	}
+
 	lines := func(entries []plan.Entry) string {
 		var b strings.Builder
 		for i := range entries {
@@ -233,10 +274,12 @@ func FuzzRows(f *testing.F) {
 		}
 		return b.String()
 	}
+
 	account := `{"moved":0,"dropped":2,"refused":0,"returned":0,"unknown":0,"gone":0,"stopped":"the disk is full"}`
 	f.Add(lines(dropped(1, 2, 3)), lines(restored(1, 2)), "dropped", uint16(1), uint16(3), account, "1767225600000", "3")
 	f.Add(lines(dropped(1)), `{"position":2,"fingerprint":"00112233445566778899aabbccddeeff","exchange":"","routing_key":"q","undoes":1}`, "moved", uint16(1), uint16(1), "", "", "-1")
 	f.Add("{}\n\n[", "null", "\x1b[2J", uint16(9), uint16(9), "null", "soon", "9223372036854775807")
+
 	f.Fuzz(func(t *testing.T, content, undoing, outcome string, from, to uint16, account, ended, planned string) {
 		for _, change := range []struct {
 			query  string
@@ -252,12 +295,14 @@ func FuzzRows(f *testing.F) {
 		} {
 			must.Get(db.Exec(change.query, change.values...))(t)
 		}
-		limit.Keep(t, len(content)+len(undoing)+len(account), func() {
+
+		limit.Check(t, len(content)+len(undoing)+len(account), func() {
 			records, err := j.Records(t.Context(), 0)
 			checkSentence(t, err)
 			for i := range records {
 				assert.That(t, records[i].Told() != "", "nothing is said of %+v", records[i])
 			}
+
 			_, err = j.Unfinished(t.Context())
 			checkSentence(t, err)
 			for _, id := range []int64{first, second} {

@@ -28,6 +28,7 @@ func Path(env func(string) string) string {
 		}
 		dir = filepath.Join(home, ".local", "state")
 	}
+
 	return filepath.Join(dir, "dlxtop", File)
 }
 
@@ -42,10 +43,10 @@ type openToOthers struct {
 }
 
 // Error implements error.
-func (e *openToOthers) Error() string { return e.words("") }
+func (e *openToOthers) Error() string { return e.advice("") }
 
-// words say what to do about it, after the path of the journal.
-func (e *openToOthers) words(journal string) string {
+// advice say what to do about it, after the path of the journal.
+func (e *openToOthers) advice(journal string) string {
 	who := ""
 	switch e.path {
 	case journal:
@@ -54,10 +55,12 @@ func (e *openToOthers) words(journal string) string {
 	default:
 		who = "cannot be trusted: " + model.Printable(filepath.Base(e.path)) + " beside it "
 	}
+
 	if e.mode == 0 {
 		return fmt.Sprintf("%sbelongs to another user (uid %d): run dlxtop as that user, or name another directory with "+
 			"XDG_STATE_HOME", who, e.owner)
 	}
+
 	return fmt.Sprintf("%scan be written by other users (mode %04o): chmod 600 it if no one else changed it, "+
 		"otherwise move it away",
 		who, e.mode)
@@ -91,16 +94,19 @@ func place(ctx context.Context, path string) error {
 	case info.Mode().IsRegular() && info.Size() == 0:
 		return errEmpty
 	}
+
 	// SQLite gives the files beside this one the same mode.
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		if err := private(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
+
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
+
 	return file.Close()
 }
 
@@ -121,6 +127,7 @@ func private(path string) error {
 	case mode&0o022 != 0 && !info.IsDir():
 		return &openToOthers{path: path, mode: mode}
 	}
+
 	return os.Chmod(path, mode&^0o077)
 }
 
@@ -136,6 +143,7 @@ func create(ctx context.Context, dir, path string) (err error) {
 			_ = os.Remove(file.Name() + end)
 		}
 	}()
+
 	if err := file.Close(); err != nil {
 		return err
 	}
@@ -146,10 +154,12 @@ func create(ctx context.Context, dir, path string) (err error) {
 	if err := errors.Join(journalSchema.prepare(ctx, db), db.Close()); err != nil {
 		return err
 	}
+
 	// Link, unlike Rename, does not overwrite the journal of a faster program.
 	err = os.Link(file.Name(), path)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return nil
 	}
+
 	return os.Rename(file.Name(), path) // a file system without links
 }

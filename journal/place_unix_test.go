@@ -40,6 +40,7 @@ func TestOthersMayHaveWrittenIt(t *testing.T) {
 				wantError(t, err, path, test.refused...)
 				return
 			}
+
 			must.Do(t, err)
 			for _, name := range []string{path, path + "-wal", path + "-shm", filepath.Dir(path)} {
 				info := must.Get(os.Stat(name))(t)
@@ -57,11 +58,13 @@ func TestOfAnotherUser(t *testing.T) {
 		t.Helper()
 		wantError(t, open(t, journal.Options{Path: path}).Check(t.Context()), path, words...)
 	}
+
 	if os.Geteuid() != 0 {
 		check(t, os.Remove(path), os.Symlink("/etc/passwd", path))
 		refused("belongs to another user", "XDG_STATE_HOME")
 		return
 	}
+
 	check(t, os.Chown(path, 65534, 65534))
 	refused("belongs to another user", "XDG_STATE_HOME")
 	check(t, os.Chown(path, 0, 0), os.Chown(filepath.Dir(path), 65534, 65534))
@@ -75,11 +78,13 @@ func TestMakesNoHalfJournal(t *testing.T) {
 	before := syscall.Umask(0)
 	defer syscall.Umask(before)
 	check(t, j.Check(t.Context()), j.Close())
+
 	files := must.Get(os.ReadDir(filepath.Dir(path)))(t)
 	for _, file := range files {
 		info, err := file.Info()
-		assert.That(t, err == nil && info.Mode().Perm() == 0o600 && strings.HasPrefix(file.Name(), journal.File),
-			"%v %v", info, err)
+		must.Do(t, err)
+		assert.Equal(t, info.Mode().Perm(), 0o600, "%v %v", info, err)
+		assert.That(t, strings.HasPrefix(file.Name(), journal.File), "%v %v", info, err)
 	}
 }
 

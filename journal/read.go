@@ -38,6 +38,7 @@ func (j *Journal) Record(ctx context.Context, id int64) (plan.Record, error) {
 	case len(records) == 0:
 		return plan.Record{}, fmt.Errorf("%w %d: `dlxtop journal` lists what there is", plan.ErrNoRecord, id)
 	}
+
 	r := records[0]
 	err = j.read(ctx, func(db *sql.DB) error {
 		var text sql.NullString // NULL when it was not kept
@@ -47,6 +48,7 @@ func (j *Journal) Record(ctx context.Context, id int64) (plan.Record, error) {
 		}
 		return err
 	})
+
 	return r, err
 }
 
@@ -68,6 +70,7 @@ func (j *Journal) query(ctx context.Context, query string, values ...any) (recor
 			records = append(records, r)
 			return err
 		})
+
 		for i := 0; err == nil && i < len(records); i++ {
 			err = j.complete(ctx, db, &records[i])
 		}
@@ -76,6 +79,7 @@ func (j *Journal) query(ctx context.Context, query string, values ...any) (recor
 	if err != nil {
 		return nil, err
 	}
+
 	return records, nil
 }
 
@@ -84,36 +88,59 @@ func scanRecord(scan func(...any) error) (plan.Record, error) {
 	var began int64
 	var ended sql.NullInt64
 	var account, sequel sql.NullString
+
 	var prints int
 	if err := scan(&r.ID, &r.Operation, &r.From.VHost, &r.From.Name, &r.To, &r.User, &r.Broker, &began, &ended, &r.Planned,
 		&r.Undoes, &account, &r.Resumes, &r.Session, &r.Edit, &r.Cluster, &prints, &r.Login, &r.Reason, &sequel, &r.ResumedBy,
 		&r.Entries); err != nil {
 		return r, err
 	}
-	r.Began, r.OtherPrints = time.UnixMilli(began), prints != message.FingerprintKind
+
+	r.Began = time.UnixMilli(began)
+	r.OtherPrints = prints != message.FingerprintKind
 	if ended.Valid {
 		r.Ended = time.UnixMilli(ended.Int64)
 	}
+
 	if sequel.Valid {
 		if err := json.Unmarshal([]byte(sequel.String), &r.Sequel); err != nil {
 			return r, err
 		}
 	}
+
 	r.Account = plan.Account{JournalID: r.ID, Operation: r.Operation, From: r.From, Planned: r.Planned}
 	if account.Valid {
 		var a accountJSON
 		if err := json.Unmarshal([]byte(account.String), &a); err != nil {
 			return r, err
 		}
-		r.Account.Moved, r.Account.Dropped, r.Account.Refused, r.Account.Returned = a.Moved, a.Dropped, a.Refused, a.Returned
-		r.Account.Unknown, r.Account.Gone, r.Account.Stopped = a.Unknown, a.Gone, a.Stopped
+		r.Account.Moved = a.Moved
+		r.Account.Dropped = a.Dropped
+		r.Account.Refused = a.Refused
+		r.Account.Returned = a.Returned
+		r.Account.Unknown = a.Unknown
+		r.Account.Gone = a.Gone
+		r.Account.Held = a.Held
+		r.Account.Stopped = a.Stopped
 		for _, s := range a.Strayed {
 			queue := model.QueueRef{VHost: r.From.VHost, Name: s.Queue}
 			way := model.Address{Exchange: s.Exchange, RoutingKey: s.RoutingKey}
 			r.Account.Strayed = append(r.Account.Strayed, plan.Stray{Way: way, Queue: queue, Messages: s.Messages})
 		}
+
+		for _, c := range a.Copies {
+			left := plan.LeftCopies{
+				By: model.QueueRef{VHost: r.From.VHost, Name: c.Queue}, Messages: c.Messages, AtMost: c.AtMost,
+			}
+			for _, in := range c.In {
+				left.In = append(left.In, model.QueueRef{VHost: r.From.VHost, Name: in})
+			}
+			r.Account.Copies = append(r.Account.Copies, left)
+		}
+
 		r.Account.Elapsed = r.Ended.Sub(r.Began)
 	}
+
 	return r, nil
 }
 
@@ -124,6 +151,7 @@ func (j *Journal) complete(ctx context.Context, db *sql.DB, r *plan.Record) erro
 		r.ID, plan.Moved).Scan(&r.Undone); err != nil || !r.Ended.IsZero() {
 		return err
 	}
+
 	r.Running = j.running(r.ID)
 	outcomes, err := readOutcomes(ctx, db, r.ID)
 	outcomes.each(func(o plan.Outcome) { r.Account.Add(o, &message.Message{}, "") })
@@ -144,8 +172,10 @@ func readOutcomes(ctx context.Context, db queryer, id int64) (o outcomes, err er
 			o.kinds = append(o.kinds, s)
 			places[s] = int32(len(o.kinds))
 		}
+
 		return eachIn(text, func(p int) { o.of.set(p, places[s]) })
 	})
+
 	return o, err
 }
 
@@ -163,12 +193,13 @@ func (j *Journal) Entries(ctx context.Context, id int64, each func(*plan.Entry) 
 			s, _ := outcomes.at(e.Position)
 			e.Outcome, e.Reason = s.Outcome, s.Reason
 			for _, undo := range inOrder {
-				undos[undo].tell(e)
+				undos[undo].settleEntry(e)
 			}
 			stop = each(e)
 			return stop
 		})
 	})
+
 	return cmp.Or(stop, err)
 }
 

@@ -19,40 +19,61 @@ func (j *Journal) Replayed(ctx context.Context, broker, cluster string) (*plan.D
 
 func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, broker, cluster string) error {
 	const query = `SELECT id, vhost, queue, broker, cluster, began, ended IS NOT NULL,
-		coalesce(json_extract(intent, '$.mark'), 0) FROM records WHERE operation = ? AND fingerprints = ? ORDER BY began, id`
+		coalesce(json_extract(intent, '$.mark'), 0), resumes
+		FROM records WHERE operation = ? AND fingerprints = ? ORDER BY began, id`
 	type replay struct {
 		plan.Record
 		ended, marked bool
 	}
+
 	var replays []replay
+	resumedBy := map[int64]int64{}
+
 	values := []any{plan.Replay, message.FingerprintKind}
 	if err := eachRow(ctx, db, query, values, func(scan func(...any) error) error {
 		var r replay
 		var began int64
-		err := scan(&r.ID, &r.From.VHost, &r.From.Name, &r.Broker, &r.Cluster, &began, &r.ended, &r.marked)
+		err := scan(&r.ID, &r.From.VHost, &r.From.Name, &r.Broker, &r.Cluster, &began, &r.ended, &r.marked, &r.Resumes)
 		if r.Began = time.UnixMilli(began); r.On(broker, cluster) {
 			replays = append(replays, r)
+		}
+		if r.Resumes > 0 {
+			resumedBy[r.Resumes] = r.ID
 		}
 		return err
 	}); err != nil {
 		return err
 	}
+
 	for i := range replays {
-		d.Sender(replays[i].From, replays[i].Began, replays[i].marked)
-		if err := j.copies(ctx, db, replays[i].ID, replays[i].ended, d.Add); err != nil {
+		r := &replays[i]
+		sender := plan.Sender{From: r.From, Began: r.Began, Marked: r.marked, Record: r.ID}
+		for resumedBy[sender.Record] > 0 {
+			sender.Record = resumedBy[sender.Record]
+		}
+		if j.running(sender.Record) {
+			sender.Record = 0
+		}
+
+		d.Sender(sender)
+		if err := j.copies(ctx, db, r.ID, r.ended, d.Add); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
 // copies calls each with every copy that a record has sent, or may have sent: after a kill an intended one may be sent,
-// but one without an outcome in an ended record is untouched.
-func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, ended bool, each func(plan.Copy)) error {
+// but one without an outcome in an ended record is untouched. sure: it was sent.
+func (j *Journal) copies(
+	ctx context.Context, db *sql.DB, id int64, ended bool, each func(c plan.Copy, sure bool),
+) error {
 	outcomes, undos, err := j.fates(ctx, db, id)
 	if err != nil {
 		return err
 	}
+
 	return lines(ctx, db, id, func(line string) error {
 		n, text, found := cutPosition(line)
 		text, ok := strings.CutPrefix(text, `,"copies":"`)
@@ -63,7 +84,7 @@ func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, ended bool, 
 		}
 		e := plan.Entry{Position: n}
 		for _, undo := range undos {
-			undo.tell(&e)
+			undo.settleEntry(&e)
 		}
 		if e.Undone || e.Claimed > 0 || len(e.Undoing) > 0 {
 			return nil
@@ -71,8 +92,9 @@ func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, ended bool, 
 		text, _, _ = strings.Cut(text, `"`)
 		copies, _ := plan.ParseCopies(text) // for a damaged entry those that can be read
 		for _, c := range copies {
-			each(c)
+			each(c, s.Outcome == plan.Moved)
 		}
+
 		return nil
 	})
 }

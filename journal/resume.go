@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -26,15 +28,37 @@ func (j *Journal) Chain(ctx context.Context, id int64) ([]plan.Record, error) {
 		}
 		chain = slices.Insert(chain, 0, r)
 	}
+
 	for err == nil && chain[len(chain)-1].ResumedBy > 0 {
 		if r, err = j.Record(ctx, chain[len(chain)-1].ResumedBy); err == nil {
 			chain = append(chain, r)
 		}
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	return chain, nil
+}
+
+// Reserve keeps other programs from planning to resume a record until release is called, or this program ends: their
+// looks would be for nothing. The error is a *plan.BeingResumed.
+func (j *Journal) Reserve(id int64) (release func(), err error) {
+	path, err := filepath.Abs(j.options.Path)
+	if err != nil {
+		path = j.options.Path
+	}
+
+	release, by, err := NewTurns("dlxtop journal resume").Try(fmt.Sprintf("%q resumes %d", path, id))
+	switch {
+	case err != nil: // the turns at its queues are not shared either
+		return func() {}, nil
+	case release == nil:
+		return nil, &plan.BeingResumed{Record: id, By: by}
+	}
+
+	return release, nil
 }
 
 // Resume begins a record that resumes r.Resumes, and records in the same transaction what was found out about the
@@ -86,6 +110,7 @@ func (j *Journal) mayResume(ctx context.Context, tx *sql.Tx, id int64) error {
 				return &plan.ClaimedError{Record: id, By: undo, State: plan.ClaimDone}
 			}
 		}
+
 		err := tx.QueryRowContext(ctx, `SELECT resumes FROM records WHERE id = ?`, id).Scan(&by)
 		switch {
 		case errors.Is(err, sql.ErrNoRows): // deleted
@@ -94,6 +119,7 @@ func (j *Journal) mayResume(ctx context.Context, tx *sql.Tx, id int64) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -135,6 +161,7 @@ func (j *Journal) amend(ctx context.Context, tx *sql.Tx, id int64, settled []pla
 			}
 		})
 	}
+
 	for _, s := range settled {
 		was, _ := before.at(s.Position)
 		if n := account.count(was.Outcome); n != nil {
@@ -144,6 +171,7 @@ func (j *Journal) amend(ctx context.Context, tx *sql.Tx, id int64, settled []pla
 			*n++
 		}
 	}
+
 	if err := writeOutcomes(ctx, tx, id, settled); err != nil {
 		return err
 	}
@@ -152,5 +180,6 @@ func (j *Journal) amend(ctx context.Context, tx *sql.Tx, id int64, settled []pla
 		_, err = tx.ExecContext(ctx, `UPDATE records SET ended = coalesce(ended, ?), account = ? WHERE id = ?`,
 			j.options.Now().UnixMilli(), string(content), id)
 	}
+
 	return err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"os"
+
+	"github.com/gofrs/flock"
 )
 
 // unneeded are records that no running undo or resume needs.
@@ -30,9 +32,11 @@ func (j *Journal) retain(ctx context.Context) error {
 			break
 		}
 	}
+
 	if err == nil && forgotten > 0 {
 		_, err = db.ExecContext(ctx, `PRAGMA incremental_vacuum`)
 	}
+
 	return j.explain("forget old records of", err)
 }
 
@@ -46,6 +50,7 @@ func (j *Journal) forget(ctx context.Context, db *sql.DB, query string, values .
 	}); err != nil {
 		return 0, err
 	}
+
 	for _, id := range ids {
 		if j.running(id) {
 			continue
@@ -56,6 +61,7 @@ func (j *Journal) forget(ctx context.Context, db *sql.DB, query string, values .
 		_ = os.Remove(j.lockPath(id)) // from a program that was killed
 		n++
 	}
+
 	return n, nil
 }
 
@@ -67,6 +73,7 @@ func size(ctx context.Context, db *sql.DB) (int64, error) {
 			return 0, err
 		}
 	}
+
 	return (pages - free) * bytes, nil
 }
 
@@ -75,9 +82,10 @@ func (j *Journal) running(id int64) bool {
 	if _, ours := j.locks.Load(id); ours {
 		return true
 	}
-	if _, err := os.Stat(j.lockPath(id)); err != nil {
-		return false
-	}
-	held, err := held(j.lockPath(id))
-	return err == nil && held
+
+	// A shared lock, so that two simultaneous questions do not mistake each other for the process, on a file that exists.
+	lock := flock.New(j.lockPath(id), flock.SetFlag(os.O_RDONLY))
+	defer lock.Close()
+	free, err := lock.TryRLock()
+	return err == nil && !free
 }

@@ -96,6 +96,7 @@ func (j *Journal) explain(attempt string, err error) error {
 	}
 	dir := model.Printable(filepath.Dir(j.options.Path))
 	var database *sqlite.Error
+
 	var others *openToOthers
 	switch {
 	case errors.Is(err, errNowhere):
@@ -105,9 +106,10 @@ func (j *Journal) explain(attempt string, err error) error {
 		return say("is empty (0 bytes), so what it held is lost: remove it with the files beside it that begin with " +
 			"its name, " + "and a new one begins")
 	case errors.As(err, &others):
-		return say("%s", others.words(j.options.Path))
+		return say("%s", others.advice(j.options.Path))
 	case errors.Is(err, errNewer):
 		return say("was written by a newer version of dlxtop: use that one, or move the file away to begin a new journal")
+
 	case errors.Is(err, errOlder):
 		return say("was written by dlxtop before its version 1.0.0: move the file away to begin a new journal")
 	case errors.Is(err, errForeign):
@@ -122,6 +124,7 @@ func (j *Journal) explain(attempt string, err error) error {
 	case !errors.As(err, &database):
 		return say("cannot %s: %.300s", attempt, model.Printable(err.Error())) // it may quote a value
 	}
+
 	switch database.Code() & 0xff {
 	case lib.SQLITE_NOTADB, lib.SQLITE_CORRUPT:
 		return say("is damaged: move it away with the files beside it that begin with its name, so that a new one " +
@@ -135,5 +138,6 @@ func (j *Journal) explain(attempt string, err error) error {
 	case lib.SQLITE_IOERR:
 		return say("cannot be written: the disk has an error, or is full (%s)", model.Printable(database.Error()))
 	}
+
 	return say("cannot %s: %.300s", attempt, model.Printable(database.Error()))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/gofrs/flock"
 )
 
 // accountJSON is the part of an account that is kept when an action ends.
@@ -24,9 +25,19 @@ type accountJSON struct {
 	Returned int    `json:"returned"`
 	Unknown  int    `json:"unknown"`
 	Gone     int    `json:"gone"`
+	Held     int    `json:"held,omitempty"`
 	Stopped  string `json:"stopped,omitempty"`
 	// Queues outside the plan that messages may have reached.
 	Strayed []strayJSON `json:"strayed,omitempty"`
+	// Copies of refused messages, by the full queue.
+	Copies []copiesJSON `json:"copies,omitempty"`
+}
+
+type copiesJSON struct {
+	Queue    string   `json:"queue"`
+	In       []string `json:"in"`
+	Messages int      `json:"messages"`
+	AtMost   bool     `json:"at_most,omitempty"`
 }
 
 type strayJSON struct {
@@ -50,6 +61,7 @@ func (a *accountJSON) count(o plan.Outcome) *int {
 	case plan.Unsure:
 		return &a.Unknown
 	}
+
 	return nil
 }
 
@@ -81,12 +93,14 @@ func (j *Journal) begin(
 				edit = p.Text
 			}
 		}
+
 		result, err := tx.ExecContext(ctx,
 			`INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes, resumes, session, intent,
 			edit, cluster, fingerprints, version, login, reason) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			r.Operation, r.From.VHost, r.From.Name, r.To, r.User, r.Broker, j.options.Now().UnixMilli(), r.Planned,
 			r.Undoes, r.Resumes, r.Session, intent, edit, r.Cluster, message.FingerprintKind, journalSchema.version(),
 			j.options.Login, r.Reason)
+
 		if err == nil {
 			id, err = result.LastInsertId()
 		}
@@ -96,19 +110,22 @@ func (j *Journal) begin(
 		if err != nil {
 			return err
 		}
-		file, ok, err := lock(j.lockPath(id))
+		lock := flock.New(j.lockPath(id)) // the system releases it when the process ends in any way
+		ok, err := lock.TryLock()
 		if err == nil && !ok {
-			err = fmt.Errorf("another program holds %s", j.lockPath(id))
+			err = fmt.Errorf("another program holds %s", lock.Path())
 		}
 		if err == nil {
-			j.locks.Store(id, file)
+			j.locks.Store(id, lock)
 		}
+
 		return err
 	})
 	if err != nil {
 		j.unlock(id)
 		return 0, err
 	}
+
 	return id, nil
 }
 
@@ -123,6 +140,7 @@ func (j *Journal) Write(id int64, entries []plan.Entry, settled []plan.Settled) 
 		return j.explain("write", err)
 	}
 	ctx := context.Background() // what was begun is written, or it fails
+
 	return j.within(ctx, &j.full, "write", func(tx *sql.Tx) error {
 		if len(entries) > 0 {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO entries(record, count, content) VALUES(?, ?, ?)`, id,
@@ -150,8 +168,18 @@ func (j *Journal) Finish(id int64, settled []plan.Settled, a plan.Account) error
 	for _, s := range a.Strayed {
 		strayed = append(strayed, strayJSON{s.Way.Exchange, s.Way.RoutingKey, s.Queue.Name, s.Messages})
 	}
+
+	var copies []copiesJSON
+	for _, c := range a.Copies {
+		left := copiesJSON{Queue: c.By.Name, Messages: c.Messages, AtMost: c.AtMost}
+		for _, in := range c.In {
+			left.In = append(left.In, in.Name)
+		}
+		copies = append(copies, left)
+	}
+
 	account, err := json.Marshal(accountJSON{
-		a.Moved, a.Dropped, a.Refused, a.Returned, a.Unknown, a.Gone, a.Stopped, strayed,
+		a.Moved, a.Dropped, a.Refused, a.Returned, a.Unknown, a.Gone, a.Held, a.Stopped, strayed, copies,
 	})
 	if err != nil {
 		return j.explain("write", err)
@@ -165,7 +193,9 @@ func (j *Journal) Finish(id int64, settled []plan.Settled, a plan.Account) error
 			j.options.Now().UnixMilli(), a.Planned, string(account), id)
 		return err
 	})
+
 	j.unlock(id)
+
 	return err
 }
 
@@ -185,9 +215,9 @@ func (j *Journal) Follow(id int64, s plan.Sequel) error {
 // unlock shows others that this process no longer works on a record.
 func (j *Journal) unlock(id int64) {
 	if locked, ok := j.locks.LoadAndDelete(id); ok {
-		file := locked.(*os.File)
-		_ = os.Remove(file.Name())
-		_ = file.Close()
+		lock := locked.(*flock.Flock)
+		_ = os.Remove(lock.Path())
+		_ = lock.Close()
 	}
 }
 
@@ -202,11 +232,13 @@ func encode(entries []plan.Entry) (string, error) {
 			room += len(m.Body) + len(m.Body)/4 // for escapes
 		}
 	}
+
 	var lines strings.Builder
 	lines.Grow(room)
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
+
 	for i := range entries {
 		line.Reset()
 		entry := entries[i].JSON()
@@ -214,6 +246,7 @@ func encode(entries []plan.Entry) (string, error) {
 		if whole {
 			entry.Message.Body = ""
 		}
+
 		err := encoder.Encode(entry)
 		switch {
 		case err != nil:
@@ -222,10 +255,12 @@ func encode(entries []plan.Entry) (string, error) {
 		default:
 			_, err = lines.Write(line.Bytes())
 		}
+
 		if err != nil {
 			return "", err
 		}
 	}
+
 	return lines.String(), nil
 }
 
@@ -235,15 +270,18 @@ func writeOutcomes(ctx context.Context, tx *sql.Tx, id int64, settled []plan.Set
 		outcome plan.Outcome
 		reason  string
 	}
+
 	positions := map[kind][]int{}
 	for _, s := range settled {
 		k := kind{s.Outcome, s.Reason}
 		positions[k] = append(positions[k], s.Position)
 	}
+
 	kinds := make([]kind, 0, len(positions))
 	for k := range positions {
 		kinds = append(kinds, k)
 	}
+
 	slices.SortFunc(kinds, func(a, b kind) int {
 		return cmp.Or(cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.reason, b.reason))
 	})
@@ -254,6 +292,7 @@ func writeOutcomes(ctx context.Context, tx *sql.Tx, id int64, settled []plan.Set
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -269,12 +308,14 @@ func ranges(positions []int) string {
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
+
 		b.WriteString(strconv.Itoa(first))
 		if last > first {
 			b.WriteByte('-')
 			b.WriteString(strconv.Itoa(last))
 		}
 	}
+
 	return b.String()
 }
 
@@ -299,5 +340,6 @@ func eachIn(text string, f func(position int)) error {
 			f(first + i)
 		}
 	}
+
 	return nil
 }

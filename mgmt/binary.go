@@ -22,6 +22,7 @@ func plain(text string) string {
 	if err != nil || utf8.Valid(bytes) {
 		return text
 	}
+
 	return string(bytes)
 }
 
@@ -32,5 +33,6 @@ func plainTexts(table model.Table) model.Table {
 			table[key] = plain(text)
 		}
 	}
+
 	return table
 }

@@ -1,8 +1,9 @@
 // Package mgmt reads a broker through its management API and returns package model's values.
 //
-// Its decoders are tolerant: an odd element or field is unknown, but does not lose the list. Lists are decoded element
-// by element, so that they are in memory once. Every request goes through one transport, with a context, a timeout,
-// kept connections, and the answer's own words in the error.
+// The long lists (queues, exchanges, bindings, consumers) have tolerant decoders: an odd element or field is unknown,
+// but does not lose the list. They are decoded element by element, so that they are in memory once. Short ones are read
+// by rabbit-hole (hole.go), where its types have all that is read. Every request goes through one transport, with a
+// context, a timeout, kept connections, and the answer's own words in the error.
 package mgmt
 
 import (
@@ -19,6 +20,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
+
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -27,11 +30,12 @@ const defaultTimeout = 10 * time.Second
 
 // Options describe a broker's management API.
 type Options struct {
-	URL            string        // http(s)://[user:pass@]host:port, a path prefix is allowed
-	User, Password string        // used when the URL has none
-	VHost          string        // only this vhost; "" is all that the user may see
-	TLS            *tls.Config   // nil: the system's defaults
-	Timeout        time.Duration // of one request; 0 is 10 s; up to four times as long after a slower one
+	URL            string            // http(s)://[user:pass@]host:port, a path prefix is allowed
+	User, Password string            // used when the URL has none
+	VHost          string            // only this vhost; "" is all that the user may see
+	TLS            *tls.Config       // nil: the system's defaults
+	Roles          model.StatedRoles // what the user says of queues: a part of each snapshot
+	Timeout        time.Duration     // of one request; 0 is 10 s; up to four times as long after a slower one
 }
 
 // Client polls one broker. It is safe for concurrent use.
@@ -42,9 +46,14 @@ type Client struct {
 	password  string
 	vhost     string
 	timeout   time.Duration
-	longer    atomic.Int64                            // how often the timeout was doubled
-	polled    atomic.Bool                             // a snapshot was taken
+	longer    atomic.Int64 // how often the timeout was doubled
+	polled    atomic.Bool  // a snapshot was taken
+	noShovels atomic.Bool  // they cannot be read
+	monitors  atomic.Bool  // the user sees connections and consumers of others, too
+	roles     model.StatedRoles
 	consumed  atomic.Pointer[map[model.QueueRef]bool] // queues with consumers other than dlxtop in the last snapshot
+	// the names of policies of queues for which a pattern is matched otherwise here than by the broker
+	otherwise atomic.Pointer[map[model.QueueRef]string]
 	most      sizes
 	transport *http.Transport
 	clock     clock                  // the broker's
@@ -59,20 +68,29 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		address: addressOf(u), user: o.User, password: o.Password, vhost: o.VHost, timeout: o.Timeout, most: defaultSizes,
+		address:   addressOf(u),
+		user:      o.User,
+		password:  o.Password,
+		vhost:     o.VHost,
+		timeout:   o.Timeout,
+		most:      defaultSizes,
+		roles:     o.Roles,
 		transport: newTransport(o.TLS),
 	}
+
 	if u.User != nil {
 		c.user = u.User.Username()
 		if password, ok := u.User.Password(); ok {
 			c.password = password
 		}
 	}
+
 	u.User = nil
 	c.endpoint = u.String()
 	if c.timeout <= 0 {
 		c.timeout = defaultTimeout
 	}
+
 	return c, nil
 }
 
@@ -92,6 +110,7 @@ func (c *Client) Check(ctx context.Context) (model.Overview, error) {
 	if err != nil {
 		return model.Overview{}, c.connectError(ctx, err)
 	}
+
 	return overview, nil
 }
 
@@ -107,17 +126,21 @@ func (c *Client) seesSomething(ctx context.Context) error {
 	if page.Total.known && page.Total.value == 0 {
 		return errNoVHost
 	}
+
 	return nil
 }
 
 // whoAmI is the name and the tags of the user, according to the broker.
 func (c *Client) whoAmI(ctx context.Context) (name string, tags []string, err error) {
-	var me struct {
-		Name field[string]   `json:"name"`
-		Tags field[[]string] `json:"tags"`
+	me, err := ask(ctx, c, "name,tags", (*rabbithole.Client).Whoami)
+	if err == nil && me == nil {
+		err = errOtherJSON
 	}
-	err = c.getObject(ctx, "whoami", nil, &me)
-	return me.Name.value, me.Tags.value, err
+	if err != nil {
+		return "", nil, err
+	}
+
+	return me.Name, me.Tags, nil
 }
 
 // inVHost is the path of a list: for the selected vhost only, or for all that the user may see.
@@ -143,6 +166,7 @@ func (c *Client) request(ctx context.Context, do func(context.Context) error) er
 		ConnectDone: func(_, _ string, err error) { slow.accepted.CompareAndSwap(false, err == nil) },
 		GotConn:     func(httptrace.GotConnInfo) { slow.accepted.Store(true) },
 	})
+
 	err := do(ctx)
 	if err == nil || ctx.Err() == nil {
 		return err
@@ -150,6 +174,7 @@ func (c *Client) request(ctx context.Context, do func(context.Context) error) er
 	if context.Cause(ctx) == slow && slow.accepted.Load() && longer < mostLonger {
 		c.longer.CompareAndSwap(longer, longer+1)
 	}
+
 	return context.Cause(ctx)
 }
 
@@ -159,6 +184,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, limit i
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
+
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
 		return nil, err
@@ -175,6 +201,7 @@ func parseURL(text string) (*url.URL, error) {
 		return nil, errors.New("the URL of the management API cannot be read: write http://user:password@host:15672, " +
 			"with special characters in user and password percent-encoded (@ is %40, / is %2F)")
 	}
+
 	switch u.Scheme {
 	case "http", "https":
 	case "amqp", "amqps":
@@ -184,13 +211,17 @@ func parseURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("the URL of the management API must begin with http:// or https://, for example " +
 			"http://localhost:15672")
 	}
+
 	if u.Hostname() == "" {
 		return nil, fmt.Errorf("the URL of the management API names no host: write %s://host:15672", u.Scheme)
 	}
-	u.RawQuery, u.Fragment, u.RawFragment = "", "", ""
+	u.RawQuery = ""
+	u.Fragment = ""
+	u.RawFragment = ""
 	u.ForceQuery = false
 	path := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/api")
-	u.Path, u.RawPath = strings.TrimRight(path, "/"), ""
+	u.Path = strings.TrimRight(path, "/")
+	u.RawPath = ""
 	return u, nil
 }
 

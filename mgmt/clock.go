@@ -28,12 +28,13 @@ type clock struct {
 // bounds are the least and the most that the broker's clock can be ahead.
 type bounds struct{ least, most time.Duration }
 
-// measure takes in the Date of an answer. sent and received are by this machine's clock.
+// measure compares the Date of an answer with this machine's clock, when it was sent and received.
 func (c *clock) measure(header string, sent, received time.Time) {
 	date, err := http.ParseTime(header)
 	if err != nil {
 		return
 	}
+
 	// Wall clock times: the question is how far the clocks differ, not how long anything took.
 	b := bounds{date.Sub(received.Round(0)), date.Add(dateAge).Sub(sent.Round(0))}
 	if b.most < b.least {
@@ -61,8 +62,10 @@ func (c *clock) ahead() (skew model.Opt[time.Duration], within time.Duration) {
 		if b.least > all.most || b.most < all.least {
 			break
 		}
-		all.least, all.most = max(all.least, b.least), min(all.most, b.most)
+		all.least = max(all.least, b.least)
+		all.most = min(all.most, b.most)
 	}
+
 	if all.least <= 0 && all.most >= 0 {
 		return model.Some(time.Duration(0)), 0
 	}

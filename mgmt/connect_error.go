@@ -46,6 +46,7 @@ func (c *Client) connectError(ctx context.Context, err error) error {
 	if e := c.tlsTrouble(err); e != nil {
 		return e
 	}
+
 	return c.unreachable(err)
 }
 
@@ -69,12 +70,14 @@ func (c *Client) answered(e *answerError) *model.ConnectError {
 	case reasonOf(e) == wantsTLS:
 		return c.failed(model.APIWantsTLS, "")
 	}
+
 	return c.failed(model.APIAnswersOtherwise, e.Error())
 }
 
 // notAllowed explains what a known user lacks.
 func (c *Client) notAllowed(e *answerError) *model.ConnectError {
-	switch reason := reasonOf(e); {
+	reason := reasonOf(e)
+	switch {
 	case reason == noTag:
 		return c.failed(model.APIWithoutTag, "")
 	case reason == localOnly:
@@ -82,6 +85,7 @@ func (c *Client) notAllowed(e *answerError) *model.ConnectError {
 	case c.vhost != "":
 		return c.failed(model.APIWithoutVHost, "")
 	}
+
 	return c.failed(model.APINotAllowed, e.Error())
 }
 
@@ -95,6 +99,7 @@ func (c *Client) tlsTrouble(err error) *model.ConnectError {
 		invalid   x509.CertificateInvalidError
 		verify    *tls.CertificateVerificationError
 	)
+
 	speaks := protocolOf(err)
 	switch {
 	case errors.As(err, &record) && beginsAMQP(record.RecordHeader[:]), speaks == speaksAMQP:
@@ -116,6 +121,7 @@ func (c *Client) tlsTrouble(err error) *model.ConnectError {
 	case errors.As(err, &alert):
 		return c.failed(model.APIHandshake, alert.Error())
 	}
+
 	return nil
 }
 
@@ -129,6 +135,7 @@ func (c *Client) unreachable(err error) *model.ConnectError {
 		endless  endlessError
 		large    *http.MaxBytesError
 	)
+
 	switch {
 	case errors.As(err, &endless):
 		return model.APIEndless.With(model.ConnectValues{At: c.endpoint, Detail: endless.what})
@@ -153,6 +160,7 @@ func (c *Client) unreachable(err error) *model.ConnectError {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netError) && netError.Timeout():
 		return c.failed(model.APILate, "")
 	}
+
 	return c.failed(model.APINotReached, innermost(err).Error())
 }
 

@@ -16,5 +16,6 @@ func (c *Client) Connections(ctx context.Context) (names []string, err error) {
 			names = append(names, e.Name.value)
 		}
 	})
+
 	return names, err
 }

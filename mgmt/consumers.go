@@ -2,8 +2,11 @@ package mgmt
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -11,45 +14,146 @@ import (
 // consumerElement is one consumer of the list.
 type consumerElement struct {
 	Tag   field[string] `json:"consumer_tag"`
-	Queue field[struct {
-		Name  string `json:"name"`
-		VHost string `json:"vhost"`
-	}] `json:"queue"`
+	Queue field[placed] `json:"queue"` // in the list of all
 }
 
-// withoutOwn subtracts the consumers of looks and replays, of this program and of others, from the counts of queues:
-// while dlxtop reads a failed queue or a buffer, and up to 5 s after it in statistics, it would be taken for a worker.
-// It requests the list of consumers, which is current (3.10.8, 4.0.5, 4.3.6), only when a queue has consumers that had
-// none of others before, or that no application is expected to consume: 3,000 consumers take a seventh of the time of
-// 3,000 queues. missing says why the list was unavailable: then all consumers count.
-func (c *Client) withoutOwn(ctx context.Context, queues []model.Queue) (missing []string) {
-	before, ask := c.consumed.Load(), false
+// correctConsumers corrects the counts of consumers, which are up to 5 s late in statistics and include those of looks
+// and replays, of this program and of others: while dlxtop reads a failed queue or a buffer, it would be taken for a
+// worker. It asks who consumes only when a queue has consumers that had none of others before, or that no application
+// is expected to consume, and for crashes (isCrashing): 3,000 consumers take a seventh of the time of 3,000 queues.
+// missing says why that was unavailable: then all count.
+func (c *Client) correctConsumers(ctx context.Context, queues []model.Queue) (missing []string) {
+	before := c.consumed.Load()
 	consumed := map[model.QueueRef]bool{} // by others
+	doubted := map[model.QueueRef]*model.Queue{}
 	for q := range model.Each(queues) {
 		if q.Consumers.Or(0) > 0 {
-			ask = ask || q.Unattended() || before == nil || !(*before)[q.QueueRef]
 			consumed[q.QueueRef] = true
+			if q.Unattended() || before == nil && c.monitors.Load() || before != nil && !(*before)[q.QueueRef] {
+				doubted[q.QueueRef] = q
+			}
+		}
+		if isCrashing(q) {
+			doubted[q.QueueRef] = q
 		}
 	}
+
 	defer c.consumed.Store(&consumed)
-	if !ask {
-		return nil
-	}
-	others := map[model.QueueRef]int64{}
-	query := url.Values{"columns": {"consumer_tag,queue.name,queue.vhost"}}
-	_, err := getList(ctx, c, c.inVHost("consumers"), query, func(e *consumerElement) {
-		if !strings.HasPrefix(e.Tag.value, model.ConsumerTag) {
-			others[model.QueueRef{VHost: e.Queue.value.VHost, Name: e.Queue.value.Name}]++
-		}
-	})
+
+	others, err := c.consumersOfOthers(ctx, doubted)
 	if err != nil {
 		return []string{"who consumes which queue: " + c.whyMissing(ctx, err)}
 	}
-	for q := range model.Each(queues) {
-		if consumed[q.QueueRef] {
-			q.Consumers = model.Some(others[q.QueueRef])
-			consumed[q.QueueRef] = others[q.QueueRef] > 0
+	for ref, n := range others {
+		if consumed[ref] {
+			doubted[ref].Consumers = model.Some(n)
+			consumed[ref] = n > 0
 		}
 	}
+
+	c.awaitCrashing(ctx, doubted, others)
 	return nil
+}
+
+// mostAsked bounds how many queues are asked one by one for their consumers; the counts of others stand.
+const mostAsked = 50
+
+// consumersOfOthers counts the consumers of queues that are not dlxtop's. One list has them all, but for a user without
+// the tag monitoring only those of its own connections (3.10.8, 4.0.5, 4.3.6): then each queue is asked. A consumer is
+// known up to 5 s after it began, and gone within half a second after its end.
+func (c *Client) consumersOfOthers(
+	ctx context.Context, of map[model.QueueRef]*model.Queue,
+) (map[model.QueueRef]int64, error) {
+	others := map[model.QueueRef]int64{}
+	if len(of) == 0 {
+		return others, nil
+	}
+
+	add := func(ref model.QueueRef, e *consumerElement) {
+		if _, asked := of[ref]; asked && !strings.HasPrefix(e.Tag.value, model.ConsumerTag) {
+			others[ref]++
+		}
+	}
+
+	if c.monitors.Load() {
+		for ref := range of {
+			others[ref] = 0
+		}
+		query := url.Values{"columns": {"consumer_tag,queue.name,queue.vhost"}}
+		_, err := getList(ctx, c, c.inVHost("consumers"), query, func(e *consumerElement) { add(e.Queue.value.ref(), e) })
+		return others, err
+	}
+
+	query := url.Values{"columns": {"consumer_details.consumer_tag"}}
+	for ref := range of {
+		if len(others) == mostAsked {
+			break
+		}
+
+		var queue struct {
+			Consumers field[[]consumerElement] `json:"consumer_details"`
+		}
+		path := "queues/" + url.PathEscape(ref.VHost) + "/" + url.PathEscape(ref.Name)
+		err := c.getObject(ctx, path, query, &queue)
+		if answer, ok := errors.AsType[*answerError](err); ok && answer.Status == http.StatusNotFound {
+			continue // it was deleted since
+		}
+		if err != nil {
+			return nil, err
+		}
+
+		others[ref] = 0
+		for i := range queue.Consumers.value {
+			add(ref, &queue.Consumers.value[i])
+		}
+	}
+	return others, nil
+}
+
+const (
+	crashedOften = 10                     // redeliveries in total
+	crashWait    = 2 * time.Second        // how long the first poll waits for a worker to come back
+	crashPause   = 100 * time.Millisecond // between two lists
+)
+
+// isCrashing reports whether messages of a queue without consumers are delivered again and again, though no application
+// polls it: a worker that crashes on them is mostly disconnected when it is counted. Looks are the same in statistics.
+func isCrashing(q *model.Queue) bool {
+	return q.Consumers == model.Some[int64](0) && q.PollRate.Or(0) == 0 && q.RedeliverRate.Or(0) > 0 &&
+		q.Redelivered.Or(0) >= crashedOften*max(q.Ready.Or(1), 1)
+}
+
+// awaitCrashing counts the consumers of such queues. The first poll, which may be the only one, reads the list until
+// each has been seen; later ones add up.
+func (c *Client) awaitCrashing(
+	ctx context.Context, doubted map[model.QueueRef]*model.Queue, others map[model.QueueRef]int64,
+) {
+	until := time.Now().Add(crashWait)
+	for {
+		unseen := false
+		for ref, q := range doubted {
+			if !isCrashing(q) {
+				continue
+			}
+			if n := others[ref]; n > 0 {
+				q.Consumers = model.Some(n)
+			} else {
+				unseen = true
+			}
+		}
+
+		if !unseen || c.polled.Load() || time.Now().After(until) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(crashPause):
+		}
+
+		var err error
+		if others, err = c.consumersOfOthers(ctx, doubted); err != nil {
+			return
+		}
+	}
 }

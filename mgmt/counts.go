@@ -25,5 +25,6 @@ func (c *Client) Counts(ctx context.Context) (map[model.QueueRef]model.QueueCoun
 	if err != nil {
 		return nil, c.connectError(ctx, err)
 	}
+
 	return counts, nil
 }

@@ -40,6 +40,7 @@ func decodeQueues(t testing.TB, list string) (queues []model.Queue, odd []string
 			queues = append(queues, *q)
 		}
 	})
+
 	return queues, append(odd, elements...), err
 }
 
@@ -64,6 +65,7 @@ func TestDecodeQueue(t *testing.T) {
 			"type by argument", "", `"arguments":{"x-queue-type":"quorum","x-single-active-consumer":true}`,
 			model.Queue{
 				Type: model.Quorum, SingleActive: true,
+
 				Arguments: model.Table{"x-queue-type": "quorum", "x-single-active-consumer": true},
 			},
 		},
@@ -87,6 +89,7 @@ func TestDecodeQueue(t *testing.T) {
 			"deliver_get_details":{"rate":2},"deliver_no_ack":1,"get_no_ack":2,"ack":3,"ack_details":{"rate":0.0},"redeliver_details":{"rate":"NaN"}}`,
 			model.Queue{
 				Published: some(7), Delivered: some(6), DeliveredNoAck: some(3), Acked: some(3), PublishRate: model.Some(1.5),
+
 				DeliverRate: model.Some(2.0), AckRate: model.Some(0.0),
 			},
 		},
@@ -94,6 +97,28 @@ func TestDecodeQueue(t *testing.T) {
 		{
 			"owned", "", `"exclusive":true,"owner_pid_details":{"name":"127.0.0.1:1 -> 127.0.0.1:2"}`,
 			model.Queue{Exclusive: true, OwnedByAnother: true},
+		},
+		{
+			"no active consumer", "", `"consumers":2,"single_active_consumer_tag":null,
+			"arguments":{"x-single-active-consumer":true}`,
+			model.Queue{
+				Consumers: some(2), SingleActive: true, NoneActive: true,
+				Arguments: model.Table{"x-single-active-consumer": true},
+			},
+		},
+		{
+			"whether one is active is not reported (4.0.5)", "", `"consumers":2,"arguments":{"x-single-active-consumer":true}`,
+			model.Queue{
+				Consumers: some(2), SingleActive: true, Arguments: model.Table{"x-single-active-consumer": true},
+			},
+		},
+
+		{
+			"an active consumer", "", `"consumers":2,"single_active_consumer_tag":"ctag1",
+			"arguments":{"x-single-active-consumer":true}`,
+			model.Queue{
+				Consumers: some(2), SingleActive: true, Arguments: model.Table{"x-single-active-consumer": true},
+			},
 		},
 		{"exclusive consumer", "", `"exclusive_consumer_tag":"ctag"`, model.Queue{ExclusiveHeld: true}},
 		{
@@ -111,11 +136,14 @@ func TestDecodeQueue(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			queues, odd, err := decodeQueues(t, `[{"name":"q","vhost":"/",`+test.fields+`}]`)
-			must.That(t, err == nil && len(queues) == 1, "%v, %v", queues, err)
+			must.Do(t, err)
+			must.Equal(t, len(queues), 1, "%v, %v", queues, err)
+
 			test.want.QueueRef = model.QueueRef{VHost: "/", Name: "q"}
 			if test.want.Type == "" {
 				test.want.Type = model.Classic
 			}
+
 			assert.NoDiff(t, cmp.Diff(test.want, queues[0], opts))
 			assert.Equal(t, strings.Join(odd, "; "), test.odd, "odd")
 		})
@@ -145,8 +173,10 @@ func TestDecodeListSurvivesOddElements(t *testing.T) {
 		{`null`, 0, "", errOtherJSON},
 	} {
 		queues, odd, err := decodeQueues(t, test.list)
-		assert.That(t, len(queues) == test.queues && strings.Join(odd, "; ") == test.odd && errors.Is(err, test.err),
-			"%s: %d queues, odd %q, %v", test.list, len(queues), odd, err)
+		assert.Equal(t, len(queues), test.queues, "%s: %d queues, odd %q, %v", test.list, len(queues), odd, err)
+		assert.Equal(t, strings.Join(odd, "; "), test.odd, "%v", test.list)
+
+		assert.That(t, errors.Is(err, test.err), "%s: %d queues, odd %q, %v", test.list, len(queues), odd, err)
 	}
 }
 
@@ -164,7 +194,7 @@ func TestListOfWordsHasAnAnd(t *testing.T) {
 	for want, list := range map[string][]string{
 		"": nil, "a": {"a"}, "a and b": {"b", "a"}, "a, b and c": {"c", "a", "b"},
 	} {
-		assert.Equal(t, words(list), want, "%q", list)
+		assert.Equal(t, joinAnd(list), want, "%q", list)
 	}
 }
 
@@ -183,12 +213,15 @@ func BenchmarkDecodeTenThousandQueues(b *testing.B) {
 		}
 		fmt.Fprintf(&list, recorded, i)
 	}
+
 	text := "[" + list.String() + "]"
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
 		queues, odd, err := decodeQueues(b, text)
-		must.That(b, err == nil && len(odd) == 0 && len(queues) == 10000, "%v %v %v", len(queues), odd, err)
+		must.Do(b, err)
+		must.Equal(b, len(odd), 0, "%v %v %v", len(queues), odd, err)
+		must.Equal(b, len(queues), 10000)
 	}
 }
 
@@ -206,17 +239,19 @@ func FuzzQueueList(f *testing.F) {
 		f.Add(recordedAnswer(f, version, "queues"))
 		f.Add(recordedAnswer(f, version, "counts"))
 	}
+
 	for _, list := range []string{
 		`[]`, `null`, `[null,7,"x",{"name":"q"},{"name":"q","vhost":"/","arguments":[1]}]`,
 		`[{"name":"\ud800","vhost":"\u0000","messages_ready":-1e99}]`,
 	} {
 		f.Add([]byte(list))
 	}
+
 	f.Fuzz(func(t *testing.T, list []byte) {
 		var queues []model.Queue
 		var odd []string
 		elements, lost := 0, 0
-		limit.Keep(t, len(list), func() {
+		limit.Check(t, len(list), func() {
 			words, err := decodeList(bytes.NewReader(list), defaultSizes, func(e *queueElement) {
 				elements++
 				q, told := e.queue("", time.Time{})
@@ -226,12 +261,15 @@ func FuzzQueueList(f *testing.F) {
 				}
 				queues = append(queues, *q)
 			})
+
 			elements += len(words)
 			var all []json.RawMessage
 			assert.That(t, json.Unmarshal(list, &all) != nil || all == nil || err == nil && elements == len(all),
 				"%d of %d elements, %v", elements, len(all), err)
 		})
+
 		assert.That(t, lost <= len(odd), "%d queues are not read, and only %q is reported", lost, odd)
+
 		for i := range queues {
 			checkQueue(t, &queues[i])
 		}
@@ -256,6 +294,7 @@ func FuzzTable(f *testing.F) {
 	} {
 		f.Add([]byte(table))
 	}
+
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if !json.Valid(text) {
 			return // the decoder only passes on well-formed JSON
@@ -263,7 +302,7 @@ func FuzzTable(f *testing.F) {
 		text = bytes.TrimSpace(text)
 		var table model.Table
 		var err error
-		limit.Keep(t, len(text), func() { table, err = decodeTable(text) })
+		limit.Check(t, len(text), func() { table, err = decodeTable(text) })
 		if err != nil || table == nil {
 			return
 		}
@@ -271,7 +310,8 @@ func FuzzTable(f *testing.F) {
 		must.That(t, err == nil, "%v cannot be written: %v", table, err)
 		again, err := decodeTable(written)
 		diff := cmp.Diff(table, again)
-		assert.That(t, err == nil && diff == "", "written as %s and read again, %v: %s", written, err, diff)
+		must.Do(t, err)
+		assert.NoDiff(t, diff, "written as %s and read again, %v: %s", written, err, diff)
 	})
 }
 
@@ -289,18 +329,21 @@ func FuzzRefusal(f *testing.F) {
 		}
 		f.Add(502, "text/plain", []byte(body))
 	}
+
 	f.Fuzz(func(t *testing.T, status int, kind string, body []byte) {
 		for _, vhost := range []string{"", "orders"} {
 			c := &Client{address: "broker:15672", endpoint: "http://broker:15672", user: "shop", vhost: vhost}
 			var err error
-			limit.Keep(t, len(body), func() {
+			limit.Check(t, len(body), func() {
 				resp := &http.Response{
 					StatusCode: status, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(bytes.NewReader(body)),
 				}
 				err = c.connectError(t.Context(), refusal(resp))
 			})
+
 			connect := connectError(t, err)
-			assert.That(t, connect.Kind != "" && connect.Next != "", "%#v is no explanation", err)
+			assert.That(t, connect.Kind != "", "%#v is no explanation", err)
+			assert.That(t, connect.Next != "", "%#v is no explanation", err)
 			build.CheckError(t, err)
 		}
 	})
@@ -313,7 +356,7 @@ type answers struct {
 }
 
 func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
-	_, part, _ := strings.Cut(req.URL.Path, "/api/")
+	_, part, _ := strings.Cut(strings.TrimSuffix(req.URL.Path, "/"), "/api/")
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Date": {a.date}},
 		Body: io.NopCloser(bytes.NewReader(a.parts[part])), Request: req,
@@ -329,18 +372,21 @@ func FuzzAnswers(f *testing.F) {
 	for _, version := range recordedVersions {
 		add("Sat, 21 Nov 2026 21:53:31 GMT", func(part string) []byte { return recordedAnswer(f, version, part) })
 	}
+
 	add("Fri, 31 Dec 9999 23:59:59 GMT", func(part string) []byte {
 		if part == "overview" {
 			return []byte(`{"rabbitmq_version":"4.3.6"}`)
 		}
 		return []byte(`[null,{}]`)
 	})
+
 	add("", func(part string) []byte {
 		if part == "overview" {
 			return []byte(`{"rabbitmq_version":"4.3.6"}`)
 		}
 		return []byte(`null`)
 	})
+
 	f.Fuzz(func(t *testing.T, date string, overview, queues, exchanges, bindings, policies, operator, whoami []byte) {
 		transport := &http.Transport{}
 		server := answers{date, map[string][]byte{}}
@@ -349,25 +395,31 @@ func FuzzAnswers(f *testing.F) {
 			server.parts[parts[i]] = body
 			size += len(body)
 		}
+
 		transport.RegisterProtocol("memory", server)
 		c := &Client{
 			address: "broker:15672", endpoint: "memory://broker:15672", user: "shop", timeout: time.Minute, transport: transport,
 			most: defaultSizes,
 		}
-		limit.Keep(t, size, func() {
+
+		limit.Check(t, size, func() {
 			s, err := c.Snapshot(t.Context())
 			if err != nil {
 				build.CheckError(t, err)
 				return
 			}
+
 			for _, words := range s.Missing {
 				assert.That(t, words != "", "something is missing that is not reported")
 			}
+
 			topology := model.NewTopology(s)
 			topology.Flows()
 			for _, finding := range findings.Of(topology) {
-				assert.That(t, finding.Code != "" && finding.Message != "", "a finding that says nothing: %+v", finding)
+				assert.That(t, finding.Code != "", "a finding that says nothing: %+v", finding)
+				assert.That(t, finding.Message != "", "a finding that says nothing: %+v", finding)
 			}
+
 			for i := range s.Queues {
 				topology.Exits(s.Queues[i].QueueRef)
 				peek.For(topology, s.Queues[i].QueueRef, peek.Want{})
@@ -384,10 +436,11 @@ func FuzzShallow(f *testing.F) {
 	} {
 		f.Add([]byte(text), uint(3))
 	}
+
 	f.Fuzz(func(t *testing.T, text []byte, chunk uint) {
 		s := &shallow{ReadCloser: io.NopCloser(bytes.NewReader(text))}
 		var kept []byte
-		limit.Keep(t, len(text), func() {
+		limit.Check(t, len(text), func() {
 			part := make([]byte, 1+chunk%4096)
 			for {
 				n, err := s.Read(part)
@@ -397,6 +450,7 @@ func FuzzShallow(f *testing.F) {
 				}
 			}
 		})
+
 		must.That(t, !json.Valid(text) || json.Valid(kept), "%q is no JSON any more", kept)
 		assert.That(t, bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > deepest || bytes.Equal(kept, text),
 			"%q is changed to %q", text, kept)
@@ -431,8 +485,11 @@ func TestADeepTableIsReadOnce(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		queues, odd, err := decodeQueues(t, list)
 		runtime.ReadMemStats(&after)
-		must.That(t, err == nil && len(odd) == 0 && len(queues) == 1 && queues[0].Arguments["x-message-ttl"] == int64(5),
-			"%d queues, odd %.200q, %v", len(queues), odd, err)
+		must.Do(t, err)
+		must.Equal(t, len(odd), 0, "%d queues, odd %.200q, %v", len(queues), odd, err)
+		must.Equal(t, len(queues), 1)
+		must.That(t, queues[0].Arguments["x-message-ttl"] == int64(5), "%d queues, odd %.200q, %v", len(queues), odd, err)
+
 		// Reading again at each level would allocate some 700 MB.
 		took := after.TotalAlloc - before.TotalAlloc
 		assert.That(t, took <= 200<<20, "it took %d MB of memory in all", took>>20)
@@ -445,6 +502,7 @@ func TestBinaryRoutingKeys(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("binary")
 	channel := dial.Channel(t, b.AMQP()+vhost)
+
 	// the second was literally written like that
 	const key, written = "\xff\x00\xfeorders", "Not UTF-8, base64 is: b3JkZXJz"
 	for name, arguments := range map[string]amqp.Table{
@@ -453,6 +511,7 @@ func TestBinaryRoutingKeys(t *testing.T) {
 	} {
 		must.Get(channel.QueueDeclare(name, true, false, false, false, arguments))(t)
 	}
+
 	must.Do(t, channel.QueueBind("other", written, "amq.direct", false, nil))
 	must.Do(t, channel.QueueBind("other", "", "amq.headers", false, amqp.Table{"x-match": "all", "bytes": key}))
 	topology := model.NewTopology(poll(t, client(t, Options{URL: b.API(), VHost: vhost})))
@@ -465,7 +524,9 @@ func TestBinaryRoutingKeys(t *testing.T) {
 			keys["header"], _ = binding.Arguments.Text("bytes")
 		}
 	}
-	assert.That(t, keys["other"] == written && keys["header"] == key, "keys %q", keys)
+
+	assert.Equal(t, keys["other"], written, "keys %q", keys)
+	assert.Equal(t, keys["header"], key)
 	ref := model.QueueRef{VHost: vhost, Name: "buffer"}
 	set := topology.Settings(ref).Key
 	assert.That(t, set.Value == key, "the dead-letter key is %q", set.Value)

@@ -40,6 +40,7 @@ func crowded(t *testing.T) (listener net.Listener, address string) {
 	defer file.Close()
 	listener = must.Get(net.FileListener(file))(t)
 	t.Cleanup(func() { listener.Close() })
+
 	address = fmt.Sprint(listener.Addr())
 	for range 8 {
 		conn, err := net.DialTimeout("tcp", address, 300*time.Millisecond)
@@ -48,6 +49,7 @@ func crowded(t *testing.T) (listener net.Listener, address string) {
 		}
 		t.Cleanup(func() { conn.Close() })
 	}
+
 	t.Fatal("there is always room for another connection")
 	return nil, ""
 }

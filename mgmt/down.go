@@ -9,15 +9,18 @@ import (
 // askAgain rereads the state of queues that are listed as down although their node is not known to be: a queue that was
 // just declared can be listed as down (seen twice on 4.0.5).
 func (c *Client) askAgain(ctx context.Context, s *model.Snapshot) error {
-	doubted, stopped := map[model.QueueRef]*model.Queue{}, map[string]bool{}
+	doubted := map[model.QueueRef]*model.Queue{}
+	stopped := map[string]bool{}
 	for n := range model.Each(s.Nodes) {
 		stopped[n.Name] = !n.Running
 	}
+
 	for q := range model.Each(s.Queues) {
 		if q.Outage() == model.NodeDown && !stopped[q.Node] {
 			doubted[q.QueueRef] = q
 		}
 	}
+
 	if len(doubted) == 0 {
 		return nil
 	}
@@ -28,5 +31,6 @@ func (c *Client) askAgain(ctx context.Context, s *model.Snapshot) error {
 			q.State = e.State.value
 		}
 	})
+
 	return err
 }

@@ -48,6 +48,7 @@ func (e *exchangeElement) exchange(vhost string) (x *model.Exchange, odd []strin
 		Delayed:       e.Delayed.opt(),
 		PublishInRate: e.Stats.value.PublishIn.value.Rate.opt(),
 	}
+
 	return x, unread(name, map[string]bool{
 		"type": !e.Type.known, "arguments": e.Arguments.odd, "policy": e.Policy.odd,
 	})

@@ -41,10 +41,12 @@ func (f *field[T]) UnmarshalJSON(b []byte) error {
 	default:
 		err = json.Unmarshal(b, v)
 	}
+
 	if err != nil {
 		*f = field[T]{odd: true}
 		return nil
 	}
+
 	f.known = true
 	return nil
 }
@@ -76,6 +78,7 @@ func decodeTable(b []byte) (model.Table, error) {
 	case "{}", "[]":
 		return noEntries, nil
 	}
+
 	if bytes.ContainsAny(b[1:], "{[") {
 		return decodeNested(b)
 	}
@@ -87,6 +90,7 @@ func decodeTable(b []byte) (model.Table, error) {
 	for key, e := range entries {
 		table[key] = e.value
 	}
+
 	return table, nil
 }
 
@@ -115,6 +119,7 @@ func (e *entry) UnmarshalJSON(b []byte) (err error) {
 	default:
 		e.value = decodeNumber(string(b))
 	}
+
 	return err
 }
 
@@ -125,16 +130,21 @@ func decodeNumber(text string) any {
 		return i
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	switch {
-	case err != nil:
+	if err != nil {
 		return text
-	case f == math.Trunc(f) && math.Abs(f) < 1<<63:
+	}
+	return whole(f)
+}
+
+// whole is a whole number as an integer, if it fits.
+func whole(f float64) any {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<63 {
 		return int64(f)
 	}
 	return f
 }
 
-// tableOf converts a decoded object to a table. Numbers are json.Number.
+// tableOf converts a decoded object to a table.
 func tableOf(object map[string]any) model.Table {
 	table := make(model.Table, len(object))
 	for key, v := range object {
@@ -155,6 +165,9 @@ func tableValue(v any) any {
 		return list
 	case json.Number:
 		return decodeNumber(v.String())
+	case float64: // in what rabbit-hole decoded
+		return whole(v)
 	}
+
 	return v
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
@@ -363,6 +364,40 @@ var truths = map[string]func(t *testing.T, s *stage){
 		}
 		s.silent("requeue-loop", "works.classic", "works.quorum", "restarted.classic", "restarted.quorum")
 	},
+	// A worker that crashes on a message of a failed queue is mostly disconnected when it is counted.
+	"CrashOnAFailedQueue": func(t *testing.T, s *stage) {
+		s.queue("w", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w.failed"})
+		s.queue("w.failed", nil)
+		s.publish("w.failed", nil)
+		s.consume("w", 1, func(d amqp.Delivery) { _ = d.Ack(false) })
+		end := make(chan bool)
+		ended := make(chan error, 1) // room for the one result
+		go func() { ended <- s.crash("w.failed", end) }()
+		s.finds("requeue-loop", "w.failed")
+		close(end)
+		must.Do(t, <-ended)
+		s.silent("requeue-loop")
+	},
+	"ShovelLoop": func(t *testing.T, s *stage) {
+		s.queue("w", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w.failed"})
+		s.queue("w.failed", nil)
+		s.consume("w", 1, func(d amqp.Delivery) {
+			time.Sleep(20 * time.Millisecond)
+			_ = d.Reject(false)
+		})
+		s.publish("w", nil)
+		uri := rabbithole.URISet{"amqp:///" + s.vhost}
+		n := s.b.api()
+		n.Done(n.DeclareShovel(s.vhost, "back", rabbithole.ShovelDefinition{
+			SourceURI: uri, SourceQueue: "w.failed", DestinationURI: uri, DestinationQueue: "w",
+		}))
+
+		must.Await(t, "the loop is an error once it is known who consumes w", func() bool {
+			return s.finds("shovel-loop", "w.failed").Level == findings.LevelError
+		})
+		n.Done(n.DeleteShovel(s.vhost, "back"))
+		s.silent("shovel-loop")
+	},
 	// A worker that an application polls is not one without consumers, whether it finds messages or none.
 	"Poller": func(t *testing.T, s *stage) {
 		s.queue("polled", nil)
@@ -389,6 +424,39 @@ var truths = map[string]func(t *testing.T, s *stage){
 		assert.That(t, strings.Contains(f.Evidence, "0 consumers, basic.get "), "%+v", f)
 		s.finds("worker-without-consumers", "polled")
 	},
+}
+
+// crash consumes a message and disconnects without an answer, again and again.
+func (s *stage) crash(queue string, end chan bool) error {
+	for {
+		connection, err := dial.AMQP(s.b.AMQP() + s.vhost)
+		if err != nil {
+			return err
+		}
+		channel, err := connection.Channel()
+		if err != nil {
+			return err
+		}
+		deliveries, err := channel.Consume(queue, "", false, false, false, false, nil)
+		if err != nil {
+			return err
+		}
+		<-deliveries
+		select {
+		case <-end:
+			return connection.Close()
+		case <-time.After(50 * time.Millisecond):
+		}
+
+		if err := connection.Close(); err != nil {
+			return err
+		}
+		select {
+		case <-end:
+			return nil
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
 }
 
 func TestFinding(t *testing.T) {

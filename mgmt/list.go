@@ -31,12 +31,16 @@ func (c *Client) read(
 // getObject reads one object.
 func (c *Client) getObject(ctx context.Context, path string, query url.Values, into any) error {
 	return c.read(ctx, path, query, c.most.object, func(body io.Reader) error {
-		err := json.NewDecoder(body).Decode(into)
-		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return errOtherJSON
-		}
-		return err
+		return asOtherJSON(json.NewDecoder(body).Decode(into))
 	})
+}
+
+// asOtherJSON names what a decoder could not put into its type.
+func asOtherJSON(err error) error {
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return errOtherJSON
+	}
+	return err
 }
 
 // getList reads a list and passes on each element; each must not keep the pointer. odd describes elements that are not
@@ -48,6 +52,7 @@ func getList[T any](ctx context.Context, c *Client, path string, query url.Value
 		odd, err = decodeList(body, c.most, each)
 		return err
 	})
+
 	return odd, err
 }
 
@@ -64,23 +69,15 @@ func getParts[T, Part any](
 			parts = append(parts, *one)
 		}
 	})
+
 	for _, words := range odd {
 		missing = append(missing, what+": "+words)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	return parts, missing, nil
-}
 
-// getAll reads a list of which nothing is known if an element is unreadable; of is false for an element that was odd.
-func getAll[T any](ctx context.Context, c *Client, path string, of func(*T) bool) error {
-	whole := true
-	notObjects, err := getList(ctx, c, path, nil, func(e *T) { whole = of(e) && whole })
-	if err == nil && (!whole || len(notObjects) > 0) {
-		return errOtherJSON
-	}
-	return err
+	return parts, missing, nil
 }
 
 // unread says which fields of a part could not be read; nothing when all could.
@@ -89,7 +86,7 @@ func unread(part string, fields map[string]bool) []string {
 	if len(fields) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: its %s cannot be read", part, words(slices.Collect(maps.Keys(fields))))}
+	return []string{fmt.Sprintf("%s: its %s cannot be read", part, joinAnd(slices.Collect(maps.Keys(fields))))}
 }
 
 // decodeList decodes an array without holding it: an element of the wrong kind is skipped. A truncated body is an
@@ -116,14 +113,17 @@ func decodeList[T any](r io.Reader, most sizes, each func(*T)) (odd []string, er
 			odd = append(odd, fmt.Sprintf("element %d of the list is a JSON %s, not an object", i, kind.Value))
 			continue
 		}
+
 		if err != nil {
 			return nil, unexpectedEnd(err)
 		}
 		each(&element)
 	}
+
 	if _, err := decoder.Token(); err != nil {
 		return nil, unexpectedEnd(err)
 	}
+
 	return odd, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/demo"
@@ -32,12 +33,14 @@ import (
 // after 10 s.
 const patience = 2 * time.Minute
 
-// choosingExchanges are plugins whose exchanges choose among their bindings by a rule of their own; they come with the
-// server.
-var choosingExchanges = []string{"rabbitmq_consistent_hash_exchange", "rabbitmq_random_exchange", "rabbitmq_sharding"}
+// plugins come with the server: exchanges that choose among their bindings by a rule of their own, and shovels.
+var plugins = []string{
+	"rabbitmq_consistent_hash_exchange", "rabbitmq_random_exchange", "rabbitmq_sharding", "rabbitmq_shovel",
+	"rabbitmq_shovel_management",
+}
 
 // testNode is the only node of this package's tests.
-var testNode = shared.Node{Options: demo.Options{Plugins: choosingExchanges}}
+var testNode = shared.Node{Options: demo.Options{Plugins: plugins}}
 
 func TestMain(m *testing.M) { os.Exit(testNode.Run(m)) }
 
@@ -52,10 +55,14 @@ func realBroker(t *testing.T) broker {
 	return broker{testNode.Get(t), t}
 }
 
-// put creates an object through the management API; the path begins after /api/.
-func (b broker) put(path, body string) {
+// api is the node's management API.
+func (b broker) api() manage.Node { return manage.Of(b.t, b.API()) }
+
+// queue declares a durable queue.
+func (b broker) queue(vhost, name string, arguments amqp.Table) {
 	b.t.Helper()
-	manage.Do(b.t, b.API(), http.MethodPut, path, body)
+	n := b.api()
+	n.Done(n.DeclareQueue(vhost, name, rabbithole.QueueSettings{Durable: true, Arguments: arguments}))
 }
 
 // vhost creates a vhost for the duration of the test.
@@ -121,6 +128,7 @@ func (b broker) proxy(change func(path string, body []byte) []byte) *httputil.Re
 			if change != nil {
 				body = change(resp.Request.URL.Path, body)
 			}
+
 			resp.Body = io.NopCloser(strings.NewReader(string(body)))
 			resp.ContentLength = int64(len(body))
 			resp.Header.Set("Content-Length", fmt.Sprint(len(body)))
@@ -142,11 +150,13 @@ func damage(t *testing.T, list []byte, name string, replace func(map[string]any)
 		t.Error(err)
 		return list
 	}
+
 	for i, element := range elements {
 		if object := element.(map[string]any); object["name"] == name {
 			elements[i] = replace(object)
 		}
 	}
+
 	damaged, err := json.Marshal(elements)
 	assert.Succeeds(t, err)
 	return damaged
@@ -159,6 +169,7 @@ type stage struct {
 	vhost   string
 	channel *amqp.Channel
 	poll    *Client
+	seen    *model.Topology // by the polls for findings: some need several
 }
 
 func newStage(t *testing.T) *stage {
@@ -189,8 +200,9 @@ func (s *stage) bind(queue, key, exchange string) {
 
 func (s *stage) policy(name, pattern, definition string) {
 	s.t.Helper()
-	s.b.put("policies/"+s.vhost+"/"+name, fmt.Sprintf(`{"pattern":%q,"apply-to":"queues","definition":%s}`,
-		pattern, definition))
+	var table map[string]any
+	must.Do(s.t, json.Unmarshal([]byte(definition), &table))
+	s.b.api().Policy(s.vhost, name, pattern, table)
 }
 
 // publish puts a message into a queue and reports whether the broker accepted it.
@@ -224,6 +236,7 @@ func (s *stage) take(queue string) amqp.Delivery {
 		got = d
 		return ok
 	})
+
 	return got
 }
 
@@ -232,7 +245,8 @@ func (s *stage) finds(code, queue string) findings.Finding {
 	s.t.Helper()
 	var found findings.Finding
 	pollUntil(s.t, s.poll, "the finding "+code+" about "+queue, func(snapshot *model.Snapshot) bool {
-		for _, f := range findings.Of(model.NewTopology(snapshot)) {
+		s.seen = s.seen.Next(snapshot)
+		for _, f := range findings.Of(s.seen) {
 			if f.Code == code && f.Queue == queue {
 				found = f
 				return true
@@ -240,6 +254,7 @@ func (s *stage) finds(code, queue string) findings.Finding {
 		}
 		return false
 	})
+
 	return found
 }
 
@@ -261,6 +276,7 @@ func (s *stage) silent(code string, queues ...string) {
 				return false
 			}
 		}
+
 		return !slices.ContainsFunc(findings.Of(model.NewTopology(snapshot)),
 			func(f findings.Finding) bool {
 				return f.Code == code && (len(queues) == 0 || slices.Contains(queues, f.Queue))

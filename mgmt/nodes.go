@@ -7,7 +7,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// nodeElement is one node of the list. A node that is down only has a name.
+// nodeElement is one node of the list. A node that is down only has a name; rabbit-hole's type would have 0 for what is
+// not known.
 type nodeElement struct {
 	Name       field[string]   `json:"name"`
 	Running    field[bool]     `json:"running"`
@@ -31,13 +32,20 @@ func (c *Client) nodes(ctx context.Context) []model.Node {
 			return
 		}
 		nodes = append(nodes, model.Node{
-			Name: e.Name.value, Running: e.Running.value, MemAlarm: e.MemAlarm.value, DiskAlarm: e.DiskAlarm.value,
-			MemUsed: e.MemUsed.opt(), MemLimit: e.MemLimit.opt(), DiskFree: e.DiskFree.opt(), DiskLimit: e.DiskLimit.opt(),
+			Name:       e.Name.value,
+			Running:    e.Running.value,
+			MemAlarm:   e.MemAlarm.value,
+			DiskAlarm:  e.DiskAlarm.value,
+			MemUsed:    e.MemUsed.opt(),
+			MemLimit:   e.MemLimit.opt(),
+			DiskFree:   e.DiskFree.opt(),
+			DiskLimit:  e.DiskLimit.opt(),
 			Partitions: e.Partitions.value,
 		})
 	})
 	if err != nil {
 		return nil
 	}
+
 	return nodes
 }

@@ -33,6 +33,7 @@ func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 		return model.Overview{}, err
 	}
 	skew, within := c.clock.ahead()
+
 	return model.Overview{
 		Node:        e.Node.value,
 		ClusterName: e.Cluster.value,

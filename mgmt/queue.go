@@ -3,6 +3,7 @@ package mgmt
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
@@ -32,12 +33,14 @@ func (p *placed) named(kind, name, vhost string) (odd []string) {
 	if !p.VHost.known && vhost != "" {
 		p.VHost.value, p.VHost.known = vhost, true
 	}
+
 	switch {
 	case !p.Name.known:
 		return []string{kind + " of the list: it has no readable name"}
 	case !p.VHost.known:
 		return []string{name + ": its vhost cannot be read"}
 	}
+
 	return nil
 }
 
@@ -66,6 +69,7 @@ type queueElement struct {
 	Delayed        field[int64]          `json:"messages_delayed"`
 	HeadTimestamp  field[int64]          `json:"head_message_timestamp"` // unix seconds
 	ExclusiveTag   field[string]         `json:"exclusive_consumer_tag"`
+	ActiveTag      json.RawMessage       `json:"single_active_consumer_tag"` // null when none is active (4.3.6)
 	Stats          field[queueStats]     `json:"message_stats"`
 }
 
@@ -93,6 +97,7 @@ func sum[T int64 | float64](fields ...field[T]) (all model.Opt[T]) {
 			all = model.Some(all.Or(0) + f.value)
 		}
 	}
+
 	return all
 }
 
@@ -100,7 +105,7 @@ func sum[T int64 | float64](fields ...field[T]) (all model.Opt[T]) {
 const queueColumns = "name,vhost,type,durable,auto_delete,exclusive,owner_pid_details,arguments," +
 	"policy,operator_policy,effective_policy_definition,state,node,leader,members,online," +
 	"messages_ready,messages_unacknowledged,consumers,message_bytes_ready,messages_dlx,messages_delayed," +
-	"head_message_timestamp,exclusive_consumer_tag," +
+	"head_message_timestamp,exclusive_consumer_tag,single_active_consumer_tag," +
 	"message_stats.publish,message_stats.deliver_get,message_stats.deliver_no_ack," +
 	"message_stats.get_no_ack,message_stats.ack,message_stats.redeliver," +
 	"message_stats.publish_details.rate,message_stats.deliver_get_details.rate," +
@@ -119,22 +124,24 @@ func (c *Client) queues(ctx context.Context, statsOff bool) (queues []model.Queu
 	if statsOff {
 		query = totalsOnly()
 	}
+
 	query.Set("columns", queueColumns)
 	now := time.Now()
 	return getParts(ctx, c, c.inVHost("queues"), query, "a queue",
 		func(e *queueElement) (*model.Queue, []string) { return e.queue(c.vhost, now) })
 }
 
-// fill adds what the broker reports without statistics: counts and policy for queues that have none yet (some seconds
-// after their declaration), without which a new buffer would seem to have no TTL and no DLX; in a current list the
-// policy of each queue.
-func (c *Client) fill(ctx context.Context, queues []model.Queue, current bool) error {
+// fill adds what the broker reports without statistics: the policy of each queue that wants it, and counts for those
+// that have none yet (some seconds after their declaration), without which a new buffer would seem to have no TTL and
+// no DLX.
+func (c *Client) fill(ctx context.Context, queues []model.Queue, wants func(*model.Queue) bool) error {
 	wanted := map[model.QueueRef]*model.Queue{}
 	for q := range model.Each(queues) {
-		if current || fresh(q) {
+		if wants(q) {
 			wanted[q.QueueRef] = q
 		}
 	}
+
 	if len(wanted) == 0 {
 		return nil
 	}
@@ -149,14 +156,18 @@ func (c *Client) fill(ctx context.Context, queues []model.Queue, current bool) e
 		if fresh(q) {
 			q.Ready, q.Unacked = e.Ready.opt(), e.Unacked.opt()
 		}
+
 		switch {
 		case e.Definition.known: // from 4.3
-			q.OperatorPolicy, q.PolicyDefinition = e.OperatorPolicy.value, e.Definition.value
+			q.OperatorPolicy = e.OperatorPolicy.value
+			q.PolicyDefinition = e.Definition.value
 		case q.OperatorPolicy == "" && q.Policy != e.Policy.value:
 			q.PolicyDefinition = nil // it follows from the policy's name
 		}
+
 		q.Policy = e.Policy.value
 	})
+
 	return err
 }
 
@@ -174,9 +185,11 @@ func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd [
 		"arguments": e.Arguments.odd, "type": e.Type.odd, "policy": e.Policy.odd, "operator policy": e.OperatorPolicy.odd,
 		"policy definition": e.Definition.odd, "exclusive flag": e.Exclusive.odd, "auto-delete flag": e.AutoDelete.odd,
 	})
+
 	stats := &e.Stats.value
 	_, owned := e.Owner.value["name"]
 	singleActive, _ := e.Arguments.value["x-single-active-consumer"].(bool)
+
 	q = &model.Queue{
 		QueueRef:         ref,
 		Type:             e.kind(),
@@ -194,27 +207,31 @@ func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd [
 		Ready:            e.Ready.opt(),
 		Unacked:          e.Unacked.opt(),
 		Consumers:        e.Consumers.opt(),
-		ReadyBytes:       e.ReadyBytes.opt(),
-		DeadLettering:    e.DeadLettering.opt(),
-		Delayed:          e.Delayed.opt(),
-		SingleActive:     singleActive,
-		ExclusiveHeld:    e.ExclusiveTag.value != "",
-		PublishRate:      stats.PublishRate.value.Rate.opt(),
-		DeliverRate:      stats.DeliverRate.value.Rate.opt(),
-		AckRate:          stats.AckRate.value.Rate.opt(),
-		RedeliverRate:    stats.RedeliverRate.value.Rate.opt(),
-		PollRate:         sum(stats.GetRate.value.Rate, stats.GetNoAckRate.value.Rate, stats.GetEmptyRate.value.Rate),
-		Published:        stats.Publish.opt(),
-		Delivered:        stats.Deliver.opt(),
-		Redelivered:      stats.Redeliver.opt(),
-		DeliveredNoAck:   sum(stats.DeliverNoAck, stats.GetNoAck),
-		Acked:            stats.Ack.opt(),
-		CountedAt:        now,
-		OwnedByAnother:   e.Exclusive.value || owned, // our connections declare no queues, so an owner is always another one
+
+		ReadyBytes:     e.ReadyBytes.opt(),
+		DeadLettering:  e.DeadLettering.opt(),
+		Delayed:        e.Delayed.opt(),
+		SingleActive:   singleActive,
+		NoneActive:     singleActive && e.Consumers.value > 0 && string(e.ActiveTag) == "null",
+		ExclusiveHeld:  e.ExclusiveTag.value != "",
+		PublishRate:    stats.PublishRate.value.Rate.opt(),
+		DeliverRate:    stats.DeliverRate.value.Rate.opt(),
+		AckRate:        stats.AckRate.value.Rate.opt(),
+		RedeliverRate:  stats.RedeliverRate.value.Rate.opt(),
+		PollRate:       sum(stats.GetRate.value.Rate, stats.GetNoAckRate.value.Rate, stats.GetEmptyRate.value.Rate),
+		Published:      stats.Publish.opt(),
+		Delivered:      stats.Deliver.opt(),
+		Redelivered:    stats.Redeliver.opt(),
+		DeliveredNoAck: sum(stats.DeliverNoAck, stats.GetNoAck),
+		Acked:          stats.Ack.opt(),
+		CountedAt:      now,
+		OwnedByAnother: e.Exclusive.value || owned, // our connections declare no queues, so an owner is always another one
 	}
+
 	if seconds, ok := e.HeadTimestamp.opt().Get(); ok {
 		q.HeadTimestamp = model.Some(time.Unix(seconds, 0))
 	}
+
 	return q, odd
 }
 
@@ -229,8 +246,8 @@ func (e *queueElement) kind() model.QueueType {
 	return model.Classic
 }
 
-// words is "a", "a and b", "a, b and c", in alphabetical order.
-func words(list []string) string {
+// joinAnd is "a", "a and b", "a, b and c", in alphabetical order.
+func joinAnd(list []string) string {
 	sorted := slices.Sorted(slices.Values(list))
 	last := len(sorted) - 1
 	if last < 1 {

@@ -35,6 +35,7 @@ func reasonOf(e *answerError) reason {
 			return r.reason
 		}
 	}
+
 	return unknownReason
 }
 
@@ -60,6 +61,7 @@ func protocolOf(err error) protocol {
 	case strings.Contains(words, `"\x15\x03`): // a TLS alert, in TLS 1.0 to 1.3
 		return speaksTLS
 	}
+
 	return speaksOther
 }
 

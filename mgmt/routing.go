@@ -2,7 +2,10 @@ package mgmt
 
 import (
 	"context"
+	"maps"
 	"slices"
+
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -24,7 +27,8 @@ type bindingElement struct {
 func (c *Client) bindings(ctx context.Context) ([]model.Binding, error) {
 	bindings := []model.Binding{}
 	texts := texts{}
-	err := getAll(ctx, c, c.inVHost("bindings"), func(b *bindingElement) bool {
+	whole := true
+	odd, err := getList(ctx, c, c.inVHost("bindings"), nil, func(b *bindingElement) {
 		if b.Source != "" {
 			bindings = append(bindings, model.Binding{
 				VHost:         texts.once(b.VHost),
@@ -36,11 +40,16 @@ func (c *Client) bindings(ctx context.Context) ([]model.Binding, error) {
 				PropertiesKey: texts.once(b.PropertiesKey),
 			})
 		}
-		return !b.Arguments.odd
+
+		whole = whole && !b.Arguments.odd
 	})
+	if err == nil && (!whole || len(odd) > 0) {
+		err = errOtherJSON
+	}
 	if err != nil {
 		return nil, err
 	}
+
 	return slices.Clip(bindings), nil
 }
 
@@ -55,40 +64,85 @@ func (t texts) once(text string) string {
 	return text
 }
 
-// policyElement is one policy or operator policy of a list.
-type policyElement struct {
-	VHost      string             `json:"vhost"`
-	Name       string             `json:"name"`
-	Pattern    string             `json:"pattern"`
-	ApplyTo    string             `json:"apply-to"`
-	Priority   int64              `json:"priority"`
-	Definition field[model.Table] `json:"definition"`
-}
-
 // policies reads the users' policies, or the operators'. If one is unreadable, nothing is known.
-func (c *Client) policies(ctx context.Context, operator bool) ([]model.Policy, error) {
-	list := "policies"
-	if operator {
-		list = "operator-policies"
+func policies[P rabbithole.Policy | rabbithole.OperatorPolicy](
+	ctx context.Context, c *Client, listIn func(*rabbithole.Client, string) ([]P, error),
+) ([]model.Policy, error) {
+	const columns = "vhost,name,pattern,apply-to,priority,definition"
+	list, err := ask(ctx, c, columns, func(hole *rabbithole.Client) ([]P, error) { return listIn(hole, c.vhost) })
+	if err == nil && list == nil {
+		err = errOtherJSON
 	}
-	policies := []model.Policy{}
-	err := getAll(ctx, c, c.inVHost(list), func(p *policyElement) bool {
-		policies = append(policies, model.Policy{
-			VHost: p.VHost, Name: p.Name, Pattern: p.Pattern, ApplyTo: p.ApplyTo, Priority: p.Priority,
-			Definition: p.Definition.value, Operator: operator,
-		})
-		return !p.Definition.odd
-	})
 	if err != nil {
 		return nil, err
 	}
+
+	policies := make([]model.Policy, len(list))
+	for i := range list {
+		_, operator := any(list[i]).(rabbithole.OperatorPolicy)
+		p := rabbithole.Policy(list[i])
+		policies[i] = model.Policy{
+			VHost:      p.Vhost,
+			Name:       p.Name,
+			Pattern:    p.Pattern,
+			ApplyTo:    p.ApplyTo,
+			Priority:   int64(p.Priority),
+			Definition: tableOf(p.Definition),
+			Operator:   operator,
+		}
+	}
+
 	return policies, nil
 }
 
+// applyPolicies gives queues the settings of the policies as they are now where what was reported contradicts them:
+// statistics are 5 to 6 s behind, the names of policies in a list without them are not. Where the broker confirms the
+// names that it reported, a pattern is matched otherwise here: that queue is not asked about again.
+func (c *Client) applyPolicies(ctx context.Context, s *model.Snapshot, current bool) {
+	now := model.NewPoliciesNow(s.Policies, model.BehaviourOf(s.Overview.Version))
+	otherwise := map[model.QueueRef]string{}
+	if known := c.otherwise.Load(); known != nil {
+		otherwise = maps.Clone(*known)
+	}
+
+	behind := map[model.QueueRef]string{} // with the names that were reported
+	for q := range model.Each(s.Queues) {
+		switch {
+		case q.PolicyDefinition == nil: // without statistics, and its names are current
+			if as := now.Applied(q, true); named(&as) != named(&model.Queue{}) {
+				*q = as
+			}
+		case current, now.Behind(q) && otherwise[q.QueueRef] != named(q):
+			behind[q.QueueRef] = named(q)
+		}
+	}
+
+	if len(behind) == 0 {
+		return
+	}
+
+	isBehind := func(q *model.Queue) bool { _, is := behind[q.QueueRef]; return is }
+	confirmed := current || c.fill(ctx, s.Queues, isBehind) == nil
+	for q := range model.Each(s.Queues) {
+		if !isBehind(q) {
+			continue
+		}
+		*q = now.Applied(q, confirmed)
+		if confirmed && named(q) == behind[q.QueueRef] && now.Behind(q) {
+			otherwise[q.QueueRef] = named(q)
+		}
+	}
+
+	c.otherwise.Store(&otherwise)
+}
+
+// named are the names of the policies that apply to a queue.
+func named(q *model.Queue) string { return q.Policy + "\x00" + q.OperatorPolicy }
+
 // applyDefinitions fills in the definitions of the policies that exchanges and queues name. The broker itself reports
 // queues' effective definitions, but not for new queues, nor without statistics, and late: in those cases, and in a
-// current list, the named policy is the best that is known, unless an operator policy is named, too: only the broker
-// knows how they merge.
+// current list, the named policy is the best that is known, unless an operator policy is named, too, and the operator
+// policies cannot be read.
 func applyDefinitions(s *model.Snapshot, current bool) {
 	type key struct{ vhost, name string }
 	definitions := map[key]model.Table{}
@@ -97,11 +151,13 @@ func applyDefinitions(s *model.Snapshot, current bool) {
 			definitions[key{p.VHost, p.Name}] = p.Definition
 		}
 	}
+
 	for x := range model.Each(s.Exchanges) {
 		if x.Policy != "" {
 			x.PolicyDefinition = definitions[key{x.VHost, x.Policy}]
 		}
 	}
+
 	for q := range model.Each(s.Queues) {
 		if q.Policy == "" || q.OperatorPolicy != "" || q.PolicyDefinition != nil && !current {
 			continue

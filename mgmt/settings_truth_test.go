@@ -1,14 +1,13 @@
 package mgmt
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
@@ -41,6 +40,7 @@ func TestSettingsAreWhatTheBrokerDoes(t *testing.T) {
 		}
 		must.That(t, wrong <= 20, "more than 20 disagreements: the rest is not looked at")
 	}
+
 	t.Logf("%d cases, %d disagreements", cases, wrong)
 }
 
@@ -70,6 +70,7 @@ func (s *settingsTrial) settings(operator bool) map[string]any {
 	if s.chance(3) {
 		d["max-length"] = []int{1, 100}[s.random.IntN(2)]
 	}
+
 	if !operator {
 		if s.chance(2) {
 			d["dead-letter-exchange"] = []string{"x1", "x2"}[s.random.IntN(2)]
@@ -81,18 +82,18 @@ func (s *settingsTrial) settings(operator bool) map[string]any {
 			d["overflow"] = []string{"drop-head", "reject-publish"}[s.random.IntN(2)]
 		}
 	}
+
 	return d
 }
 
 // policy sets a policy for one queue, sometimes with a key that classic queues do not support.
-func (s *settingsTrial) policy(b broker, kind, name, queue string, priority int, definition map[string]any) {
+func (s *settingsTrial) policy(b broker, operator bool, name, queue string, priority int, definition map[string]any) {
 	if len(definition) == 0 {
 		return
 	}
-	body := must.Get(json.Marshal(map[string]any{
-		"pattern": "^" + queue + "$", "apply-to": "queues", "priority": priority, "definition": definition,
-	}))(s.t)
-	b.put(kind+"/"+s.vhost+"/"+name, string(body))
+	b.api().SetPolicy(operator, rabbithole.Policy{
+		Vhost: s.vhost, Name: name, Pattern: "^" + queue + "$", ApplyTo: "queues", Priority: priority, Definition: definition,
+	})
 }
 
 func (s *settingsTrial) run(vhost string) (int, []string) {
@@ -104,9 +105,12 @@ func (s *settingsTrial) run(vhost string) (int, []string) {
 		must.Get(s.channel.QueueDeclare("dead."+x, true, false, false, false, nil))(s.t)
 		must.Do(s.t, s.channel.QueueBind("dead."+x, "", x, false, nil))
 	}
+
+	s.policy(b, false, "all", `q\d+`, 0, s.settings(false))
 	for i := range 40 {
 		s.declare(b, fmt.Sprintf("q%d", i))
 	}
+
 	c := client(s.t, Options{URL: b.API(), VHost: vhost})
 	snapshot := pollUntil(s.t, c, "the policies of all queues are reported", func(snapshot *model.Snapshot) bool {
 		known := 0
@@ -117,21 +121,24 @@ func (s *settingsTrial) run(vhost string) (int, []string) {
 		}
 		return known == len(s.subject)+2
 	})
+
 	return len(s.subject), s.compare(model.NewTopology(snapshot))
 }
 
 func (s *settingsTrial) declare(b broker, name string) {
-	s.policy(b, "policies", name, name, 1, s.settings(false))
+	s.policy(b, false, name, name, 1, s.settings(false))
 	if s.chance(3) {
 		other := s.settings(false)
 		if s.chance(2) {
 			other["delivery-limit"] = 5 // classic queues do not support it: they skip the whole policy
 		}
-		s.policy(b, "policies", name+"-high", name, 2, other)
+		s.policy(b, false, name+"-high", name, 2, other)
 	}
+
 	if s.chance(2) {
-		s.policy(b, "operator-policies", name+"-operator", name, 1, s.settings(true))
+		s.policy(b, true, name+"-operator", name, 1, s.settings(true))
 	}
+
 	arguments := amqp.Table{}
 	for key, v := range s.settings(false) {
 		if n, ok := v.(int); ok {
@@ -139,12 +146,14 @@ func (s *settingsTrial) declare(b broker, name string) {
 		}
 		arguments["x-"+key] = v
 	}
+
 	if arguments["x-dead-letter-exchange"] == nil {
 		delete(arguments, "x-dead-letter-routing-key") // the broker refuses it alone (406)
 	}
 	if s.chance(2) {
 		arguments["x-queue-type"] = "quorum"
 	}
+
 	must.Get(s.channel.QueueDeclare(name, true, false, false, false, arguments))(s.t)
 	s.subject = append(s.subject, name)
 }
@@ -172,10 +181,12 @@ func predicted(s model.Settings, name string, accepted int) fate {
 	if s.MaxLength.Set && s.MaxLength.Value == 1 && !f.refused {
 		leaving, f.left = accepted-1, 1 // the older ones make room for the last
 	}
+
 	if s.TTL.Set && s.TTL.Value == soon*time.Millisecond {
 		leaving += f.left
 		f.left = 0
 	}
+
 	if s.DLX.Set {
 		key := name
 		if s.Key.Set {
@@ -185,6 +196,7 @@ func predicted(s model.Settings, name string, accepted int) fate {
 			f.dead = append(f.dead, s.DLX.Value+" "+key)
 		}
 	}
+
 	return f
 }
 
@@ -202,10 +214,12 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 				accepted++
 			}
 		}
+
 		got[name] = f
 		want[name] = predicted(settings, name, accepted)
 		letters += len(want[name].dead)
 	}
+
 	// The last message's TTL ends after all others: a queue with the same TTL shows when.
 	_, err := s.channel.QueueDeclare("clock", true, false, false, false, amqp.Table{"x-message-ttl": int64(4 * soon)})
 	must.Do(s.t, err)
@@ -215,24 +229,28 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 	arrived := 0
 	take := func() {
 		for _, x := range []string{"x1", "x2"} {
-			for _, d := range dial.Take(s.t, s.channel, "dead."+x) {
+			for _, d := range dial.Drain(s.t, s.channel, "dead."+x) {
 				dead[d.MessageId] = append(dead[d.MessageId], x+" "+d.RoutingKey)
 				arrived++
 			}
 		}
 	}
+
 	for deadline := time.Now().Add(patience); arrived < letters && time.Now().Before(deadline); {
 		take()
 	}
+
 	take()
 	for _, name := range s.subject {
 		f := got[name]
 		w := want[name]
+
 		// A queue may still count messages for a moment after they left.
 		f.left, f.dead = s.depth(name), dead[name]
 		for deadline := time.Now().Add(5 * time.Second); f.left > w.left && time.Now().Before(deadline); {
 			f.left = s.depth(name)
 		}
+
 		if w.refused != f.refused || w.left != f.left || !slices.Equal(w.dead, f.dead) {
 			ref := model.QueueRef{VHost: s.vhost, Name: name}
 			q, _ := topology.Queue(ref)
@@ -241,6 +259,7 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 					name, q.Type, q.Arguments, q.Policy, q.OperatorPolicy, q.PolicyDefinition, f, w))
 		}
 	}
+
 	return disagreements
 }
 
@@ -255,19 +274,23 @@ func TestFindingLosingNow(t *testing.T) {
 	for _, to := range []string{"full", "open"} {
 		s.queue("to."+to, buffer(200, to))
 	}
+
 	s.publish("full", nil) // from now on it refuses
 	known := func(snapshot *model.Snapshot) bool {
 		return !slices.ContainsFunc(snapshot.Queues, func(q model.Queue) bool {
 			return !q.Ready.Known() || q.PolicyDefinition == nil || !q.Consumers.Known()
 		})
 	}
+
 	before := pollUntil(t, s.poll, "all queues are known", func(snapshot *model.Snapshot) bool {
 		return known(snapshot) && find(t, snapshot, "full").Published.Or(0) == 1 && find(t, snapshot, "full").Ready.Or(0) == 1
 	})
+
 	for range 20 {
 		s.publish("to.full", nil)
 		s.publish("to.open", nil)
 	}
+
 	s.awaitDepth("open", 20)
 	s.awaitDepth("to.full", 0)
 	must.Equal(t, s.depth("full"), 1, "the full queue")
@@ -281,8 +304,10 @@ func TestFindingLosingNow(t *testing.T) {
 		found = findings.LosingNow(model.NewTopology(after), moves, over)
 		return over > 11*time.Second
 	})
-	assert.That(t, len(found) == 1 && found[0].Queue == "to.full" && strings.Contains(found[0].Message, "20 messages"),
-		"20 messages were lost behind to.full, none behind to.open; found: %+v", found)
+
+	must.Equal(t, len(found), 1, "20 messages were lost behind to.full, none behind to.open; found: %+v", found)
+	assert.Equal(t, found[0].Queue, "to.full")
+	assert.Contains(t, found[0].Message, "20 messages")
 }
 
 func TestFindingBlockedHead(t *testing.T) {
@@ -291,6 +316,7 @@ func TestFindingBlockedHead(t *testing.T) {
 	for _, buffer := range []string{"rising", "falling"} {
 		s.queue(buffer, amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w"})
 	}
+
 	published := time.Now().Truncate(time.Second)
 	publish := func(queue string, position int, expiration string) message.Message {
 		s.confirmed("", queue, amqp.Publishing{Expiration: expiration, Timestamp: published})
@@ -298,6 +324,7 @@ func TestFindingBlockedHead(t *testing.T) {
 			Expiration: expiration, Timestamp: published,
 		}}
 	}
+
 	publish("rising", 1, "100")
 	publish("rising", 2, "200")
 	messages := []message.Message{
@@ -309,8 +336,9 @@ func TestFindingBlockedHead(t *testing.T) {
 	falling := model.QueueRef{VHost: s.vhost, Name: "falling"}
 	now := time.Now().Add(time.Second) // timestamps have whole seconds
 	found := findings.In(topology, falling, lookAt(now, messages...))
-	assert.That(t, len(found) == 1 && found[0].Code == "head-of-line-blocked" &&
-		strings.Contains(found[0].Message, "2 messages"), "two messages wait for the first: %+v", found)
+	must.Equal(t, len(found), 1, "two messages wait for the first: %+v", found)
+	assert.Equal(t, found[0].Code, "head-of-line-blocked")
+	assert.Contains(t, found[0].Message, "2 messages")
 	found = findings.In(topology, falling, lookAt(now, messages[2:]...))
 	assert.That(t, len(found) == 0, "nothing is before the last one: %+v", found)
 }
@@ -330,6 +358,7 @@ func TestFindingNearDeliveryLimit(t *testing.T) {
 	s.queue("a", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int64(3)})
 	s.publish("a", nil)
 	ref := model.QueueRef{VHost: s.vhost, Name: "a"}
+
 	topology := s.known("a")
 	for round := range 4 {
 		d := s.take("a")
@@ -339,6 +368,7 @@ func TestFindingNearDeliveryLimit(t *testing.T) {
 		assert.Equal(t, round >= 1 && !rescued, len(found) == 1, "after %d returns of 3: %+v", round, found)
 		must.Do(s.t, d.Reject(true))
 	}
+
 	s.awaitDepth("a", 0) // one more, and it was lost
 }
 
@@ -352,7 +382,8 @@ func TestFindingCopies(t *testing.T) {
 	ref := model.QueueRef{VHost: s.vhost, Name: "a"}
 	topology := model.NewTopology(poll(t, s.poll))
 	found := findings.In(topology, ref, lookAt(time.Now(), received(s.take("a"))))
-	assert.That(t, len(found) == 1 && found[0].Code == "copies", "a message with CC: %+v", found)
+	must.Equal(t, len(found), 1, "a message with CC: %+v", found)
+	assert.Equal(t, found[0].Code, "copies")
 	found = findings.In(topology, ref, lookAt(time.Now(), received(s.take("a"))))
 	assert.That(t, len(found) == 0, "a message without: %+v", found)
 }
@@ -363,6 +394,7 @@ func copyKeys(s *stage, hold time.Duration) {
 	for _, name := range []string{"delay", "retry"} {
 		s.exchange("topic", name, nil)
 	}
+
 	s.queue("save", nil)
 	s.queue("delete", nil)
 	s.queue("delay:5s", amqp.Table{"x-message-ttl": hold.Milliseconds(), "x-dead-letter-exchange": "retry"})
@@ -383,20 +415,21 @@ func TestMessagesThatCCLeadsIntoABuffer(t *testing.T) {
 	s := newStage(t)
 	copyKeys(s, 50*time.Millisecond)
 	f := s.finds("dead-letter-unroutable", "delay:5s")
-	assert.That(t, f.Level == findings.LevelWarning && strings.Contains(f.Evidence, "other keys reach delete, save"),
-		"nothing has arrived yet: %+v", f)
+	assert.Equal(t, f.Level, findings.LevelWarning, "nothing has arrived yet: %+v", f)
+	assert.Contains(t, f.Evidence, "other keys reach delete, save")
 	for range 3 {
 		s.retries("save.created")
 		got := s.take("save")
 		must.Do(s.t, got.Ack(false))
 	}
+
 	s.silent("dead-letter-unroutable")
 	topology := model.NewTopology(poll(t, s.poll))
 	for _, worker := range []string{"save", "delete"} {
 		i := slices.IndexFunc(topology.Flows(), func(f model.Flow) bool { return f.Name == worker })
-		assert.That(t, i >= 0 &&
-			topology.Flows()[i].Role(model.QueueRef{VHost: s.vhost, Name: "delay:5s"}) == model.DelayedBuffer,
-			"the buffer is not in the flow of %s: %+v", worker, topology.Flows())
+		must.That(t, i >= 0, "the buffer is not in the flow of %s: %+v", worker, topology.Flows())
+		assert.Equal(t, topology.Flows()[i].Role(model.QueueRef{VHost: s.vhost, Name: "delay:5s"}), model.DelayedBuffer, "%v",
+			worker)
 	}
 }
 
@@ -410,6 +443,7 @@ func TestMessagesShowTheirWays(t *testing.T) {
 	s.confirmed("delay", "delay.5s", amqp.Publishing{Body: []byte("stray")})
 	s.confirmed("delay", "delete.x", amqp.Publishing{Headers: amqp.Table{"CC": []any{"delay.now"}}, Body: []byte("m")})
 	topology := s.known("delay:5s", "soon")
+
 	look := func(queue string, n int) *findings.Reading {
 		reading := findings.ReadingOf(topology, model.QueueRef{VHost: s.vhost, Name: queue}, time.Now(), nil)
 		for range n {
@@ -419,12 +453,15 @@ func TestMessagesShowTheirWays(t *testing.T) {
 		}
 		return reading
 	}
-	waiting, behind := look("delay:5s", 2), look("delete", 1)
+
+	waiting := look("delay:5s", 2)
+	behind := look("delete", 1)
 	assert.Equal(t, fmt.Sprint(waiting.Seen().To), fmt.Sprintf("map[%s/delay:5s:[%s/save]]", s.vhost, s.vhost))
 	assert.Equal(t, fmt.Sprint(behind.Seen().To), fmt.Sprintf("map[%s/soon:[%s/delete]]", s.vhost, s.vhost))
 	lost := slices.DeleteFunc(waiting.Found(), func(f findings.Finding) bool { return f.Code != "dead-letter-unroutable" })
-	assert.That(t, len(lost) == 1 && lost[0].Level == findings.LevelError &&
-		strings.Contains(lost[0].Message, "1 message will be lost"), "one message keeps a key that leads nowhere: %+v", lost)
+	must.Equal(t, len(lost), 1, "one message keeps a key that leads nowhere: %+v", lost)
+	assert.Equal(t, lost[0].Level, findings.LevelError)
+	assert.Contains(t, lost[0].Message, "1 message will be lost")
 }
 
 // modelTable converts a table of headers with nested tables.
@@ -440,7 +477,9 @@ func modelTable(t amqp.Table) model.Table {
 			}
 			v = list
 		}
+
 		out[key] = v
 	}
+
 	return out
 }

@@ -18,13 +18,14 @@ type shallow struct {
 func (s *shallow) Read(p []byte) (n int, err error) {
 	for n == 0 && err == nil && len(p) > 0 {
 		n, err = s.ReadCloser.Read(p)
-		n = s.keep(p[:n])
+		n = s.dropDeep(p[:n])
 	}
+
 	return n, err
 }
 
-// keep moves what is not too deep to the beginning of b, and returns its size.
-func (s *shallow) keep(b []byte) (n int) {
+// dropDeep moves what is not too deep to the beginning of b, and returns its size.
+func (s *shallow) dropDeep(b []byte) (n int) {
 	for _, c := range b {
 		inside := s.open // the brackets around c
 		switch {
@@ -40,10 +41,12 @@ func (s *shallow) keep(b []byte) (n int) {
 			s.open = max(s.open-1, 0)
 			inside = s.open
 		}
+
 		if inside <= deepest {
 			b[n] = c
 			n++
 		}
 	}
+
 	return n
 }

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
+
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -19,13 +21,12 @@ func (c *Client) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 	return c.snapshot(ctx, false)
 }
 
-// Current is a Snapshot with the current policies of queues, at the cost of one more list: statistics, from which a
-// poll takes them, show a policy that was set, changed or deleted up to 5 s late (3.10.8, 4.0.5, 4.3.6). An operator
-// policy is current only from 4.3: before, the broker only has it in statistics.
+// Current is a Snapshot that asks for the current policies of all queues, at the cost of one more list. A poll does so
+// only where the policies contradict what statistics say of a queue (model.PoliciesNow).
 func (c *Client) Current(ctx context.Context) (*model.Snapshot, error) { return c.snapshot(ctx, true) }
 
 func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, error) {
-	s := &model.Snapshot{TakenAt: time.Now()}
+	s := &model.Snapshot{TakenAt: time.Now(), Stated: c.roles}
 	var err error
 	if s.Overview, err = c.overview(ctx); err != nil {
 		return nil, c.connectError(ctx, err)
@@ -36,12 +37,14 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 	var operator []model.Policy
 	group, polling := errgroup.WithContext(ctx)
 	group.SetLimit(c.atOnce(current))
+
 	group.Go(func() (err error) {
 		if s.Queues, missingOf.queues, err = c.queues(polling, s.Overview.StatsOff); err == nil && !s.Overview.StatsOff {
-			err = c.fill(polling, s.Queues, current)
+			err = c.fill(polling, s.Queues, func(q *model.Queue) bool { return current || fresh(q) })
 		}
 		return err
 	})
+
 	optional := func(part string, missing *[]string, read func() error) {
 		group.Go(func() error {
 			if err := read(); err != nil && polling.Err() == nil {
@@ -50,31 +53,43 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 			return nil
 		})
 	}
+
 	optional("exchanges", &missingOf.exchanges, func() (err error) {
 		s.Exchanges, missingOf.exchanges, err = c.exchanges(polling)
 		return err
 	})
+
 	optional("bindings", &missingOf.bindings, func() (err error) {
 		s.Bindings, err = c.bindings(polling)
 		return err
 	})
+
 	optional("policies", &missingOf.policies, func() (err error) {
-		s.Policies, err = c.policies(polling, false)
+		s.Policies, err = policies(polling, c, (*rabbithole.Client).ListPoliciesIn)
 		return err
 	})
+
 	optional("operator policies", &missingOf.operator, func() (err error) {
-		operator, err = c.policies(polling, true)
+		operator, err = policies(polling, c, (*rabbithole.Client).ListOperatorPoliciesIn)
 		return err
 	})
+
 	group.Go(func() error {
 		s.Nodes = c.nodes(polling)
 		return nil
 	})
+
+	group.Go(func() error {
+		s.Shovels = c.shovels(polling)
+		return nil
+	})
+
 	var user string
 	optional("the user's tags", &missingOf.user, func() (err error) {
 		user, s.Overview.UserTags, err = c.whoAmI(polling)
 		return err
 	})
+
 	err = group.Wait()
 	if err == nil {
 		err = c.askAgain(ctx, s)
@@ -91,13 +106,21 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 	if user != "" {
 		s.Overview.User = user
 	}
+
+	known := s.Policies != nil && operator != nil
 	s.Policies = append(s.Policies, operator...)
 	s.VHosts = c.vhostsOf(s)
 	applyDefinitions(s, current)
-	s.Missing = c.withoutOwn(ctx, s.Queues)
+	if known {
+		c.applyPolicies(ctx, s, current)
+	}
+
+	c.monitors.Store(s.Overview.Monitors())
+	s.Missing = c.correctConsumers(ctx, s.Queues)
 	if s.Overview.StatsOff {
 		s.Missing = append(s.Missing, "rates, consumers and bytes of queues: statistics are switched off on this broker")
 	}
+
 	s.Missing = slices.Concat(s.Missing, missingOf.user, missingOf.queues, missingOf.exchanges, missingOf.bindings,
 		missingOf.policies, missingOf.operator)
 	s.Took = time.Since(s.TakenAt)
@@ -127,6 +150,7 @@ func (c *Client) vhostsOf(s *model.Snapshot) []string {
 	for q := range model.Each(s.Queues) {
 		seen[q.VHost] = true
 	}
+
 	return slices.Sorted(maps.Keys(seen))
 }
 

@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
@@ -37,6 +39,7 @@ func pollUntil(t *testing.T, c *Client, what string, wanted func(*model.Snapshot
 		s = poll(t, c)
 		return wanted(s)
 	})
+
 	return s
 }
 
@@ -47,6 +50,7 @@ func find(t *testing.T, s *model.Snapshot, name string) *model.Queue {
 			return &s.Queues[i]
 		}
 	}
+
 	t.Fatalf("queue %s is not in the snapshot", name)
 	return nil
 }
@@ -71,9 +75,15 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 	var queues []string
 	for _, q := range s.Queues {
 		queues = append(queues, q.Name)
-		assert.That(t, q.VHost == vhost && q.Type == model.Classic && q.Durable && !q.AutoDelete && !q.Exclusive &&
-			!q.OwnedByAnother && !q.SingleActive, "queue %+v is not a plain durable classic queue of its vhost", q)
+		assert.Equal(t, q.VHost, vhost, "queue %+v is not a plain durable classic queue of its vhost", q)
+		assert.Equal(t, q.Type, model.Classic, "%v", q)
+		assert.That(t, q.Durable, "queue %+v is not a plain durable classic queue of its vhost", q)
+		assert.That(t, !q.AutoDelete, "queue %+v is not a plain durable classic queue of its vhost", q)
+		assert.That(t, !q.Exclusive, "queue %+v is not a plain durable classic queue of its vhost", q)
+		assert.That(t, !q.OwnedByAnother, "queue %+v is not a plain durable classic queue of its vhost", q)
+		assert.That(t, !q.SingleActive, "queue %+v is not a plain durable classic queue of its vhost", q)
 	}
+
 	wanted := scenario.Queues()
 	slices.Sort(queues)
 	slices.Sort(wanted)
@@ -83,6 +93,7 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff(model.Table{
 		"x-dead-letter-exchange": "master", "x-dead-letter-routing-key": "ucenter@user", "x-message-ttl": int64(30000),
 	}, retry.Arguments), "arguments (-declared +reported)")
+
 	if failed := find(t, s, "ucenter@user@failed"); failed.ReadyBytes.Or(0) <= 0 || failed.Unacked.Or(-1) != 0 ||
 		failed.Consumers.Or(-1) != 0 {
 		t.Errorf("bytes %s, unacked %s, consumers %s of the failed queue", failed.ReadyBytes, failed.Unacked,
@@ -95,18 +106,28 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 			return x.Name == name && x.Type == "topic" && x.Durable
 		}), "exchange %s is not a durable topic exchange in the snapshot", name)
 	}
+
 	assert.That(t, slices.ContainsFunc(s.Exchanges, func(x model.Exchange) bool {
 		return x.Name == "" && x.Type == "direct"
 	}), "the default exchange is missing")
-	assert.That(t, cmp.Diff([]string{vhost}, s.VHosts) == "" && len(s.Missing) == 0 && s.Policies != nil &&
-		len(s.Policies) == 0, "vhosts %s, missing %q, policies %v", s.VHosts, s.Missing, s.Policies)
+	assert.Equal(t, cmp.Diff([]string{vhost}, s.VHosts), "", "vhosts %s, missing %q, policies %v", s.VHosts, s.Missing,
+		s.Policies)
+	assert.Equal(t, len(s.Missing), 0)
+	must.That(t, s.Policies != nil, "vhosts %s, missing %q, policies %v", s.VHosts, s.Missing, s.Policies)
+	assert.Equal(t, len(s.Policies), 0)
 	o := s.Overview
-	assert.That(t, o.Version.String() == b.Version() && o.User == "guest" &&
-		slices.Contains(o.UserTags, "administrator") && o.Node != "" && o.ClusterName != "" && o.Erlang != "" &&
-		o.RatesMode == "basic" && !o.StatsOff && o.ClockSkew.Or(time.Hour) == 0, "overview %+v", o)
+	assert.Equal(t, o.Version.String(), b.Version(), "overview %+v", o)
+	assert.Equal(t, o.User, "guest")
+	assert.That(t, slices.Contains(o.UserTags, "administrator"), "overview %+v", o)
+	assert.That(t, o.Node != "", "overview %+v", o)
+	assert.That(t, o.ClusterName != "", "overview %+v", o)
+	assert.That(t, o.Erlang != "", "overview %+v", o)
+	assert.Equal(t, o.RatesMode, "basic")
+	assert.That(t, !o.StatsOff, "overview %+v", o)
+	assert.Equal(t, o.ClockSkew.Or(time.Hour), 0)
 	checked, err := c.Check(t.Context())
-	assert.That(t, err == nil && cmp.Equal(checked, o,
-		cmp.AllowUnexported(model.Opt[time.Duration]{})), "Check says %+v, %v; the snapshot %+v", checked, err, o)
+	must.Do(t, err)
+	assert.NoDiff(t, cmp.Diff(o, checked, cmp.AllowUnexported(model.Opt[time.Duration]{})))
 }
 
 // wantPubsubBindings wants exactly the bindings that the scenario pubsub declares.
@@ -115,17 +136,22 @@ func wantPubsubBindings(t *testing.T, s *model.Snapshot, vhost string) {
 	var bindings []string
 	for _, binding := range s.Bindings {
 		bindings = append(bindings, binding.Source+" "+binding.RoutingKey+" "+binding.Destination)
-		assert.That(t, binding.VHost == vhost && !binding.ToExchange && binding.PropertiesKey != "", "binding %+v", binding)
+		assert.Equal(t, binding.VHost, vhost, "binding %+v", binding)
+		assert.That(t, !binding.ToExchange, "binding %+v", binding)
+		assert.That(t, binding.PropertiesKey != "", "binding %+v", binding)
 	}
+
 	slices.Sort(bindings)
 	var declared []string
 	for service, pattern := range map[string]string{
 		"ucenter@user": "user.*", "ucenter@enterprise": "enterprise.*", "user-monitor": "user.*",
 	} {
-		retry, failed := service+"@retry", service+"@failed"
+		retry := service + "@retry"
+		failed := service + "@failed"
 		declared = append(declared, "master "+pattern+" "+service, "master "+service+" "+service,
 			"master.retry "+retry+" "+retry, "master.failed "+failed+" "+failed)
 	}
+
 	slices.Sort(declared)
 	assert.NoDiff(t, cmp.Diff(declared, bindings), "bindings (-declared +reported)")
 }
@@ -133,41 +159,8 @@ func wantPubsubBindings(t *testing.T, s *model.Snapshot, vhost string) {
 func TestPoliciesAreJoined(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("policies")
-	b.put("policies/"+vhost+"/ttl", `{"pattern":"^a$","definition":{"message-ttl":60000,"dead-letter-exchange":"x"},"apply-to":"queues","priority":7}`)
-	b.put("operator-policies/"+vhost+"/cap", `{"pattern":"^a$","definition":{"message-ttl":30000},"apply-to":"queues"}`)
-	b.put("policies/"+vhost+"/alternate",
-		`{"pattern":"^x$","definition":{"alternate-exchange":"amq.fanout"},"apply-to":"exchanges"}`)
-	b.put("queues/"+vhost+"/a", `{"durable":true}`)
-	b.put("queues/"+vhost+"/q", `{"durable":true,"arguments":{"x-queue-type":"quorum","x-delivery-limit":5,"x-single-active-consumer":true}}`)
-	b.put("exchanges/"+vhost+"/x", `{"type":"topic","durable":true,"internal":true,"arguments":{"x-note":{"n":1.5,"list":[1,"two"]}}}`)
-	b.put("exchanges/"+vhost+"/y", `{"type":"headers","durable":true}`)
-	manage.Do(t, b.API(), http.MethodPost, "bindings/"+vhost+"/e/x/e/y", `{"routing_key":"k.*","arguments":{"x-match":"all","count":3,"share":0.5}}`)
-	c := client(t, Options{URL: b.API(), VHost: vhost})
-	s := pollUntil(t, c, "policies of both queues are reported", func(s *model.Snapshot) bool {
-		return find(t, s, "a").OperatorPolicy != "" && find(t, s, "q").DeadLettering.Known()
-	})
-
-	a := find(t, s, "a")
-	assert.That(t, a.Policy == "ttl" && a.OperatorPolicy == "cap",
-		"policy %q, operator policy %q", a.Policy, a.OperatorPolicy)
-	assert.NoDiff(t, cmp.Diff(model.Table{"message-ttl": int64(30000), "dead-letter-exchange": "x"},
-		a.PolicyDefinition), "effective definition (-wanted +reported)")
-	q := find(t, s, "q")
-	assert.That(t, q.Type == model.Quorum && q.SingleActive && q.Policy == "" && len(q.PolicyDefinition) == 0 &&
-		q.DeadLettering.Or(-1) == 0, "quorum queue %+v", q)
-	limit, ok := q.Arguments.Integer("x-delivery-limit")
-	assert.That(t, ok && limit == 5, "arguments of the quorum queue: %v", q.Arguments)
-	for _, x := range s.Exchanges {
-		if x.Name != "x" {
-			continue
-		}
-		assert.That(t, x.Policy == "alternate" && x.Internal && cmp.Equal(x.PolicyDefinition,
-			model.Table{"alternate-exchange": "amq.fanout"}), "exchange %+v", x)
-		assert.NoDiff(t, cmp.Diff(model.Table{"x-note": model.Table{"n": 1.5, "list": []any{int64(1), "two"}}},
-			x.Arguments), "arguments of the exchange (-wanted +reported)")
-	}
-	slices.SortFunc(s.Policies, func(x, y model.Policy) int { return strings.Compare(x.Name, y.Name) })
-	assert.NoDiff(t, cmp.Diff([]model.Policy{
+	n := b.api()
+	policies := []model.Policy{
 		{
 			VHost: vhost, Name: "alternate", Pattern: "^x$", ApplyTo: "exchanges",
 			Definition: model.Table{"alternate-exchange": "amq.fanout"},
@@ -180,9 +173,62 @@ func TestPoliciesAreJoined(t *testing.T) {
 			VHost: vhost, Name: "ttl", Pattern: "^a$", ApplyTo: "queues", Priority: 7,
 			Definition: model.Table{"message-ttl": int64(60000), "dead-letter-exchange": "x"},
 		},
-	}, s.Policies), "policies (-wanted +reported)")
+	}
+
+	for _, p := range policies {
+		n.SetPolicy(p.Operator, rabbithole.Policy{
+			Vhost: vhost, Name: p.Name, Pattern: p.Pattern, ApplyTo: p.ApplyTo, Priority: int(p.Priority),
+			Definition: rabbithole.PolicyDefinition(p.Definition),
+		})
+	}
+
+	b.queue(vhost, "a", nil)
+	b.queue(vhost, "q", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": 5, "x-single-active-consumer": true})
+	internal := amqp.Table{"x-note": amqp.Table{"n": 1.5, "list": []any{int64(1), "two"}}}
+	must.Do(t, dial.Channel(t, b.AMQP()+vhost).ExchangeDeclare("x", "topic", true, false, true, false, internal))
+	n.Done(n.DeclareExchange(vhost, "y", rabbithole.ExchangeSettings{Type: "headers", Durable: true}))
+	n.Done(n.DeclareBinding(vhost, rabbithole.BindingInfo{
+		Source: "x", Destination: "y", DestinationType: "exchange", RoutingKey: "k.*",
+		Arguments: amqp.Table{"x-match": "all", "count": 3, "share": 0.5},
+	}))
+
+	c := client(t, Options{URL: b.API(), VHost: vhost})
+	s := pollUntil(t, c, "policies of both queues are reported", func(s *model.Snapshot) bool {
+		return find(t, s, "a").OperatorPolicy != "" && find(t, s, "q").DeadLettering.Known()
+	})
+
+	a := find(t, s, "a")
+	assert.Equal(t, a.Policy, "ttl", "policy %q, operator policy %q", a.Policy, a.OperatorPolicy)
+	assert.Equal(t, a.OperatorPolicy, "cap")
+	assert.NoDiff(t, cmp.Diff(model.Table{"message-ttl": int64(30000), "dead-letter-exchange": "x"},
+		a.PolicyDefinition), "effective definition (-wanted +reported)")
+	q := find(t, s, "q")
+	assert.Equal(t, q.Type, model.Quorum, "quorum queue %+v", q)
+	assert.That(t, q.SingleActive, "quorum queue %+v", q)
+	assert.Equal(t, q.Policy, "")
+	assert.Equal(t, len(q.PolicyDefinition), 0)
+	assert.Equal(t, q.DeadLettering.Or(-1), 0)
+	limit, ok := q.Arguments.Integer("x-delivery-limit")
+	assert.That(t, ok, "arguments of the quorum queue: %v", q.Arguments)
+	assert.Equal(t, limit, 5)
+
+	for _, x := range s.Exchanges {
+		if x.Name != "x" {
+			continue
+		}
+		assert.Equal(t, x.Policy, "alternate", "exchange %+v", x)
+		assert.That(t, x.Internal, "exchange %+v", x)
+		assert.NoDiff(t, cmp.Diff(model.Table{"alternate-exchange": "amq.fanout"}, x.PolicyDefinition), "%v", x)
+		assert.NoDiff(t, cmp.Diff(model.Table{"x-note": model.Table{"n": 1.5, "list": []any{int64(1), "two"}}},
+			x.Arguments), "arguments of the exchange (-wanted +reported)")
+	}
+
+	slices.SortFunc(s.Policies, func(x, y model.Policy) int { return strings.Compare(x.Name, y.Name) })
+	assert.NoDiff(t, cmp.Diff(policies, s.Policies), "policies (-wanted +reported)")
+
 	i := slices.IndexFunc(s.Bindings, func(b model.Binding) bool { return b.ToExchange })
 	must.That(t, i >= 0, "the binding between exchanges is missing")
+
 	assert.NoDiff(t, cmp.Diff(model.Binding{
 		VHost: vhost, Source: "x", Destination: "y", ToExchange: true, RoutingKey: "k.*",
 		PropertiesKey: s.Bindings[i].PropertiesKey,
@@ -205,11 +251,17 @@ func TestAFreshQueueHasNoStatistics(t *testing.T) {
 		q = find(t, poll(t, s.poll), name)
 		return !q.Consumers.Known()
 	})
-	assert.That(t, !q.DeliverRate.Known() && !q.AckRate.Known() && !q.Acked.Known() && !q.HeadTimestamp.Known() &&
-		!q.DeadLettering.Known(), "a fresh queue knows %+v", q)
-	assert.That(t, q.Ready.Or(-1) == 1 && q.Policy == "ttl" && cmp.Equal(q.PolicyDefinition,
-		model.Table{"message-ttl": int64(60000)}),
-		"a fresh queue has %s ready and policy %q %v", q.Ready, q.Policy, q.PolicyDefinition)
+
+	assert.That(t, !q.DeliverRate.Known(), "a fresh queue knows %+v", q)
+	assert.That(t, !q.AckRate.Known(), "a fresh queue knows %+v", q)
+	assert.That(t, !q.Acked.Known(), "a fresh queue knows %+v", q)
+	assert.That(t, !q.HeadTimestamp.Known(), "a fresh queue knows %+v", q)
+	assert.That(t, !q.DeadLettering.Known(), "a fresh queue knows %+v", q)
+	assert.Equal(t, q.Ready.Or(-1), 1, "a fresh queue has %s ready and policy %q %v", q.Ready, q.Policy,
+		q.PolicyDefinition)
+	assert.Equal(t, q.Policy, "ttl")
+	assert.NoDiff(t, cmp.Diff(model.Table{"message-ttl": int64(60000)}, q.PolicyDefinition))
+
 	pollUntil(t, s.poll, "the queue's statistics are known", func(s *model.Snapshot) bool {
 		q := find(t, s, name)
 		return q.Ready.Known() && q.Consumers.Known()
@@ -223,15 +275,21 @@ func TestCountsAreCurrent(t *testing.T) {
 	for range 3 {
 		stage.publish("c", nil)
 	}
+
 	counts := must.Get(stage.poll.Counts(t.Context()))(t)
 	got := counts[model.QueueRef{VHost: stage.vhost, Name: "c"}]
-	assert.That(t, len(counts) == 2 && got.Ready.Or(-1) == 3 && got.Unacked.Or(-1) == 0,
-		"counts %v: they should have the three messages at once", counts)
+	assert.Equal(t, len(counts), 2, "counts %v: they should have the three messages at once", counts)
+	assert.Equal(t, got.Ready.Or(-1), 3)
+	assert.Equal(t, got.Unacked.Or(-1), 0)
 	s := pollUntil(t, stage.poll, "the statistics have the messages",
 		func(s *model.Snapshot) bool { return find(t, s, "c").Published.Or(0) == 3 })
 	q := find(t, s, "c")
-	assert.That(t, q.PublishRate.Known() && !q.Delivered.Known() && !q.AckRate.Known(),
-		"publish rate %s, delivered %s, ack rate %s after publishes only", q.PublishRate, q.Delivered, q.AckRate)
+	assert.That(t, q.PublishRate.Known(), "publish rate %s, delivered %s, ack rate %s after publishes only", q.PublishRate,
+		q.Delivered, q.AckRate)
+	assert.That(t, !q.Delivered.Known(), "publish rate %s, delivered %s, ack rate %s after publishes only", q.PublishRate,
+		q.Delivered, q.AckRate)
+	assert.That(t, !q.AckRate.Known(), "publish rate %s, delivered %s, ack rate %s after publishes only", q.PublishRate,
+		q.Delivered, q.AckRate)
 }
 
 func TestExclusiveQueuesAreKnownAsSuch(t *testing.T) {
@@ -245,12 +303,17 @@ func TestExclusiveQueuesAreKnownAsSuch(t *testing.T) {
 	s := pollUntil(t, c, "the consumer is known",
 		func(s *model.Snapshot) bool { return find(t, s, "held").Consumers.Or(0) == 1 })
 	q := find(t, s, "held")
-	assert.That(t, q.ExclusiveHeld && !q.OwnedByAnother && !q.Exclusive && q.AutoDelete,
-		"a queue with an exclusive consumer: %+v", q)
+	assert.That(t, q.ExclusiveHeld, "a queue with an exclusive consumer: %+v", q)
+	assert.That(t, !q.OwnedByAnother, "a queue with an exclusive consumer: %+v", q)
+	assert.That(t, !q.Exclusive, "a queue with an exclusive consumer: %+v", q)
+	assert.That(t, q.AutoDelete, "a queue with an exclusive consumer: %+v", q)
 	s = pollUntil(t, c, "the message is counted",
 		func(s *model.Snapshot) bool { return find(t, s, "example.delay.life").Ready.Or(0) == 1 })
 	q = find(t, s, "example.delay.life")
-	assert.That(t, q.OwnedByAnother && q.Exclusive && !q.ExclusiveHeld, "an exclusive queue: %+v", q)
+	assert.That(t, q.OwnedByAnother, "an exclusive queue: %+v", q)
+	assert.That(t, q.Exclusive, "an exclusive queue: %+v", q)
+	assert.That(t, !q.ExclusiveHeld, "an exclusive queue: %+v", q)
+
 	if !s.Overview.Version.AtLeast(4, 0) { // 4.x does not look into the queue for it
 		s = pollUntil(t, c, "the head's timestamp is known",
 			func(s *model.Snapshot) bool { return find(t, s, "example.delay.life").HeadTimestamp.Known() })
@@ -262,22 +325,26 @@ func TestExclusiveQueuesAreKnownAsSuch(t *testing.T) {
 func TestAUserSeesOnlyItsVHosts(t *testing.T) {
 	b := realBroker(t)
 	mine, other := b.vhost("mine"), b.vhost("other")
-	b.put("queues/"+mine+"/q", `{"durable":true}`)
-	b.put("queues/"+other+"/q", `{"durable":true}`)
+	b.queue(mine, "q", nil)
+	b.queue(other, "q", nil)
 	manage.User(t, b.API(), "narrow", "management", mine)
 	s := poll(t, client(t, Options{URL: b.as("narrow", manage.Password)}))
-	assert.That(t, slices.Equal(s.VHosts, []string{mine}) && len(s.Queues) == 1 && len(s.Missing) == 0,
-		"vhosts %s, queues %v, missing %q", s.VHosts, s.Queues, s.Missing)
+	assert.List(t, s.VHosts, []string{mine})
+	assert.Equal(t, len(s.Queues), 1, "vhosts %s, queues %v, missing %q", s.VHosts, s.Queues, s.Missing)
+	assert.Equal(t, len(s.Missing), 0)
 	o := s.Overview
-	assert.That(t, o.User == "narrow" && slices.Equal(o.UserTags, []string{"management"}) && o.Version.Known(),
-		"overview %+v", o)
+	assert.Equal(t, o.User, "narrow", "overview %+v", o)
+	assert.List(t, o.UserTags, []string{"management"})
+	assert.That(t, o.Version.Known(), "overview %+v", o)
 	all := poll(t, client(t, Options{URL: b.API()}))
-	assert.That(t, slices.Contains(all.VHosts, mine) && slices.Contains(all.VHosts, other) && slices.IsSorted(all.VHosts),
-		"an administrator's vhosts are %s", all.VHosts)
+	assert.That(t, slices.Contains(all.VHosts, mine), "an administrator's vhosts are %s", all.VHosts)
+	assert.That(t, slices.Contains(all.VHosts, other), "an administrator's vhosts are %s", all.VHosts)
+	assert.That(t, slices.IsSorted(all.VHosts), "an administrator's vhosts are %s", all.VHosts)
 	one := poll(t, client(t, Options{URL: b.API(), VHost: other}))
 	elsewhere := func(x model.Exchange) bool { return x.VHost != other }
-	assert.That(t, len(one.Queues) == 1 && one.Queues[0].VHost == other && !slices.ContainsFunc(one.Exchanges, elsewhere),
-		"restricted to one vhost: %+v", one)
+	must.Equal(t, len(one.Queues), 1, "restricted to one vhost: %+v", one)
+	assert.Equal(t, one.Queues[0].VHost, other)
+	assert.That(t, !slices.ContainsFunc(one.Exchanges, elsewhere), "restricted to one vhost: %+v", one)
 }
 
 // What one broker reports is not mixed with what another one reported before.
@@ -290,12 +357,13 @@ func TestAnotherClusterAtTheSameAddress(t *testing.T) {
 		}
 		return body
 	})})
+
 	poll(t, c)
 	moved.Store(true)
 	_, err := c.Snapshot(t.Context())
 	connect := connectError(t, err)
-	assert.That(t, connect.Kind == model.TwoBrokers &&
-		strings.Contains(connect.Cause, "another@one now"), "%v", err)
+	assert.Equal(t, connect.Kind, model.TwoBrokers, "%v", err)
+	assert.Contains(t, connect.Cause, "another@one now")
 	moved.Store(false)
 	poll(t, c)
 }
@@ -304,8 +372,9 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("odd")
 	for _, name := range []string{"a", "b", "c"} {
-		b.put("queues/"+vhost+"/"+name, `{"durable":true,"arguments":{"x-message-ttl":1000}}`)
+		b.queue(vhost, name, amqp.Table{"x-message-ttl": 1000})
 	}
+
 	tests := []struct {
 		name    string
 		path    string
@@ -328,6 +397,7 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 		},
 		{"odd numbers", "queues", "b", func(q map[string]any) any {
 			q["messages_ready"], q["message_stats"], q["consumers"] = "NaN", []any{}, map[string]any{}
+
 			q["effective_policy_definition"] = []any{}
 			return q
 		}, 3, nil},
@@ -341,6 +411,7 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 		},
 		{"bindings are none", "bindings", "", nil, 3, []string{"bindings: "}},
 	}
+
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			changed := b.before(func(path string, body []byte) []byte {
@@ -352,12 +423,15 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 				}
 				return damage(t, body, test.element, test.replace)
 			})
+
 			s := poll(t, client(t, Options{URL: changed, VHost: vhost}))
-			must.That(t, len(s.Queues) == test.queues && len(s.Missing) == len(test.missing),
-				"%d queues, missing %q", len(s.Queues), s.Missing)
+			must.Equal(t, len(s.Queues), test.queues, "%d queues, missing %q", len(s.Queues), s.Missing)
+			must.Equal(t, len(s.Missing), len(test.missing))
+
 			for i, words := range test.missing {
 				assert.That(t, strings.HasPrefix(s.Missing[i], words), "missing %q, want %q", s.Missing[i], words)
 			}
+
 			assert.That(t, test.replace != nil || s.Bindings == nil, "bindings that could not be read are not nil")
 		})
 	}
@@ -375,10 +449,14 @@ func TestOneOddBindingLosesAll(t *testing.T) {
 			}
 			return append(bytes.TrimSuffix(bytes.TrimSpace(body), []byte("]")), ","+odd+"]"...)
 		})
+
 		s := poll(t, client(t, Options{URL: changed, VHost: stage.vhost}))
-		assert.That(t, s.Bindings == nil && len(s.Missing) == 1 && strings.HasPrefix(s.Missing[0], "bindings: "),
-			"%s: bindings %v, missing %q", odd, s.Bindings, s.Missing)
+		assert.That(t, s.Bindings == nil, "%s: bindings %v, missing %q", odd, s.Bindings, s.Missing)
+		must.Equal(t, len(s.Missing), 1, "%v", odd)
+		assert.That(t, strings.HasPrefix(s.Missing[0], "bindings: "), "%s: bindings %v, missing %q", odd, s.Bindings,
+			s.Missing)
 	}
+
 	if s := poll(t, stage.poll); len(s.Bindings) != 1 {
 		t.Errorf("as reported: %v", s.Bindings)
 	}
@@ -391,38 +469,52 @@ func TestCountsWithoutStatistics(t *testing.T) {
 	stage.policy("ttl", "^c$", `{"message-ttl":60000}`)
 	stage.queue("c", nil)
 	stage.publish("c", nil)
+
 	changed := stage.b.before(func(path string, body []byte) []byte {
 		if strings.HasSuffix(path, "/api/overview") {
 			return []byte(strings.Replace(string(body), `"disable_stats":false`, `"disable_stats":true`, 1))
 		}
 		return body
 	})
+
 	s := poll(t, client(t, Options{URL: changed, VHost: stage.vhost}))
 	q := find(t, s, "c")
-	assert.That(t, s.Overview.StatsOff && q.Ready.Or(-1) == 1 && !q.Consumers.Known() && len(s.Missing) == 1 &&
-		strings.Contains(s.Missing[0], "switched off"), "stats off %t, missing %q, queue %+v", s.Overview.StatsOff, s.Missing,
-		q)
-	assert.That(t, q.Policy == "ttl" && cmp.Equal(q.PolicyDefinition, model.Table{"message-ttl": int64(60000)}),
-		"policy %q %v: the policy list should have its definition", q.Policy, q.PolicyDefinition)
+	assert.That(t, s.Overview.StatsOff, "stats off %t, missing %q, queue %+v", s.Overview.StatsOff, s.Missing, q)
+	assert.Equal(t, q.Ready.Or(-1), 1)
+	assert.That(t, !q.Consumers.Known(), "stats off %t, missing %q, queue %+v", s.Overview.StatsOff, s.Missing, q)
+	must.Equal(t, len(s.Missing), 1)
+	assert.Contains(t, s.Missing[0], "switched off")
+	assert.Equal(t, q.Policy, "ttl", "policy %q %v: the policy list should have its definition", q.Policy,
+		q.PolicyDefinition)
+	assert.NoDiff(t, cmp.Diff(model.Table{"message-ttl": int64(60000)}, q.PolicyDefinition))
 }
 
 // RabbitMQ accepts a queue whose arguments are nested deeper than encoding/json reads. It must not hide the others.
 func TestADeepQueueHidesNoOther(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("deep")
-	b.put("queues/"+vhost+"/a", `{"durable":true,"arguments":{"x-message-ttl":1000}}`)
-	const levels = 10_100
-	b.put("queues/"+vhost+"/d", `{"durable":true,"arguments":{"x-message-ttl":2000,"x-deep":`+
-		strings.Repeat("[", levels)+strings.Repeat("]", levels)+`}}`)
+	b.queue(vhost, "a", amqp.Table{"x-message-ttl": 1000})
+	deep := []any{}
+	for range 10_100 {
+		deep = []any{deep}
+	}
+	must.Get(dial.Channel(t, b.AMQP()+vhost).QueueDeclare("d", true, false, false, false, amqp.Table{
+		"x-message-ttl": 2000, "x-deep": deep,
+	}))(t)
+
 	c := client(t, Options{URL: b.API(), VHost: vhost, Timeout: 60 * time.Second})
 	s := poll(t, c)
-	must.That(t, len(s.Queues) == 2 && len(s.Missing) == 0, "%d queues, missing %q", len(s.Queues), s.Missing)
+	must.Equal(t, len(s.Queues), 2, "%d queues, missing %q", len(s.Queues), s.Missing)
+	must.Equal(t, len(s.Missing), 0)
+
 	for name, ttl := range map[string]int64{"a": 1000, "d": 2000} {
 		q := find(t, s, name)
 		assert.That(t, q.Arguments["x-message-ttl"] == ttl, "queue %s has %v", name, q.Arguments["x-message-ttl"])
 	}
+
 	counts, err := c.Counts(t.Context())
-	assert.That(t, err == nil && len(counts) == 2, "%v, %v", counts, err)
+	must.Do(t, err)
+	assert.Equal(t, len(counts), 2, "%v, %v", counts, err)
 }
 
 func TestClockOfOneAnswer(t *testing.T) {
@@ -445,8 +537,9 @@ func TestClockOfOneAnswer(t *testing.T) {
 		var c clock
 		c.measure(test.header, test.now, test.now)
 		got, within := c.ahead()
-		assert.That(t, got == test.want && within == test.within,
-			"%q at %s: %s ± %s, want %s ± %s", test.header, test.now, got, within, test.want, test.within)
+		assert.Equal(t, got, test.want, "%q at %s: %s ± %s, want %s ± %s", test.header, test.now, got, within, test.want,
+			test.within)
+		assert.Equal(t, within, test.within, "%v", test.header)
 	}
 }
 
@@ -468,13 +561,16 @@ func TestClockOfManyAnswers(t *testing.T) {
 				c.measure(written.UTC().Format(http.TimeFormat), now, now.Add(took))
 			}
 		}
+
 		check := func(ahead time.Duration, most time.Duration) {
 			t.Helper()
 			got, within := c.ahead()
 			skew := got.Or(1 << 62)
-			assert.That(t, ((skew-ahead).Abs() <= within || skew == 0 && ahead.Abs() <= time.Second) && within <= most,
-				"%s: %s ± %s", ahead, skew, within)
+			assert.That(t, (skew-ahead).Abs() <= within || skew == 0 && ahead.Abs() <= time.Second, "%s: %s ± %s", ahead, skew,
+				within)
+			assert.That(t, within <= most, "%s: %s ± %s", ahead, skew, within)
 		}
+
 		answers(ahead, 1)
 		check(ahead, 1100*time.Millisecond)
 		answers(ahead, 100)
@@ -499,6 +595,7 @@ func TestClockOfARealBroker(t *testing.T) {
 		r.Header.Set("Date", date.Add(-behind).UTC().Format(http.TimeFormat))
 		return same(r)
 	}
+
 	address := served(t, proxy.ServeHTTP)
 	began := time.Now()
 	s := poll(t, client(t, Options{URL: address}))
@@ -509,4 +606,45 @@ func TestClockOfARealBroker(t *testing.T) {
 	found := findings.Of(model.NewTopology(s))
 	skewed := func(f findings.Finding) bool { return f.Code == "clock-skew" }
 	assert.That(t, slices.ContainsFunc(found, skewed), "findings: %+v", found)
+}
+
+// Statistics are 5 s behind the policies: a poll shows what the policies say, never the settings before.
+func TestPoliciesAreCurrent(t *testing.T) {
+	s := newStage(t)
+	ttl := func(queue string) string {
+		ref := model.QueueRef{VHost: s.vhost, Name: queue}
+		return model.NewTopology(poll(t, s.poll)).Settings(ref).TTL.String()
+	}
+
+	n := s.b.api()
+	set := func(operator bool, name, pattern string, priority, ms int) {
+		n.SetPolicy(operator, rabbithole.Policy{
+			Vhost: s.vhost, Name: name, Pattern: pattern, ApplyTo: "queues", Priority: priority,
+			Definition: rabbithole.PolicyDefinition{"message-ttl": ms},
+		})
+	}
+
+	for _, kind := range []string{"classic", "quorum"} {
+		s.queue(kind, amqp.Table{"x-queue-type": kind})
+		pollUntil(t, s.poll, "statistics know "+kind, func(p *model.Snapshot) bool {
+			q := find(t, p, kind)
+			return q.PolicyDefinition != nil && q.Consumers.Known()
+		})
+
+		pattern := "^" + kind + "$"
+		assert.Equal(t, ttl(kind), "not set", "%s without a policy", kind)
+		set(false, kind, pattern, 0, 3_600_000)
+		assert.Equal(t, ttl(kind), "1h (policy "+kind+")", "%s with a policy", kind)
+		set(false, kind, pattern, 0, 5000)
+		assert.Equal(t, ttl(kind), "5s (policy "+kind+")", "%s with another definition", kind)
+		set(false, kind+"-high", pattern, 1, 7000)
+		assert.Equal(t, ttl(kind), "7s (policy "+kind+"-high)", "%s with another policy", kind)
+		set(true, kind+"-cap", pattern, 0, 2000)
+		assert.Equal(t, ttl(kind), "2s (operator policy "+kind+"-cap)", "%s with an operator policy", kind)
+		n.Done(n.DeleteOperatorPolicy(s.vhost, kind+"-cap"))
+		assert.Equal(t, ttl(kind), "7s (policy "+kind+"-high)", "%s without the operator policy", kind)
+		n.Done(n.DeletePolicy(s.vhost, kind+"-high"))
+		n.Done(n.DeletePolicy(s.vhost, kind))
+		assert.Equal(t, ttl(kind), "not set", "%s without policies", kind)
+	}
 }

@@ -26,7 +26,8 @@ import (
 // TestStoriesAreWhatTheBrokerDoes sends messages through random topologies, many of them with cycles: they expire by
 // the TTL of their queue or their own, are rejected, or republished by a worker that keeps their headers. Before each
 // expiry their story says which queues get them, or that RabbitMQ drops or keeps them. In a buffer of each, waiting
-// messages say when they leave at the latest, or never. There are 40 topologies a round (`make truth`: 2,000).
+// messages say when they leave at the latest, or never, also where a policy changed their TTL while some waited. There
+// are 40 topologies a round (`make truth`: 2,000).
 func TestStoriesAreWhatTheBrokerDoes(t *testing.T) {
 	const atOnce = 20
 	number, s := seed.Number(t), newStage(t)
@@ -36,13 +37,18 @@ func TestStoriesAreWhatTheBrokerDoes(t *testing.T) {
 		r.play(batch, atOnce)
 		must.That(t, sum.wrong <= 20, "more than 20 disagreements: the rest is not looked at")
 	}
-	assert.That(t, sum.stories != 0 && sum.dropped != 0 && sum.republished != 0 && sum.dues != 0,
-		"not everything was compared: %+v", sum)
+
+	for what, n := range map[string]int{
+		"stories": sum.stories, "dropped": sum.dropped, "republished": sum.republished, "dues": sum.dues,
+		"earlier": sum.earlier,
+	} {
+		assert.That(t, n != 0, "no %s was compared: %+v", what, sum)
+	}
 	t.Logf("%+v", sum)
 }
 
 // tally counts what was compared.
-type tally struct{ topologies, stories, dropped, kept, republished, dues, never, wrong int }
+type tally struct{ topologies, stories, dropped, kept, republished, dues, earlier, never, wrong int }
 
 // storyRun runs several topologies at once and compares what happens to their messages with their stories.
 type storyRun struct {
@@ -55,6 +61,7 @@ type storyRun struct {
 	arrivals   chan amqp.Delivery // from all queues but the buffers: the consumer tag is the queue
 	nacks      sync.WaitGroup     // of messages that should expire
 	due        map[string]time.Time
+	undated    map[string]bool // they may leave at any time: an earlier TTL holds for them
 }
 
 // storyMessage is one message of a topology.
@@ -73,18 +80,24 @@ func (r *storyRun) chance(n int) bool { return r.random.IntN(n) == 0 }
 
 func (r *storyRun) play(batch, n int) {
 	r.t.Helper()
-	r.messages, r.due = map[string]*storyMessage{}, map[string]time.Time{}
+	r.messages = map[string]*storyMessage{}
+	r.due = map[string]time.Time{}
+	r.undated = map[string]bool{}
 	r.arrivals = make(chan amqp.Delivery, 10_000) // more than there are messages
+
 	var shapes []*storyMessage
 	for i := range n {
 		shapes = append(shapes, r.declare(fmt.Sprintf("t%d.%d", batch, i)))
 	}
-	snapshot := poll(r.t, r.poll)
-	for i := range snapshot.Queues {
-		q := &snapshot.Queues[i] // only looks consume, and the policies of new queues are known to be none
-		q.Consumers, q.PolicyDefinition = model.Some[int64](0), model.Table{}
+
+	for i, ms := range []int{late, []int{2 * soon, late / 2}[batch%2]} { // for half of the buffers
+		r.policy("ttl", `[0-4]\.q0\.buffer$`, fmt.Sprintf(`{"message-ttl":%d}`, ms))
+		for _, shape := range shapes[i*n:] { // before the change
+			r.fill(shape.queues[0]+".buffer", 0, 2)
+		}
+		r.topology = r.topology.Next(r.current())
 	}
-	r.topology = model.NewTopology(snapshot)
+
 	connection := must.Get(dial.AMQP(r.b.AMQP() + r.vhost))(r.t)
 	defer connection.Close()
 	r.connection = connection
@@ -99,6 +112,7 @@ func (r *storyRun) play(batch, n int) {
 			}()
 		}
 	}
+
 	for _, shape := range shapes {
 		r.topologies++
 		for i := range 3 {
@@ -108,8 +122,11 @@ func (r *storyRun) play(batch, n int) {
 			m.expect([]string{r.pick(m.queues)}, "published")
 			r.send("", m.expected[0], id, nil)
 		}
-		r.fill(shape.queues[0]+".buffer", shape.queues[0]+".sink")
+
+		r.fill(shape.queues[0]+".buffer", 2, 3)
+		r.look(shape.queues[0] + ".buffer")
 	}
+
 	for r.waits() {
 		select {
 		case d := <-r.arrivals:
@@ -118,6 +135,7 @@ func (r *storyRun) play(batch, n int) {
 			r.late()
 		}
 	}
+
 	r.settle(taker, shapes)
 	for _, shape := range shapes {
 		for _, queue := range append(shape.queues, shape.queues[0]+".sink", shape.queues[0]+".buffer") {
@@ -127,6 +145,17 @@ func (r *storyRun) play(batch, n int) {
 			must.Do(r.t, r.channel.ExchangeDelete(exchange, false, false))
 		}
 	}
+}
+
+// current is a poll with the policies of the moment. Only looks consume.
+func (r *storyRun) current() *model.Snapshot {
+	r.t.Helper()
+	snapshot := must.Get(r.poll.Current(r.t.Context()))(r.t)
+	for i := range snapshot.Queues {
+		snapshot.Queues[i].Consumers = model.Some[int64](0)
+	}
+
+	return snapshot
 }
 
 // settle waits for unexpected arrivals: each queue answers after it has forwarded what it had.
@@ -140,6 +169,7 @@ func (r *storyRun) settle(taker *amqp.Channel, shapes []*storyMessage) {
 			}
 		}
 	}
+
 	for len(r.arrivals) > 0 {
 		r.arrives(<-r.arrivals)
 	}
@@ -151,10 +181,12 @@ func (r *storyRun) declare(name string) *storyMessage {
 	for i := range 3 + r.random.IntN(2) {
 		shape.queues = append(shape.queues, fmt.Sprintf("%s.q%d", name, i))
 	}
+
 	for _, kind := range []string{"direct", "topic", "fanout"} {
 		shape.exchanges = append(shape.exchanges, name+"."+kind)
 		r.exchange(kind, name+"."+kind, nil)
 	}
+
 	for _, queue := range shape.queues {
 		arguments := amqp.Table{}
 		if !r.chance(8) {
@@ -163,15 +195,18 @@ func (r *storyRun) declare(name string) *storyMessage {
 				arguments["x-dead-letter-routing-key"] = r.key(shape)
 			}
 		}
+
 		if !r.chance(3) {
 			arguments["x-message-ttl"] = int64(20 + r.random.IntN(60))
 		}
+
 		if r.chance(5) {
 			arguments["x-queue-type"] = "quorum"
 			if r.chance(2) {
 				arguments["x-dead-letter-strategy"], arguments["x-overflow"] = "at-least-once", "reject-publish"
 			}
 		}
+
 		r.queue(queue, arguments)
 		r.bind(queue, r.key(shape), shape.exchanges[1])
 		r.bind(queue, r.pick([]string{"a", "b", "*", "#"}), shape.exchanges[2])
@@ -179,12 +214,17 @@ func (r *storyRun) declare(name string) *storyMessage {
 			r.bind(queue, "", shape.exchanges[3])
 		}
 	}
+
 	sink := shape.queues[0] + ".sink"
 	r.queue(sink, nil)
 	buffer := amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": sink}
+	if r.chance(5) {
+		buffer["x-queue-type"] = "quorum"
+	}
 	if r.chance(3) {
 		buffer["x-message-ttl"] = int64(100 + r.random.IntN(300))
 	}
+
 	r.queue(shape.queues[0]+".buffer", buffer)
 	return shape
 }
@@ -225,6 +265,7 @@ func (r *storyRun) waits() bool {
 			return true
 		}
 	}
+
 	return len(r.due) > 0
 }
 
@@ -236,6 +277,7 @@ func (r *storyRun) late() {
 			m.expected = nil
 		}
 	}
+
 	for id, by := range r.due {
 		if time.Now().After(by) {
 			r.disagree("%s: has not left by %s", id, by)
@@ -246,16 +288,18 @@ func (r *storyRun) late() {
 
 func (r *storyRun) arrives(d amqp.Delivery) {
 	r.t.Helper()
-	if _, ok := r.due[d.MessageId]; ok && strings.HasSuffix(d.ConsumerTag, ".sink") {
+	if _, ok := r.due[d.MessageId]; (ok || r.undated[d.MessageId]) && strings.HasSuffix(d.ConsumerTag, ".sink") {
 		delete(r.due, d.MessageId)
 		must.Do(r.t, d.Ack(false))
 		return
 	}
+
 	m := r.messages[d.MessageId]
 	i := -1
 	if m != nil {
 		i = slices.Index(m.expected, d.ConsumerTag)
 	}
+
 	if i < 0 {
 		said := "nothing"
 		if m != nil {
@@ -266,6 +310,7 @@ func (r *storyRun) arrives(d amqp.Delivery) {
 		must.Do(r.t, d.Ack(false))
 		return
 	}
+
 	m.expected = slices.Delete(m.expected, i, i+1)
 	if m.arrived = append(m.arrived, d); len(m.expected) > 0 {
 		return
@@ -276,6 +321,7 @@ func (r *storyRun) arrives(d amqp.Delivery) {
 			must.Do(r.t, m.arrived[i].Ack(false))
 		}
 	}
+
 	r.goOn(m, m.arrived[one])
 }
 
@@ -285,10 +331,12 @@ func (r *storyRun) goOn(m *storyMessage, d amqp.Delivery) {
 	ref := model.QueueRef{VHost: r.vhost, Name: d.ConsumerTag}
 	seen := seenMessage(d)
 	m.steps++
+
 	ttl, expires := message.ParseExpiration(d.Expiration)
 	if s := r.topology.Settings(ref).TTL; s.Set && (!expires || s.Value < ttl) {
 		ttl, expires = s.Value, true
 	}
+
 	switch {
 	case m.steps > 8:
 		m.expect(nil, "acknowledged")
@@ -318,11 +366,14 @@ func (r *storyRun) goOn(m *storyMessage, d amqp.Delivery) {
 // distinguished from a dead letter when it is sent where its newest death led it: those lose x-death here.
 func (r *storyRun) republish(m *storyMessage, d amqp.Delivery, seen *message.Message) {
 	r.t.Helper()
-	exchange, key, headers := r.pick(m.exchanges), r.key(m), d.Headers
+	exchange := r.pick(m.exchanges)
+	key := r.key(m)
+	headers := d.Headers
 	if len(seen.Deaths) > 0 && !r.topology.Behaviour.CountsRepublishedDeaths &&
 		r.topology.Settings(model.QueueRef{VHost: r.vhost, Name: seen.Deaths[0].Queue}).DLX.Value == exchange {
 		delete(headers, "x-death")
 	}
+
 	r.republished++
 	m.expect(namesOf(r.topology.Route(r.vhost, exchange, []string{key}, seen.Headers).Queues),
 		fmt.Sprintf("published again to %q with %q", exchange, key))
@@ -343,6 +394,7 @@ func (r *storyRun) predict(m *storyMessage, ref model.QueueRef, seen *message.Me
 	said := fmt.Sprintf("in %s: %s %s %s (%s); x-death %v", ref.Name, next.What, next.Where, next.Detail, next.Note,
 		seen.Deaths)
 	r.stories++
+
 	if next.Where != "" {
 		m.expect(strings.Split(next.Where, ", "), said)
 		if wait.Cut {
@@ -350,6 +402,7 @@ func (r *storyRun) predict(m *storyMessage, ref model.QueueRef, seen *message.Me
 		}
 		return
 	}
+
 	m.expect(nil, said)
 	switch {
 	case wait.Cut || strings.Contains(next.Note, "would return"):
@@ -359,21 +412,27 @@ func (r *storyRun) predict(m *storyMessage, ref model.QueueRef, seen *message.Me
 	}
 }
 
-// fill puts messages with their own TTLs into a buffer, looks at them, and expects those that leave in its sink.
-func (r *storyRun) fill(buffer, sink string) {
+// fill puts messages into a buffer, most of them with their own TTL.
+func (r *storyRun) fill(buffer string, from, n int) {
 	r.t.Helper()
-	const n = 5
 	for i := range n {
-		p := amqp.Publishing{MessageId: fmt.Sprintf("%s.%d", buffer, i)}
+		p := amqp.Publishing{MessageId: fmt.Sprintf("%s.%d", buffer, from+i)}
+		r.undated[p.MessageId] = true // if it leaves before the look, that says nothing about the others
 		if !r.chance(6) {
 			p.Expiration = strconv.Itoa(50 + r.random.IntN(400))
 		}
 		r.confirmed("", buffer, p)
 	}
+}
+
+// look peeks at the messages of a buffer, and expects those that leave in its sink.
+func (r *storyRun) look(buffer string) {
+	r.t.Helper()
 	var list message.MessageList
 	look := must.Get(r.connection.Channel())(r.t)
 	defer look.Close() // returns them
 	at := time.Now()
+
 	for {
 		d, ok, err := look.Get(buffer, false)
 		must.Do(r.t, err)
@@ -384,27 +443,29 @@ func (r *storyRun) fill(buffer, sink string) {
 		m.Position = len(list) + 1
 		list = append(list, m)
 	}
-	if len(list) < n { // some were due already, which says nothing about the others
-		for i := range n {
-			id := fmt.Sprintf("%s.%d", buffer, i)
-			if !slices.ContainsFunc(list, func(m message.Message) bool { return m.Properties.MessageID == id }) {
-				r.due[id] = time.Now().Add(patience / 2)
-			}
-		}
-	}
+
 	waiting := story.WaitingIn(r.topology, model.QueueRef{VHost: r.vhost, Name: buffer},
 		peek.Peeked{TakenAt: at, Messages: list, Depth: model.Some(int64(len(list)))}, story.Sight{})
 	for i := range list {
 		waiting.See(i, &list[i])
 	}
+
 	waits := waiting.Waits()
 	for i := range list {
-		if waits == nil || waits.Messages[i].Leaves.Kind == story.DueUnknown {
+		id := list[i].Properties.MessageID
+		delete(r.undated, id)
+		switch {
+		case waits == nil || waits.Messages[i].Leaves.Kind == story.DueUnknown:
 			r.never++ // in the sink, it would be unexpected
-			continue
+		case !waits.Messages[i].Leaves.Known():
+			r.earlier++
+			r.undated[id] = true
+		case time.Until(waits.Messages[i].Leaves.Time) > dueSlack:
+			r.never++ // within the test
+		default:
+			r.dues++
+			r.due[id] = waits.Messages[i].Leaves.Time.Add(dueSlack)
 		}
-		r.dues++
-		r.due[list[i].Properties.MessageID] = waits.Messages[i].Leaves.Time.Add(dueSlack)
 	}
 }
 
@@ -414,7 +475,8 @@ const dueSlack = 20 * time.Second
 // seenMessage converts a delivery as a look does.
 func seenMessage(d amqp.Delivery) message.Message {
 	m := received(d)
-	m.Exchange, m.RoutingKey = d.Exchange, d.RoutingKey
+	m.Exchange = d.Exchange
+	m.RoutingKey = d.RoutingKey
 	m.Properties = message.Properties{MessageID: d.MessageId, Expiration: d.Expiration}
 	m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 	return m
@@ -427,6 +489,7 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 	s.queue("stock.failed", nil)
 	s.queue("mail", nil)
 	s.queue("mail.later", buffer(3_600_000, "mail"))
+
 	// Messages with their own TTL wait in it, although neither its name nor a setting says so.
 	s.queue("letters", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "mail"})
 	s.publish("letters", nil)
@@ -435,11 +498,13 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 	consume := func(queue, tag string) {
 		must.Get(s.channel.Consume(queue, tag, false, false, false, false, nil))(s.t)
 	}
+
 	told := func(queue string) (n int64) {
 		var element queueElement
 		must.Do(s.t, s.poll.getObject(t.Context(), "queues/"+s.vhost+"/"+queue, nil, &element))
 		return element.Consumers.value
 	}
+
 	roles := func(queue string) (role model.Role, consumers model.Opt[int64]) {
 		s.t.Helper()
 		ref := model.QueueRef{VHost: s.vhost, Name: queue}
@@ -451,9 +516,11 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 		}
 		return role, q.Consumers
 	}
+
 	want := map[string]model.Role{
 		"stock.failed": model.FailedRole, "mail.later": model.DelayedBuffer, "letters": model.DelayedBuffer,
 	}
+
 	consumed := func(by string, times int64) {
 		for queue := range want {
 			consume(queue, by+queue)
@@ -463,12 +530,15 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 			must.Await(t, "the statistics know who consumes "+queue, func() bool { return told(queue) == times })
 		}
 	}
+
 	consumed(model.ConsumerTag, 1)
+
 	for queue, role := range want {
 		r, n := roles(queue)
-		assert.That(t, r == role && n == model.Some[int64](0),
-			"while dlxtop reads it, %s is %q with %v consumers", queue, r, n)
+		assert.Equal(t, r, role, "while dlxtop reads it, %s is %q with %v consumers", queue, r, n)
+		assert.Equal(t, n, model.Some[int64](0), "%v", queue)
 	}
+
 	consumed("archiver ", 2)
 	for _, queue := range []string{"stock.failed", "mail.later"} {
 		_, n := roles(queue)

@@ -63,8 +63,10 @@ func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, req.Context().Err()
 		case <-time.After(pause):
 		}
+
 		resp, err = b.roundTrip(req)
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +75,7 @@ func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 		defer resp.Body.Close()
 		return nil, refusal(resp)
 	}
+
 	return resp, nil
 }
 
@@ -93,13 +96,16 @@ func (b bound) roundTrip(req *http.Request) (*http.Response, error) {
 		GotConn:              func(httptrace.GotConnInfo) { connected.Store(true) },
 		GotFirstResponseByte: func() { answered.Store(true) },
 	}))
+
 	sent := time.Now()
+
 	resp, err := b.base.RoundTrip(req)
 	if err == nil {
 		b.clock.measure(resp.Header.Get("Date"), sent, time.Now())
 	} else if connected.Load() && !answered.Load() && req.Context().Err() == nil {
 		err = fmt.Errorf("%w: %w", errHungUp, err)
 	}
+
 	return resp, err
 }
 
@@ -134,16 +140,19 @@ func refusal(resp *http.Response) *answerError {
 	if to, err := resp.Location(); err == nil && resp.StatusCode < http.StatusBadRequest {
 		e.Leads = (&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String()
 	}
+
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, errorBody))
 	var words struct {
 		Error  field[string] `json:"error"`
 		Reason field[string] `json:"reason"`
 	}
+
 	if json.Unmarshal(body, &words) == nil {
 		e.Code, e.Reason = words.Error.value, firstWords(words.Reason.value)
 	} else if kind := resp.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/plain") || kind == "" {
 		e.Reason = firstWords(string(body))
 	}
+
 	return e
 }
 

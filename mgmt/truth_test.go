@@ -12,6 +12,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -28,9 +29,10 @@ func TestRoutingIsWhatTheBrokerDoes(t *testing.T) {
 	connection := must.Get(dial.AMQP(b.AMQP()))(t)
 	defer connection.Close()
 	c := client(t, Options{URL: b.API()})
+
 	cases, wrong := 0, 0
 	for i := range topologies {
-		w := &world{t: t, random: rand.New(rand.NewPCG(number, uint64(i)))}
+		w := &world{t: t, api: b.API(), random: rand.New(rand.NewPCG(number, uint64(i)))}
 		n, disagreements := w.compare(connection, c)
 		cases += n
 		wrong += len(disagreements)
@@ -39,6 +41,7 @@ func TestRoutingIsWhatTheBrokerDoes(t *testing.T) {
 		}
 		must.That(t, wrong <= 20, "more than 20 disagreements: the rest is not looked at")
 	}
+
 	must.That(t, cases != 0, "nothing was compared")
 	t.Logf("%d topologies, %d cases, %d disagreements", topologies, cases, wrong)
 }
@@ -46,7 +49,9 @@ func TestRoutingIsWhatTheBrokerDoes(t *testing.T) {
 // world is one random topology.
 type world struct {
 	t         *testing.T
+	api       string
 	random    *rand.Rand
+	forAll    bool // a policy with a dead-letter exchange applies to all queues
 	channel   *amqp.Channel
 	exchanges []string
 	open      []string // exchanges that a client may publish to
@@ -83,6 +88,7 @@ func (w *world) pattern() string {
 	if n == 3 && strings.Join(parts, "") == "###" {
 		parts[0] = "a" // 4.3 accepts at most two # in a pattern (406)
 	}
+
 	return strings.Join(parts, ".")
 }
 
@@ -108,6 +114,7 @@ func (w *world) headers() amqp.Table {
 			h[k] = w.random.IntN(2) == 0
 		}
 	}
+
 	return h
 }
 
@@ -118,26 +125,40 @@ func (w *world) declare() {
 	for i := range 3 + w.random.IntN(18) {
 		w.queues = append(w.queues, fmt.Sprintf("q%d", i))
 	}
+
 	w.kinds = map[string]string{}
 	for _, x := range w.exchanges {
 		kind := w.pick([]string{
 			"direct", "direct", "fanout", "topic", "topic", "topic", "headers", "x-consistent-hash",
 			"x-random", "x-modulus-hash",
 		})
+
 		args := amqp.Table{}
+
 		if w.random.IntN(3) == 0 {
 			args["alternate-exchange"] = w.pick(append(slices.Clone(w.exchanges), "nope", ""))
 			if args["alternate-exchange"] == "" {
 				args["alternate-exchange"] = x
 			}
 		}
+
 		w.kinds[x] = kind
 		internal := w.random.IntN(8) == 0 // it accepts dead letters, and messages from other exchanges
 		if !internal {
 			w.open = append(w.open, x)
 		}
+
 		must.Do(w.t, w.channel.ExchangeDeclare(x, kind, true, false, internal, false, args))
 	}
+
+	if w.forAll = w.random.IntN(3) == 0; w.forAll {
+		definition := map[string]any{"dead-letter-exchange": w.pick(append(slices.Clone(w.exchanges), "", "nope"))}
+		if w.random.IntN(2) == 0 {
+			definition["dead-letter-routing-key"] = w.keyTo()
+		}
+		manage.Of(w.t, w.api).Policy("/", "all", ".*", definition)
+	}
+
 	for _, q := range w.queues {
 		args := amqp.Table{}
 		if w.random.IntN(3) > 0 {
@@ -146,13 +167,16 @@ func (w *world) declare() {
 				args["x-dead-letter-routing-key"] = w.keyTo()
 			}
 		}
+
 		if w.random.IntN(6) == 0 {
 			args["x-queue-type"] = "quorum"
 		}
+
 		must.Get(w.channel.QueueDeclare(q, true, false, false, false, args))(w.t)
 		must.Do(w.t, w.channel.ExchangeDeclare("into."+q, "fanout", true, false, false, false, nil))
 		must.Do(w.t, w.channel.QueueBind(q, "", "into."+q, false, nil))
 	}
+
 	for range w.random.IntN(61) {
 		x := w.pick(w.exchanges)
 		key, args := w.key(), amqp.Table(nil)
@@ -167,6 +191,7 @@ func (w *world) declare() {
 				args["x-match"] = m
 			}
 		}
+
 		if w.random.IntN(4) == 0 {
 			must.Do(w.t, w.channel.ExchangeBind(w.pick(w.exchanges), key, x, false, args))
 		} else {
@@ -176,13 +201,29 @@ func (w *world) declare() {
 }
 
 func (w *world) remove() {
+	if w.forAll {
+		n := manage.Of(w.t, w.api)
+		n.Done(n.DeletePolicy("/", "all"))
+	}
+
 	for _, q := range w.queues {
 		must.Get(w.channel.QueueDelete(q, false, false, false))(w.t)
 		must.Do(w.t, w.channel.ExchangeDelete("into."+q, false, false))
 	}
+
 	for _, x := range w.exchanges {
 		must.Do(w.t, w.channel.ExchangeDelete(x, false, false))
 	}
+}
+
+// deleteOne deletes a queue and an exchange: keys, alternates and dead letters may still name them.
+func (w *world) deleteOne() {
+	q, x := w.queues[0], w.exchanges[0]
+	must.Get(w.channel.QueueDelete(q, false, false, false))(w.t)
+	must.Do(w.t, w.channel.ExchangeDelete(x, false, false))
+
+	w.queues, w.exchanges = w.queues[1:], w.exchanges[1:]
+	w.open = slices.DeleteFunc(w.open, func(name string) bool { return name == x })
 }
 
 // compare declares the topology, sends messages, and returns how many were compared and what differs.
@@ -193,7 +234,11 @@ func (w *world) compare(connection *amqp.Connection, client *Client) (cases int,
 	must.Do(w.t, channel.Confirm(false))
 	w.declare()
 	defer w.remove()
-	topology := model.NewTopology(poll(w.t, client))
+	topology := model.NewTopology(must.Get(client.Current(w.t.Context()))(w.t))
+	if w.random.IntN(2) == 0 {
+		w.deleteOne()
+		topology = topology.Next(must.Get(client.Current(w.t.Context()))(w.t))
+	}
 
 	trials := map[string]trial{}
 	for i := range 20 {
@@ -201,17 +246,21 @@ func (w *world) compare(connection *amqp.Connection, client *Client) (cases int,
 			id: fmt.Sprintf("p%d", i), exchange: w.pick(append(slices.Clone(w.open), "")),
 			keys: []string{w.keyTo()}, headers: w.headers(),
 		}
+
 		if w.random.IntN(4) == 0 {
 			tr.headers["CC"] = []any{w.keyTo()}
 			tr.keys = append(tr.keys, tr.headers["CC"].([]any)[0].(string))
 		}
+
 		if w.random.IntN(6) == 0 {
 			tr.headers["BCC"] = []any{w.keyTo()}
 			tr.keys = append(tr.keys, tr.headers["BCC"].([]any)[0].(string))
 		}
+
 		trials[tr.id] = tr
 		w.publish(tr)
 	}
+
 	got := w.drain()
 	for id, tr := range trials {
 		want := topology.Route("/", tr.exchange, tr.keys, model.Table(tr.headers))
@@ -222,13 +271,16 @@ func (w *world) compare(connection *amqp.Connection, client *Client) (cases int,
 					tr.keys, tr.headers, got[id], names))
 		}
 	}
+
 	return cases + w.compareDeadLetters(topology, &disagreements), disagreements
 }
 
 // compareDeadLetters puts one message into each queue with a dead-letter exchange, through an exchange that leads only
 // there so that its key can be any, and rejects it.
 func (w *world) compareDeadLetters(topology *model.Topology, disagreements *[]string) int {
-	letters, want, arrivals := map[string]trial{}, map[string]model.Route{}, 0
+	letters := map[string]trial{}
+	want := map[string]model.Route{}
+	arrivals := 0
 	var held []amqp.Delivery // all are taken out before the first is rejected, so that they cannot be confused
 	for _, q := range w.queues {
 		ref := model.QueueRef{VHost: "/", Name: q}
@@ -240,20 +292,24 @@ func (w *world) compareDeadLetters(topology *model.Topology, disagreements *[]st
 			tr.headers["CC"] = []any{w.keyTo()}
 			tr.keys = append(tr.keys, tr.headers["CC"].([]any)[0].(string))
 		}
+
 		letters[tr.id] = tr
 		w.publish(tr)
 		d, ok, err := w.channel.Get(q, false)
 		must.Do(w.t, err)
 		must.That(w.t, ok, "the message that was put into %s is not there", q)
 		held = append(held, d)
+
 		want[tr.id] = topology.DeadLetter(ref, tr.keys, model.Table(tr.headers))
 		if want[tr.id].Exact {
 			arrivals += len(want[tr.id].Queues)
 		}
 	}
+
 	for _, d := range held {
 		must.Do(w.t, d.Nack(false, false))
 	}
+
 	got := map[string][]string{}
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
@@ -261,16 +317,19 @@ func (w *world) compareDeadLetters(topology *model.Topology, disagreements *[]st
 		for _, q := range w.queues {
 			must.Get(w.channel.QueueDeclarePassive(q, true, false, false, false, nil))(w.t)
 		}
+
 		for id, queues := range w.drain() {
 			if want[id].Exact {
 				arrivals -= len(queues)
 			}
 			got[id] = append(got[id], queues...)
 		}
+
 		if arrivals <= 0 || time.Now().After(deadline) {
 			break
 		}
 	}
+
 	for id, tr := range letters {
 		slices.Sort(got[id])
 		leaves := model.QueueRef{VHost: "/", Name: tr.leaves}
@@ -278,12 +337,14 @@ func (w *world) compareDeadLetters(topology *model.Topology, disagreements *[]st
 			*disagreements = append(*disagreements, fmt.Sprintf("rejected in %s with %q and %v: the broker gave it to %v, the "+
 				"model says that %s loses it", tr.leaves, tr.keys, tr.headers, got[id], end.Queue.Name))
 		}
+
 		if !agree(want[id], got[id]) {
 			*disagreements = append(*disagreements,
 				fmt.Sprintf("rejected in %s (%v) with %q and %v: the broker gave it to %v, the model says %v", tr.leaves,
 					topology.Settings(leaves), tr.keys, tr.headers, got[id], namesOf(want[id].Queues)))
 		}
 	}
+
 	return len(letters)
 }
 
@@ -297,13 +358,15 @@ func (w *world) publish(tr trial) {
 func (w *world) drain() map[string][]string {
 	got := map[string][]string{}
 	for _, q := range w.queues {
-		for _, d := range dial.Take(w.t, w.channel, q) {
+		for _, d := range dial.Drain(w.t, w.channel, q) {
 			got[d.MessageId] = append(got[d.MessageId], q)
 		}
 	}
+
 	for _, queues := range got {
 		slices.Sort(queues)
 	}
+
 	return got
 }
 
@@ -319,6 +382,7 @@ func agree(want model.Route, got []string) bool {
 			return false
 		}
 	}
+
 	return want.Why != ""
 }
 

@@ -33,6 +33,7 @@ func (t *Topology) ArrivalKeys(ref QueueRef) []ArrivalKey {
 			}
 		}
 	}
+
 	return keys
 }
 
@@ -45,11 +46,13 @@ func (t *Topology) keysThrough(b *Binding, passed map[string]bool) []ArrivalKey 
 		words := topicWords(b.RoutingKey)
 		switch {
 		case x.kind == "direct", x.kind == "topic" && !isTopicPattern(words):
-			own, wide = []ArrivalKey{{Key: b.RoutingKey}}, false
+			own = []ArrivalKey{{Key: b.RoutingKey}}
+			wide = false
 		case x.kind == "topic":
 			own = examplesOf(b.RoutingKey, words)
 		}
 	}
+
 	if !wide || passed[b.Source] {
 		return own
 	}
@@ -61,6 +64,7 @@ func (t *Topology) keysThrough(b *Binding, passed map[string]bool) []ArrivalKey 
 	if len(before) > 0 {
 		return before
 	}
+
 	return own
 }
 
@@ -72,15 +76,18 @@ func examplesOf(pattern string, words []string) []ArrivalKey {
 		case "#":
 			long = append(long, anyWord)
 		case "*":
-			short, long = append(short, anyWord), append(long, anyWord)
+			short = append(short, anyWord)
+			long = append(long, anyWord)
 		default:
 			short, long = append(short, w), append(long, w)
 		}
 	}
+
 	keys := []ArrivalKey{{strings.Join(long, "."), pattern}}
 	if len(short) < len(long) && len(short) > 0 {
 		keys = append(keys, ArrivalKey{strings.Join(short, "."), pattern})
 	}
+
 	return keys
 }
 

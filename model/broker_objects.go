@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // QueueType is RabbitMQ's kind of queue.
 type QueueType string
@@ -53,6 +56,7 @@ type Queue struct {
 	Delayed       Opt[int64] // messages_delayed: waiting for a delayed retry, 4.3 and later
 	HeadTimestamp Opt[time.Time]
 	SingleActive  bool         // declared with the single-active-consumer argument
+	NoneActive    bool         // it has consumers, and the broker reports that none of them is the active one
 	ExclusiveHeld bool         // a consumer with exclusive access is attached
 	PublishRate   Opt[float64] // messages that entered, per second
 	DeliverRate   Opt[float64] // messages handed out (deliver and get), per second
@@ -129,6 +133,14 @@ type Overview struct {
 	ClockWithin time.Duration // how far ClockSkew may be off, either way
 }
 
+// Monitors reports whether the user sees the connections, channels and consumers of other users, too.
+func (o *Overview) Monitors() bool {
+	return slices.Contains(o.UserTags, "monitoring") || o.Administers()
+}
+
+// Administers reports whether the user is an administrator.
+func (o *Overview) Administers() bool { return slices.Contains(o.UserTags, "administrator") }
+
 // Snapshot is one poll of a broker. A part that could not be read is nil and named in Missing.
 type Snapshot struct {
 	TakenAt   time.Time
@@ -140,10 +152,12 @@ type Snapshot struct {
 	Bindings  []Binding
 	Nodes     []Node   // nil when the user may not read them: this needs the tag monitoring
 	Policies  []Policy // policies and operator policies; nil when the user may not read them
+	Shovels   []Shovel // running, from a queue of this broker to it; nil when they are unknown
 	Missing   []string // in words: what could not be read and why
 
 	Looked map[QueueRef]Looked // what earlier peeks have cost, as remembered on this machine
 	Seen   Seen                // where messages that were peeked at came from and go to
+	Stated StatedRoles         // what the user says of queues, in the configuration
 }
 
 // NoDLX reports whether it is certain that a queue with these settings has no dead-letter exchange: the policy of a new
@@ -159,6 +173,15 @@ func (q *Queue) DeadLettered() Opt[int64] {
 		return Unknown[int64]()
 	}
 	return Some(max(taken+depth-q.Published.Or(0), 0))
+}
+
+// CameBack is how many dead letters a worker got since the broker began to count, at least: first deliveries minus what
+// publishers sent. Messages published before the broker began to count must not be mistaken for dead letters.
+func (q *Queue) CameBack() int64 {
+	if q == nil || !q.Published.Known() {
+		return 0
+	}
+	return q.Delivered.Or(0) - q.Redelivered.Or(0) - q.Published.Or(0)
 }
 
 // Taken is how many messages left the queue for good since the broker began to count; unknown without statistics.

@@ -35,6 +35,7 @@ func (b *Buffer) Queues() []QueueRef {
 	case len(b.Levels) > 0:
 		return b.Levels
 	}
+
 	return []QueueRef{b.Queue}
 }
 
@@ -54,6 +55,7 @@ func (b *Buffer) Name() string {
 	case len(b.Levels) > 0:
 		return b.Levels[0].Name + " … " + b.Levels[len(b.Levels)-1].Name
 	}
+
 	return b.Queue.Name
 }
 
@@ -62,7 +64,8 @@ func (b *Buffer) ShortName() string {
 	if len(b.Levels) == 0 {
 		return b.Name()
 	}
-	first, last := b.Levels[0].Name, b.Levels[len(b.Levels)-1].Name
+	first := b.Levels[0].Name
+	last := b.Levels[len(b.Levels)-1].Name
 	same := 0
 	for same < min(len(first), len(last)) && first[same] == last[same] {
 		same++
@@ -70,6 +73,7 @@ func (b *Buffer) ShortName() string {
 	for same > 0 && same < len(last) && (last[same-1] >= '0' && last[same-1] <= '9' || !utf8.RuneStart(last[same])) {
 		same--
 	}
+
 	return first + "…" + last[same:]
 }
 
@@ -91,6 +95,7 @@ func (t *Topology) Waiting(b *Buffer) Opt[int64] {
 			return x.Delayed
 		}
 	}
+
 	var sum int64
 	known := false
 	for _, ref := range b.Queues() {
@@ -105,9 +110,11 @@ func (t *Topology) Waiting(b *Buffer) Opt[int64] {
 			sum += q.Unacked.Or(0)
 		}
 	}
+
 	if !known {
 		return Unknown[int64]()
 	}
+
 	return Some(sum)
 }
 

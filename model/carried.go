@@ -32,6 +32,7 @@ func (t *Topology) findCarried() map[QueueRef]Carried {
 			raised = append(raised, ref)
 		}
 	}
+
 	slices.SortFunc(raised, func(a, b QueueRef) int { return compareRefs(b, a) }) // of equal counts the first is named
 	for len(raised) > 0 {
 		ref := raised[len(raised)-1]
@@ -46,6 +47,7 @@ func (t *Topology) findCarried() map[QueueRef]Carried {
 			}
 		}
 	}
+
 	return carried
 }
 
@@ -61,8 +63,10 @@ func (t *Topology) carriedBy(ref QueueRef, reason Reason, came Carried) Carried 
 			}
 		}
 	}
+
 	if came.Count > own.Count {
 		return came
 	}
+
 	return own
 }

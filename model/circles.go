@@ -16,14 +16,19 @@ type leads struct {
 
 func newLeads(r *roles) *leads {
 	l := &leads{
-		r: r, workers: make(map[QueueRef][]QueueRef, len(r.buffer)),
-		index: make(map[QueueRef]int, len(r.buffer)), low: make(map[QueueRef]int, len(r.buffer)), isOpen: map[QueueRef]bool{},
+		r:       r,
+		workers: make(map[QueueRef][]QueueRef, len(r.buffer)),
+		index:   make(map[QueueRef]int, len(r.buffer)),
+		low:     make(map[QueueRef]int, len(r.buffer)),
+		isOpen:  map[QueueRef]bool{},
 	}
+
 	for q := range Each(r.t.Snapshot.Queues) {
 		if r.isBuffer(q.QueueRef) && l.index[q.QueueRef] == 0 {
 			l.visit(q.QueueRef)
 		}
 	}
+
 	return l
 }
 
@@ -43,6 +48,7 @@ func (l *leads) visit(ref QueueRef) {
 			l.low[ref] = min(l.low[ref], l.index[next])
 		}
 	}
+
 	if l.low[ref] != l.index[ref] {
 		return
 	}
@@ -52,6 +58,7 @@ func (l *leads) visit(ref QueueRef) {
 	for _, m := range members {
 		l.isOpen[m] = false
 	}
+
 	l.close(members)
 }
 
@@ -65,6 +72,7 @@ func (l *leads) close(members []QueueRef) {
 			found = UnionOf(found, refs)
 		}
 	}
+
 	for _, m := range members {
 		var direct []QueueRef
 		for _, next := range l.r.narrowed(m, Expired) {
@@ -74,8 +82,10 @@ func (l *leads) close(members []QueueRef) {
 				direct = append(direct, next)
 			}
 		}
+
 		add(direct)
 	}
+
 	for _, m := range members {
 		l.workers[m] = found
 	}
@@ -92,6 +102,7 @@ func UnionOf(a, b []QueueRef) []QueueRef {
 	case len(a) == 0:
 		return nil
 	}
+
 	missing := 0
 	for i, j := 0, 0; j < len(b); j++ {
 		for i < len(a) && compareRefs(a[i], b[j]) < 0 {
@@ -101,6 +112,7 @@ func UnionOf(a, b []QueueRef) []QueueRef {
 			missing++
 		}
 	}
+
 	if missing == 0 {
 		return a
 	}

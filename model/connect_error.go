@@ -43,6 +43,4 @@ var (
 	ErrQueueBusy      = errors.New("the broker refused the read")
 	ErrQueueSilent    = errors.New("the queue does not answer: its broker is very busy, its node went down, or it has " +
 		"no leader now: try again in a moment")
-	ErrBeingRead = errors.New("another dlxtop on this machine is reading it, and looks at it take turns: try " +
-		"again when that has ended")
 )

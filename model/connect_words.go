@@ -43,6 +43,7 @@ func (t ConnectTrouble) allowed(number string) string {
 	case n == 1:
 		return "1 " + t.limited + " (" + t.setting + "), and it is in use"
 	}
+
 	return Plural(n, t.limited) + " (" + t.setting + "), and all are in use"
 }
 
@@ -57,7 +58,7 @@ const (
 	notReached     = "{at} cannot be reached ({detail})"
 
 	startIt = "start RabbitMQ and its management API (rabbitmq-plugins enable rabbitmq_management), or name another " +
-		"broker with --api; `dlxtop demo` shows it all without a broker of your own"
+		"broker with --api"
 	nameIt = "enable the management API (rabbitmq-plugins enable rabbitmq_management), or name its address with " +
 		"--api: its port is usually 15672"
 	writeHTTPS = "write https:// instead of http:// in --api"
@@ -146,13 +147,12 @@ var (
 	AMQPNoLookup = trouble(Unreachable, "the host name {name} could not be looked up ({detail})",
 		"check the network and the name in --url")
 	AMQPNothingListens = trouble(Unreachable, nothingListens, "start RabbitMQ there, or name another broker with --url")
-	AMQPNothingHere    = trouble(Unreachable, nothingListens,
-		"start RabbitMQ, or name a broker with --url; `dlxtop demo` shows dlxtop on a throwaway broker")
-	AMQPSlow       = trouble(Unreachable, "{at} did not answer within {detail}", "check host, port and firewall")
-	AMQPNotReached = trouble(Unreachable, notReached, "check host, port and network")
-	AMQPWantsTLS   = trouble(TLSMismatch, wantsTLS, "use amqps:// in --url")
-	AMQPWithoutTLS = trouble(TLSMismatch, withoutTLS, "use amqp:// in --url, or the broker's TLS port (5671 by default)")
-	AMQPHandshake  = trouble(TLSMismatch, "{at} ended the TLS handshake ({detail})",
+	AMQPSlow           = trouble(Unreachable, "{at} did not answer within {detail}", "check host, port and firewall")
+	AMQPNotReached     = trouble(Unreachable, notReached, "check host, port and network")
+	AMQPWantsTLS       = trouble(TLSMismatch, wantsTLS, "use amqps:// in --url")
+	AMQPWithoutTLS     = trouble(TLSMismatch, withoutTLS,
+		"use amqp:// in --url, or the broker's TLS port (5671 by default)")
+	AMQPHandshake = trouble(TLSMismatch, "{at} ended the TLS handshake ({detail})",
 		"check whether it wants a client certificate (certfile=… and keyfile=… in the URL)")
 	AMQPNoAuthority = trouble(TLSMismatch, noAuthority, "give the authority's certificate (cacertfile=PATH in --url)")
 	AMQPOtherName   = trouble(TLSMismatch, otherName,
@@ -186,25 +186,39 @@ var (
 	ChannelsOfConnection = trouble(AtLimit, "the broker allows {name} for each connection (channel_max), and dlxtop "+
 		"needs {detail}", "raise channel_max in its rabbitmq.conf")
 	ChannelsOfUser = ConnectTrouble{
-		kind: AtLimit, cause: "the user {user} may have {detail}", limited: "open channel", setting: "max-channels",
-		next: "raise max-channels of this user (rabbitmqctl set_user_limits), or close channels of this user",
+		kind:    AtLimit,
+		cause:   "the user {user} may have {detail}",
+		limited: "open channel",
+		setting: "max-channels",
+		next:    "raise max-channels of this user (rabbitmqctl set_user_limits), or close channels of this user",
 	}
 	ChannelsOfNode = ConnectTrouble{
-		kind: AtLimit, cause: "the broker's node takes {detail}", limited: "open channel",
+		kind:    AtLimit,
+		cause:   "the broker's node takes {detail}",
+		limited: "open channel",
 		setting: "channel_max_per_node",
 		next:    "raise channel_max_per_node in its rabbitmq.conf, or close channels",
 	}
 	ConnectionsOfUser = ConnectTrouble{
-		kind: AtLimit, cause: "the user {user} may have {detail}", limited: "connection", setting: "max-connections",
-		next: "raise max-connections of this user (rabbitmqctl set_user_limits), or close connections of this user",
+		kind:    AtLimit,
+		cause:   "the user {user} may have {detail}",
+		limited: "connection",
+		setting: "max-connections",
+		next:    "raise max-connections of this user (rabbitmqctl set_user_limits), or close connections of this user",
 	}
 	ConnectionsOfVHost = ConnectTrouble{
-		kind: AtLimit, cause: "the vhost {vhost} takes {detail}", limited: "connection", setting: "max-connections",
-		next: "raise max-connections of this vhost (rabbitmqctl set_vhost_limits), or close connections to it",
+		kind:    AtLimit,
+		cause:   "the vhost {vhost} takes {detail}",
+		limited: "connection",
+		setting: "max-connections",
+		next:    "raise max-connections of this vhost (rabbitmqctl set_vhost_limits), or close connections to it",
 	}
 	ConnectionsOfNode = ConnectTrouble{
-		kind: AtLimit, cause: "the broker's node takes {detail}", limited: "connection", setting: "connection_max",
-		next: "raise connection_max in its rabbitmq.conf, or close connections",
+		kind:    AtLimit,
+		cause:   "the broker's node takes {detail}",
+		limited: "connection",
+		setting: "connection_max",
+		next:    "raise connection_max in its rabbitmq.conf, or close connections",
 	}
 )
 

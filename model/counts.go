@@ -33,19 +33,22 @@ func (t *Topology) Countable(ref QueueRef) (declare, totals bool) {
 		q.Type != Quorum:
 		return false, true
 	}
+
 	return true, false
 }
 
 // CountableOf splits queues into those that a passive declare counts and those that totals count.
 func (t *Topology) CountableOf(queues []QueueRef) (declare, totals []QueueRef) {
 	for _, ref := range queues {
-		switch byDeclare, byTotals := t.Countable(ref); {
+		byDeclare, byTotals := t.Countable(ref)
+		switch {
 		case byDeclare:
 			declare = append(declare, ref)
 		case byTotals:
 			totals = append(totals, ref)
 		}
 	}
+
 	return declare, totals
 }
 
@@ -72,9 +75,11 @@ func (t *Topology) Counted(counts []Counts) *Topology {
 			if n.Unacked.Known() {
 				q.Unacked = n.Unacked
 			}
+
 			next.counted[ref] = &q
 		}
 	}
+
 	return &next
 }
 
@@ -90,6 +95,7 @@ func (t *Topology) Confirmed(counts map[QueueRef]QueueCounts, ready bool) *Topol
 		}
 		return &queues[i]
 	}
+
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		count := counts[q.QueueRef]
@@ -100,6 +106,7 @@ func (t *Topology) Confirmed(counts map[QueueRef]QueueCounts, ready bool) *Topol
 			change(i).Ready = n
 		}
 	}
+
 	if queues == nil {
 		return t
 	}

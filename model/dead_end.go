@@ -32,6 +32,7 @@ func (t *Topology) DeadEnd(ref QueueRef, keys []string, headers Table) (end Dead
 			return end, true
 		}
 	}
+
 	return DeadEnd{}, false
 }
 
@@ -39,6 +40,7 @@ func (t *Topology) deadEnd(hop Hop, keys []string, headers Table, seen map[Queue
 	if len(hop.Keys) > 0 {
 		keys = hop.Keys
 	}
+
 	route := t.deadLetterRoute(hop.From.VHost, hop.Exchange, routed{
 		keys: keys, keysKnown: keys != nil, headers: headers, headersKnown: headers != nil,
 	})
@@ -52,6 +54,7 @@ func (t *Topology) deadEnd(hop Hop, keys []string, headers Table, seen map[Queue
 		}
 		return end, true
 	}
+
 	seen[hop.From] = true
 	for _, ref := range route.Queues {
 		next, leaves := t.Hop(ref, Expired)
@@ -62,6 +65,7 @@ func (t *Topology) deadEnd(hop Hop, keys []string, headers Table, seen map[Queue
 			return DeadEnd{}, false
 		}
 	}
+
 	return end, true
 }
 
@@ -80,5 +84,6 @@ func (t *Topology) Hears(ref QueueRef, key string) bool {
 		}
 		bound = true
 	}
+
 	return !bound
 }

@@ -16,6 +16,7 @@ func ShortDuration(d time.Duration) string {
 		}
 		return "-" + ShortDuration(-d)
 	}
+
 	if d < time.Second {
 		switch {
 		case d == 0:
@@ -25,6 +26,7 @@ func ShortDuration(d time.Duration) string {
 		}
 		return decimal(d, time.Millisecond, "ms")
 	}
+
 	var b strings.Builder
 	for _, u := range []struct {
 		unit time.Duration
@@ -35,9 +37,11 @@ func ShortDuration(d time.Duration) string {
 			d -= n * u.unit
 		}
 	}
+
 	if d.Truncate(time.Microsecond) > 0 {
 		b.WriteString(decimal(d, time.Second, "s"))
 	}
+
 	return b.String()
 }
 

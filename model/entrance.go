@@ -22,6 +22,7 @@ func (t *Topology) DirectBindings(f *Flow) []Binding {
 	if len(direct) == 0 && !slices.ContainsFunc(f.Buffers, func(b *Buffer) bool { return b.Role == DelayedBuffer }) {
 		direct = t.bindingsBeside(f, func(b *Buffer) bool { return !b.Rejected })
 	}
+
 	slices.SortFunc(direct, func(a, b Binding) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.RoutingKey, b.RoutingKey))
 	})
@@ -40,9 +41,11 @@ func (t *Topology) bindingsBeside(f *Flow, some func(*Buffer) bool) []Binding {
 			exchange, ok := t.Exchange(ExchangeRef{f.VHost, binding.Source})
 			return !known || key == binding.RoutingKey || ok && (exchange.Type == "fanout" || exchange.Type == "headers")
 		})
+
 		if !explained {
 			beside = append(beside, *binding)
 		}
 	}
+
 	return beside
 }

@@ -39,27 +39,33 @@ func (t *Topology) Exits(ref QueueRef) []Exit {
 		fate, why := t.fate(q, s, hop)
 		exits = append(exits, Exit{hop, fate, why})
 	}
+
 	if len(exits) == 0 {
 		for _, reason := range t.reasons(ref) {
 			exit := Exit{Hop{From: ref, Reason: reason, Route: Route{Exact: true}}, Lost, "there is no dead-letter exchange"}
 			if !q.NoDLX(*s) {
-				exit.Fate, exit.Why, exit.Route = Unclear, "the queue's policy is still unknown", Route{Unread: true}
+				exit.Fate = Unclear
+				exit.Why = "the queue's policy is still unknown"
+				exit.Route = Route{Unread: true}
 			}
 			exits = append(exits, exit)
 		}
 	}
+
 	if s.DelayedRetry.Set && s.DelayedRetry.Value != "disabled" {
 		exits = append(exits, Exit{
 			Hop{From: ref, Reason: DelayedRetry, Route: Route{Queues: []QueueRef{ref}, Exact: true}},
 			Retried, "delayed-retry-type " + s.DelayedRetry.String() + ": it waits here and is delivered again",
 		})
 	}
+
 	return exits
 }
 
 func (t *Topology) fate(q *Queue, s *Settings, hop Hop) (Fate, string) {
 	held := s.KeepsDeadLetters()
-	switch route := hop.Route; {
+	route := hop.Route
+	switch {
 	case route.Unread:
 		return Unclear, route.Why
 	case route.MissingExchange != "" && held, len(route.Queues) == 0 && held:
@@ -72,7 +78,9 @@ func (t *Topology) fate(q *Queue, s *Settings, hop Hop) (Fate, string) {
 	case len(route.Queues) == 0:
 		return Lost, fmt.Sprintf("%s leads to no queue for it", ExchangeName(hop.Exchange))
 	}
-	switch last, back := t.comesBack(hop); {
+
+	last, back := t.comesBack(hop)
+	switch {
 	case back && hop.Reason == Rejected:
 		return Endless, "it comes back by expiry after each rejection"
 	case back && t.settings.of(last).KeepsDeadLetters():
@@ -83,6 +91,7 @@ func (t *Topology) fate(q *Queue, s *Settings, hop Hop) (Fate, string) {
 	case !hop.Route.Exact:
 		return Arrives, hop.Route.Why
 	}
+
 	return Arrives, ""
 }
 
@@ -103,5 +112,6 @@ func (t *Topology) comesBack(hop Hop) (last QueueRef, back bool) {
 		seen[ref] = true
 		last, at = ref, next.Route
 	}
+
 	return QueueRef{}, false
 }

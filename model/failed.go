@@ -10,7 +10,8 @@ func (b *flowBuilder) addFailed() {
 	sharing := map[QueueRef]int{}
 	for q := range Each(b.t.Snapshot.Queues) {
 		targets := b.t.RejectedTargets(q.QueueRef)
-		if _, held := b.held[q.QueueRef]; held || len(targets) == 0 || b.isBuffer(q.QueueRef) {
+		_, held := b.held[q.QueueRef]
+		if held || len(targets) == 0 || b.isBuffer(q.QueueRef) || b.ends[q.QueueRef] || b.takesNoWork(q.QueueRef) {
 			continue
 		}
 		if b.flows[q.QueueRef] == nil && !b.works(q) && !b.leadsToFailed(q.QueueRef, targets) {
@@ -18,14 +19,15 @@ func (b *flowBuilder) addFailed() {
 		}
 		why := "messages rejected by " + Printable(q.Name) + " end here"
 		for _, ref := range b.narrowed(q.QueueRef, Rejected) {
-			if b.isBuffer(ref) || ref == q.QueueRef {
+			if b.isBuffer(ref) || ref == q.QueueRef || b.isStated(ref, WorkerRole, IgnoredRole) {
 				continue
 			}
 			f := b.of(q.QueueRef, "dead-letters rejected messages to "+Printable(ref.Name))
-			f.Failed = append(f.Failed, Member{Queue: ref, Reason: why})
+			b.end(f, Member{Queue: ref, Reason: why})
 			sharing[ref]++
 		}
 	}
+
 	for _, f := range b.flows {
 		shared := map[int]string{} // by how many workers share it: the reason is the same for all that it rejects
 		for m := range Each(f.Failed) {
@@ -40,23 +42,26 @@ func (b *flowBuilder) addFailed() {
 }
 
 // addFailedByName finds failed queues that an application fills by itself. Structure does not tie them to a worker, but
-// they have no consumers, lead nowhere, and are named like the worker or one of its buffers; or they are the
+// they have no consumers, lead nowhere (findEnds), and are named like the worker or one of its buffers; or they are the
 // framework's one queue for all workers (NServiceBus's error, EasyNetQ's), and there is only one. It returns the
 // others, which belong to no flow.
-func (b *flowBuilder) addFailedByName() (alone []Member) {
-	workers, idle := map[namesake][]QueueRef{}, map[namesake][]QueueRef{}
+func (b *flowBuilder) addFailedByName(served map[QueueRef]bool) (alone, parked []Member) {
+	workers := map[namesake][]QueueRef{}
+	idle := map[namesake][]QueueRef{}
 	inFlow := map[QueueRef]bool{}
 	all := map[string][]QueueRef{} // by vhost
 	for _, f := range b.flows {
-		for _, m := range f.Failed {
+		for _, m := range slices.Concat(f.Failed, f.Parked) {
 			inFlow[m.Queue] = true
 		}
 	}
+
 	for q := range Each(b.t.Snapshot.Queues) {
 		says := b.heard[q.QueueRef]
 		name := namesake{q.VHost, says.base}
-		may := !b.isBuffer(q.QueueRef) && says.failed == ""
+		may := !b.isBuffer(q.QueueRef) && says.failed == "" && !b.takesNoWork(q.QueueRef)
 		switch {
+		case says.failed != "" && b.isStated(q.QueueRef, WorkerRole): // its name is not that of its failed queues
 		case b.flows[q.QueueRef] != nil || may && b.works(q):
 			workers[name] = append(workers[name], q.QueueRef)
 			all[q.VHost] = append(all[q.VHost], q.QueueRef)
@@ -64,14 +69,18 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 			idle[name] = append(idle[name], q.QueueRef)
 		}
 	}
-	served := b.served()
+
 	for q := range Each(b.t.Snapshot.Queues) {
 		says := b.heard[q.QueueRef]
-		if says.failed == "" || inFlow[q.QueueRef] || b.flows[q.QueueRef] != nil || b.isBuffer(q.QueueRef) ||
-			q.Consumers.Or(0) > 0 || b.t.settings.of(q.QueueRef).DLX.Set || q.Type == Stream {
+		stated := b.isStated(q.QueueRef, FailedRole, ParkedRole)
+		if inFlow[q.QueueRef] || b.flows[q.QueueRef] != nil || !stated && !b.restsByName(q) {
 			continue
 		}
-		why := fmt.Sprintf("%s, no dead-letter exchange, %q in its name", q.unconsumed(), says.failed)
+		why := fmt.Sprintf("%s, %s, %q in its name", q.unconsumed(), b.deadLetteringWords(q), says.failed)
+		if stated {
+			why = q.unconsumed() + ", " + b.deadLetteringWords(q)
+		}
+
 		because := func(more string) Member { return Member{q.QueueRef, why + more, true} }
 		tied := workers[namesake{q.VHost, says.whole}]
 		if len(tied) == 0 {
@@ -80,19 +89,19 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 		if same := idle[namesake{q.VHost, says.whole}]; len(tied) == 0 && len(same) == 1 {
 			tied = same // orders belongs to orders_error, even while its worker is stopped
 		}
+
 		framework, shared := sharedFailed[q.Name]
 		shared = shared || says.base == ""
 		switch {
 		case len(tied) > 0 && !shared:
 			for _, worker := range tied {
-				f := b.of(worker, "has a failed queue of the same name")
-				f.Failed = append(f.Failed, because("; named after "+Printable(worker.Name)))
+				b.end(b.of(worker, "has a failed queue of the same name"), because("; named after "+Printable(worker.Name)))
 			}
 		case shared && len(all[q.VHost]) == 1:
 			worker := all[q.VHost][0]
 			f := b.of(worker, "is the only worker beside the failed queue "+Printable(q.Name))
-			f.Failed = append(f.Failed, because("; "+Printable(worker.Name)+" is the only worker here"))
-		case says.weak || served[q.QueueRef] || b.t.worked[q.QueueRef]:
+			b.end(f, because("; "+Printable(worker.Name)+" is the only worker here"))
+		case !stated && (says.weak || served[q.QueueRef] || b.t.worked[q.QueueRef]):
 			// only its name suggests this: it may be an application's queue whose worker is stopped
 		case framework != "":
 			alone = append(alone, because("; by default, "+framework+
@@ -101,20 +110,36 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 			alone = append(alone, because("; only its messages can show which worker it belongs to"))
 		}
 	}
-	slices.SortFunc(alone, func(a, b Member) int { return compareRefs(a.Queue, b.Queue) })
-	return alone
+
+	var none Flow // takes those that belong to no flow
+	for _, m := range alone {
+		b.end(&none, m)
+	}
+
+	slices.SortFunc(none.Failed, compareMembers)
+	slices.SortFunc(none.Parked, compareMembers)
+	return none.Failed, none.Parked
+}
+
+// restsByName reports whether messages end in a queue that is named for failures, and that nothing consumes.
+func (b *flowBuilder) restsByName(q *Queue) bool {
+	return b.heard[q.QueueRef].failed != "" && !b.isBuffer(q.QueueRef) && q.Consumers.Or(0) == 0 && q.Type != Stream &&
+		!b.takesNoWork(q.QueueRef) && !b.isStated(q.QueueRef, WorkerRole) &&
+		(!b.t.settings.of(q.QueueRef).DLX.Set || b.ends[q.QueueRef])
 }
 
 // served are queues that receive ordinary messages: from an exchange that also feeds queues not named for failures, is
 // not itself named for failures, and receives no dead letters except from buffers.
 func (b *flowBuilder) served() map[QueueRef]bool {
-	dead, plain := map[ExchangeRef]bool{}, map[ExchangeRef]bool{}
+	dead := map[ExchangeRef]bool{}
+	plain := map[ExchangeRef]bool{}
 	for q := range Each(b.t.Snapshot.Queues) {
 		ref := q.QueueRef
 		if s := b.t.settings.of(ref); s.DLX.Set && !b.isBuffer(ref) {
 			dead[ExchangeRef{ref.VHost, s.DLX.Value}] = true
 		}
 	}
+
 	for bound := range Each(b.t.Snapshot.Bindings) {
 		if !bound.ToExchange {
 			says := b.heard[QueueRef{bound.VHost, bound.Destination}]
@@ -122,6 +147,7 @@ func (b *flowBuilder) served() map[QueueRef]bool {
 			plain[x] = plain[x] || says.failed == "" && says.buffer() == ""
 		}
 	}
+
 	served := map[QueueRef]bool{}
 	for bound := range Each(b.t.Snapshot.Bindings) {
 		x := ExchangeRef{bound.VHost, bound.Source}
@@ -129,6 +155,7 @@ func (b *flowBuilder) served() map[QueueRef]bool {
 			served[QueueRef{bound.VHost, bound.Destination}] = true
 		}
 	}
+
 	return served
 }
 
@@ -136,7 +163,7 @@ func (b *flowBuilder) served() map[QueueRef]bool {
 // Their messages may name it (Message.Worker).
 func (t *Topology) FailedWithoutFlow() []Member { return t.failedAlone }
 
-// IsFailed reports whether a queue is a failed queue, in a flow or not.
+// IsFailed reports whether failed messages rest in a queue, in a flow or not: a parked queue is one of these, too.
 func (t *Topology) IsFailed(ref QueueRef) bool { return t.failed[ref] }
 
 // FailedQueues are all failed queues, in flows or not, each once, sorted by vhost and name.
@@ -147,9 +174,11 @@ func (t *Topology) FailedQueues() []QueueRef {
 			refs = append(refs, m.Queue)
 		}
 	}
+
 	for _, m := range t.failedAlone {
 		refs = append(refs, m.Queue)
 	}
+
 	slices.SortFunc(refs, compareRefs)
 	return slices.Compact(refs)
 }
@@ -169,6 +198,7 @@ func (t *Topology) FailedTogether(ref QueueRef) (queues []QueueRef) {
 			}
 		}
 	}
+
 	for _, route := range routes {
 		failed := slices.DeleteFunc(slices.Clone(route.Queues), func(q QueueRef) bool {
 			return !t.IsFailed(q) || t.Queues[q].Type == Stream || t.Queues[q].Consumers.Or(0) > 0
@@ -177,6 +207,7 @@ func (t *Topology) FailedTogether(ref QueueRef) (queues []QueueRef) {
 			queues = append(queues, failed...)
 		}
 	}
+
 	slices.SortFunc(queues, compareRefs)
 	return slices.Compact(queues)
 }

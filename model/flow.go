@@ -23,6 +23,7 @@ type Flow struct {
 	Worker  Member
 	Buffers []*Buffer // flows that have a buffer for the same reason share it
 	Failed  []Member
+	Parked  []Member // as stated by the user
 	// messages that the worker itself delays (all, failed, returned; quorum queues from 4.3); not set: none
 	DelayedRetry Setting[string]
 }
@@ -40,12 +41,28 @@ func (f *Flow) Queues() []QueueRef {
 	for _, b := range f.Buffers {
 		refs = append(refs, b.Queues()...)
 	}
+
 	refs = append(refs, f.Worker.Queue)
-	for _, m := range f.Failed {
+	for _, m := range slices.Concat(f.Failed, f.Parked) {
 		refs = append(refs, m.Queue)
 	}
+
 	return refs
 }
+
+// End is the failed or parked queue of the flow.
+func (f *Flow) End(ref QueueRef) (m Member, ok bool) {
+	for _, m := range slices.Concat(f.Failed, f.Parked) {
+		if m.Queue == ref {
+			return m, true
+		}
+	}
+
+	return Member{}, false
+}
+
+// IsEnd reports whether messages come to rest in queues of this role.
+func (r Role) IsEnd() bool { return r == FailedRole || r == ParkedRole }
 
 // Role is the part that a queue plays in this flow, "" when it plays none.
 func (f *Flow) Role(ref QueueRef) Role {
@@ -57,41 +74,69 @@ func (f *Flow) Role(ref QueueRef) Role {
 			return b.Role
 		}
 	}
-	for _, m := range f.Failed {
-		if m.Queue == ref {
-			return FailedRole
-		}
+
+	is := func(m Member) bool { return m.Queue == ref }
+	switch {
+	case slices.ContainsFunc(f.Failed, is):
+		return FailedRole
+	case slices.ContainsFunc(f.Parked, is):
+		return ParkedRole
 	}
+
 	return ""
 }
 
 // findFlows finds every worker that has buffers, failed queues or delayed retries of its own, and the failed queues
-// without a worker.
-func findFlows(t *Topology) (flows []Flow, alone []Member) {
+// and parked queues without a worker.
+func findFlows(t *Topology) (flows []Flow, alone, parked []Member) {
 	b := flowBuilder{roles: findRoles(t), flows: map[QueueRef]*Flow{}}
 	b.addBuffers()
+	b.addStated()
 	b.addDelayingExchanges()
 	b.addHeldBuffers()
+	served := b.served()
+	b.ends = b.findEnds(served)
 	b.addFailed()
 	b.addDelayedRetries()
-	alone = b.addFailedByName()
+	alone, parked = b.addFailedByName(served)
+
 	flows = make([]Flow, 0, len(b.flows))
 	for _, f := range b.flows {
 		f.Buffers, f.Failed = slices.Clone(f.Buffers), slices.Clone(f.Failed) // without spare capacity
 		slices.SortFunc(f.Buffers, byTTL)
-		slices.SortFunc(f.Failed, func(a, b Member) int { return compareRefs(a.Queue, b.Queue) })
+		slices.SortFunc(f.Failed, compareMembers)
+		slices.SortFunc(f.Parked, compareMembers)
 		flows = append(flows, *f)
 	}
+
 	slices.SortFunc(flows, func(a, b Flow) int {
 		return cmp.Or(cmp.Compare(a.VHost, b.VHost), cmp.Compare(a.Name, b.Name))
 	})
-	return flows, alone
+	return flows, alone, parked
+}
+
+func compareMembers(a, b Member) int { return compareRefs(a.Queue, b.Queue) }
+
+// end adds a queue in which messages of a flow end, as a failed or a parked one; a role that is stated comes first in
+// the reason.
+func (b *flowBuilder) end(f *Flow, m Member) {
+	s, stated := b.t.stated[m.Queue]
+	if stated {
+		m.Reason = s.describe() + "; " + m.Reason
+	}
+
+	if s.Role == ParkedRole {
+		f.Parked = append(f.Parked, m)
+	} else {
+		f.Failed = append(f.Failed, m)
+	}
 }
 
 // flowBuilder assembles flows, each under its worker.
 type flowBuilder struct {
 	*roles
 	flows map[QueueRef]*Flow
+	ends  map[QueueRef]bool // failed queues that have a dead-letter exchange
 }
 
 // of is the flow of a worker. The first reason given for the worker stays.
@@ -104,11 +149,13 @@ func (b *flowBuilder) of(worker QueueRef, reason string) *Flow {
 		}
 		b.flows[worker] = f
 	}
+
 	return f
 }
 
 func (r *roles) consumersWords(ref QueueRef) string {
-	switch n, known := r.t.Queues[ref].Consumers.Get(); {
+	n, known := r.t.Queues[ref].Consumers.Get()
+	switch {
 	case !known:
 		return ""
 	case r.t.Queues[ref].Polled():
@@ -136,10 +183,12 @@ func (b *flowBuilder) addBuffers() {
 		if as != nil {
 			why = as.reason(b.roles)
 		}
+
 		receives := "receives messages that expire in "
 		if hop, ok := b.t.Hop(buffer.Queue, Expired); ok && !hop.Route.Exact {
 			receives = "can receive messages that expire in "
 		}
+
 		receives += Printable(buffer.Name())
 		workers := b.withoutFailed(b.leads.workers[ref])
 		b.add(buffer, why, receives, workers, func(own *Buffer, worker QueueRef) (Role, string) {
@@ -165,6 +214,7 @@ func (b *flowBuilder) add(
 	if len(workers) > 1 {
 		why += fmt.Sprintf("; %d workers share it", len(workers))
 	}
+
 	made := map[part]*Buffer{}
 	for _, worker := range workers {
 		var p part
@@ -172,9 +222,11 @@ func (b *flowBuilder) add(
 		p.rejected = buffer.Rejected
 		if made[p] == nil {
 			own := buffer
-			own.Role, own.Reason = p.role, why+"; "+string(p.role)+": "+p.reason
+			own.Role = p.role
+			own.Reason = why + "; " + string(p.role) + ": " + p.reason
 			made[p] = &own
 		}
+
 		f := b.of(worker, receives)
 		f.Buffers = append(f.Buffers, made[p])
 	}
@@ -187,6 +239,7 @@ func (b *flowBuilder) bufferOf(ref QueueRef, as *levels) Buffer {
 		ref = as.lowest()
 		buffer.Levels, buffer.MaxTTL = as.queues, Some(as.most)
 	}
+
 	s := b.t.settings.of(ref)
 	buffer.Queue, buffer.DLX, buffer.DLXSource, buffer.Targets = ref, s.DLX.Value, s.DLX.Source, b.t.ExpiredTargets(ref)
 	if s.TTL.Set {
@@ -195,6 +248,7 @@ func (b *flowBuilder) bufferOf(ref QueueRef, as *levels) Buffer {
 	if s.Key.Set {
 		buffer.Key = Some(s.Key.Value)
 	}
+
 	return buffer
 }
 
@@ -210,6 +264,7 @@ func (b *flowBuilder) addDelayingExchanges() {
 			InExchange: x.Name, DLX: x.Name, TTLSource: Source{Kind: FromMessage},
 			Targets: routing.route(x.Name, routed{}).Queues,
 		}
+
 		why := fmt.Sprintf("an exchange of type x-delayed-message: a message waits in it for its own x-delay, then "+
 			"goes to %s", NamesOr(buffer.Targets, "no queue"))
 		b.add(buffer, why, "receives messages that have waited in the exchange "+Printable(x.Name),
@@ -226,7 +281,7 @@ func (b *flowBuilder) addDelayedRetries() {
 	for q := range Each(b.t.Snapshot.Queues) {
 		ref := q.QueueRef
 		retry := b.t.settings.of(ref).DelayedRetry
-		if !retry.Set || retry.Value == "disabled" || b.isBuffer(ref) {
+		if !retry.Set || retry.Value == "disabled" || b.isBuffer(ref) || b.takesNoWork(ref) {
 			continue
 		}
 		f := b.of(ref, fmt.Sprintf("holds back messages that come back to it before the next try (delayed "+
@@ -242,9 +297,11 @@ func indexFlows(flows []Flow) map[QueueRef][]*Flow {
 			index[ref] = append(has, f)
 		}
 	}
+
 	for f := range Each(flows) {
 		add(f.Worker.Queue, f)
 	}
+
 	for f := range Each(flows) {
 		for _, b := range f.Buffers {
 			for _, ref := range b.Queues() {
@@ -252,10 +309,12 @@ func indexFlows(flows []Flow) map[QueueRef][]*Flow {
 			}
 		}
 	}
+
 	for f := range Each(flows) {
-		for _, m := range f.Failed {
+		for _, m := range slices.Concat(f.Failed, f.Parked) {
 			add(m.Queue, f)
 		}
 	}
+
 	return index
 }

@@ -37,18 +37,21 @@ func TestFlows(t *testing.T) {
 			"wait.2=delayed(1m, argument)"},
 		"nothing that waits or fails": nil,
 	}
+
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
 			parts, ok := build.ScenarioParts[name]
 			must.That(t, ok, "no such topology")
 			topology := build.TopologyOf("3.10.8", parts...)
 			assert.NoDiff(t, cmp.Diff(want, build.Told(topology.Flows())))
+
 			for _, f := range topology.Flows() {
 				for _, m := range append([]model.Member{f.Worker}, f.Failed...) {
 					assert.That(t, m.Reason != "", "%s has no reason for its role", m.Queue)
 				}
 				for _, b := range f.Buffers {
-					assert.That(t, b.Reason != "" && len(b.Targets) > 0, "%s: reason %q, targets %v", b.Queue, b.Reason, b.Targets)
+					assert.That(t, b.Reason != "", "%s: reason %q, targets %v", b.Queue, b.Reason, b.Targets)
+					assert.That(t, len(b.Targets) > 0, "%s: reason %q, targets %v", b.Queue, b.Reason, b.Targets)
 				}
 			}
 		})
@@ -60,10 +63,12 @@ func TestTheFiveSystemsSideBySide(t *testing.T) {
 	for _, name := range []string{"retry-queue", "delayed", "pubsub", "lifecycle"} {
 		parts = append(parts, build.ScenarioParts[name]...)
 	}
+
 	var names []string
 	for _, f := range build.TopologyOf("3.10.8", parts...).Flows() {
 		names = append(names, f.Name)
 	}
+
 	want := []string{"RetryQueue", "example.delay.heaven", "ucenter@user", "worker-queue"}
 	assert.NoDiff(t, cmp.Diff(want, names))
 }
@@ -74,6 +79,7 @@ func TestMovesBetween(t *testing.T) {
 		s.TakenAt = time.Unix(seconds, 0)
 		return s
 	}
+
 	tests := []struct {
 		name          string
 		before, after func(*model.Queue)
@@ -86,6 +92,7 @@ func TestMovesBetween(t *testing.T) {
 		},
 		{
 			"a worker: nothing published, 15 acknowledged, depth as before: 15 came as dead letters",
+
 			func(q *model.Queue) { q.Acked, q.Ready = model.Some[int64](1000), model.Some[int64](2) },
 			func(q *model.Queue) { q.Acked, q.Ready = model.Some[int64](1015), model.Some[int64](2) }, 15, 15,
 		},
@@ -100,13 +107,15 @@ func TestMovesBetween(t *testing.T) {
 			func(q *model.Queue) { q.Published = model.Some[int64](5) }, 0, 0,
 		},
 	}
+
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			m := model.MovesBetween(at(0, test.before), at(2, test.after))[build.Ref("q")]
-			assert.That(t, m.Came == model.Some(test.came) && m.Went == model.Some(test.went),
-				"came %v, went %v", m.Came, m.Went)
+			assert.Equal(t, m.Came, model.Some(test.came))
+			assert.Equal(t, m.Went, model.Some(test.went))
 		})
 	}
+
 	t.Run("a queue that was declared again has no movements", func(t *testing.T) {
 		moves := model.MovesBetween(at(0, func(q *model.Queue) { q.Published = model.Some[int64](50) }),
 			at(2, func(q *model.Queue) { q.Published = model.Some[int64](1) }))
@@ -116,6 +125,7 @@ func TestMovesBetween(t *testing.T) {
 		}), at(2, func(q *model.Queue) { q.Published, q.Ready = model.Unknown[int64](), model.Some[int64](0) }))
 		assert.That(t, len(moves) == 0, "its totals are gone, and still there are %v", moves)
 	})
+
 	t.Run("the first poll has none", func(t *testing.T) {
 		moves := model.MovesBetween(nil, at(2, func(*model.Queue) {}))
 		assert.That(t, moves == nil, "%v", moves)
@@ -137,13 +147,15 @@ func TestShortName(t *testing.T) {
 		b := model.Buffer{Levels: build.Refs(c.levels...)}
 		assert.Equal(t, b.ShortName(), c.want, "%v", c.levels)
 		entrance, ok := b.Entrance()
-		assert.That(t, ok && entrance.Name == c.levels[len(c.levels)-1],
-			"%v: what comes in comes into %s", c.levels, entrance)
+		assert.That(t, ok, "%v: what comes in comes into %s", c.levels, entrance)
+		assert.Equal(t, entrance.Name, c.levels[len(c.levels)-1], "%v", c.levels)
 	}
+
 	one := model.Buffer{Member: model.Member{Queue: model.QueueRef{VHost: "/", Name: "wait"}}}
 	entrance, ok := one.Entrance()
-	assert.That(t, one.ShortName() == "wait" && ok && entrance == one.Queue,
-		"one queue: %s, %s", one.ShortName(), entrance)
+	assert.Equal(t, one.ShortName(), "wait")
+	assert.That(t, ok, "one queue: %s, %s", one.ShortName(), entrance)
+	assert.Equal(t, entrance, one.Queue)
 	_, ok = (&model.Buffer{InExchange: "later"}).Entrance()
 	assert.That(t, !ok, "an exchange that delays has a queue")
 }
@@ -154,6 +166,7 @@ func TestMovesOfLevels(t *testing.T) {
 		return model.Movement{In: model.Some(in), Out: model.Some(out), New: model.Some(sent)}
 	}
 	refs := build.Refs("l0", "l1", "l2")
+
 	levels := &model.Buffer{Member: model.Member{Queue: refs[0]}, Levels: refs}
 	for _, c := range []struct {
 		name    string
@@ -176,9 +189,12 @@ func TestMovesOfLevels(t *testing.T) {
 		for i, m := range c.moves {
 			moves[refs[i]] = m
 		}
+
 		got := moves.Of(levels)
-		assert.That(t, got.In == c.in && got.Out == c.out, "%s: %v in, %v out", c.name, got.In, got.Out)
+		assert.Equal(t, got.In, c.in, "%v", c.name)
+		assert.Equal(t, got.Out, c.out, "%v", c.name)
 	}
+
 	one := model.Moves{refs[0]: rates(3, 2, 1)}
 	assert.Equal(t, one.Of(&model.Buffer{Member: model.Member{Queue: refs[0]}}), rates(3, 2, 1), "of one queue")
 }
@@ -195,19 +211,28 @@ func TestEntrances(t *testing.T) {
 		{"rejects come back to the exchange that publishers use", build.EntryRetryParts, "billing invoice.#", false, true},
 		{
 			"rejects come back by another exchange",
-			with(build.EntryRetryParts, build.Exchange("direct", "orders"), build.Bind("orders", "new", "invoice")),
+			with(build.EntryRetryParts, build.Text(`
+				exchange direct orders
+				bind orders new invoice
+			`)),
 			"orders new", false, true,
 		},
 		{
 			"rejects come back by the default exchange, which has no bindings",
 			build.ScenarioParts["a worker that dead-letters into its retry buffer, policies only"], "", false, true,
 		},
+
 		{
 			"the worker sends failures to the buffer that publishers use, too",
 			parts(
-				build.Exchange("direct", "out"), build.Exchange("direct", "back"),
-				build.Queue("w.retry", build.DLX("back", "w"), build.TTL(1000)), build.Bind("out", "w", "w.retry"),
-				build.Queue("w", build.Consumers(1)), build.Bind("back", "w", "w"),
+				build.Text(`
+					exchange direct out
+					exchange direct back
+					queue w.retry dlx=back key=w ttl=1000
+					bind out w w.retry
+					queue w consumers=1
+					bind back w w
+				`),
 			),
 			"", true, false,
 		},
@@ -220,15 +245,18 @@ func TestEntrances(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			topology := build.TopologyOf("4.0.5", test.parts...)
 			flow := &topology.Flows()[0]
+
 			var direct []string
 			for _, b := range topology.DirectBindings(flow) {
 				direct = append(direct, b.Source+" "+b.RoutingKey)
 			}
+
 			assert.Equal(t, strings.Join(direct, "; "), test.direct)
 			assert.Equal(t, topology.FedThroughRetries(flow), test.fed, "fed through retry buffers")
 			if got := flow.Buffers[0].Rejected; got != test.reject {
 				t.Errorf("%s gets rejected messages is %v: %s", flow.Buffers[0].Name(), got, flow.Buffers[0].Reason)
 			}
+
 			assert.That(t, !test.reject || flow.Buffers[0].Role == model.RetryBuffer, "it is a %s buffer", flow.Buffers[0].Role)
 		})
 	}
@@ -240,10 +268,12 @@ func TestRolesWithoutKnownConsumers(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Queue("w", unknown),
 		build.Buffer("w.wait", "w", 1000, unknown), build.Queue("w.failed", unknown))
 	flow, ok := topology.FlowOf(build.Ref("w"))
-	must.That(t, ok && len(flow.Buffers) == 1 && len(flow.Failed) == 1, "%+v", flow)
+	must.That(t, ok, "%+v", flow)
+	must.Equal(t, len(flow.Buffers), 1)
+	must.Equal(t, len(flow.Failed), 1)
 	for _, reason := range []string{flow.Buffers[0].Reason, flow.Failed[0].Reason} {
-		assert.That(t, !strings.Contains(reason, "no consumers") && strings.Contains(reason, "consumers unknown"),
-			"%v", reason)
+		assert.Lacks(t, reason, "no consumers")
+		assert.Contains(t, reason, "consumers unknown")
 	}
 }
 
@@ -255,7 +285,9 @@ func TestWhatWasSeenBefore(t *testing.T) {
 		To:   ways{build.Ref("buffer"): build.Refs("a"), build.Ref("other"): build.Refs("c")},
 		From: ways{build.Ref("buffer"): build.Refs("w")}, Counted: map[model.QueueRef]bool{build.Ref("buffer"): true},
 	})
+
 	assert.NoDiff(t, cmp.Diff(model.Seen{To: ways{build.Ref("buffer"): build.Refs("b")}}, before))
+
 	assert.NoDiff(t, cmp.Diff(model.Seen{
 		To:   ways{build.Ref("buffer"): build.Refs("a", "b"), build.Ref("other"): build.Refs("c")},
 		From: ways{build.Ref("buffer"): build.Refs("w")}, Counted: map[model.QueueRef]bool{build.Ref("buffer"): true},
@@ -277,11 +309,12 @@ func TestBuffersThatWorkersFillByThemselves(t *testing.T) {
 		},
 		{
 			"one of its workers does", with(build.CopyKeyParts, build.SentInto("delay:5s", "user:save")), "delay:5s",
+
 			map[string]model.Role{"user:save": model.RetryBuffer, "user:delete": model.DelayedBuffer},
 		},
 		{
 			"a queue that it does not lead to",
-			with(build.CopyKeyParts, build.Queue("other", build.Consumers(1)), build.SentInto("delay:5s", "other")), "delay:5s",
+			with(build.CopyKeyParts, build.Text("queue other consumers=1"), build.SentInto("delay:5s", "other")), "delay:5s",
 			map[string]model.Role{"user:save": model.DelayedBuffer, "user:delete": model.DelayedBuffer},
 		},
 		{
@@ -292,10 +325,12 @@ func TestBuffersThatWorkersFillByThemselves(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			topology := build.TopologyOf("4.0.5", test.parts...)
+
 			roles := map[string]model.Role{}
 			for _, f := range topology.Flows() {
 				roles[f.Name] = f.Role(build.Ref(test.buffer))
 			}
+
 			diff := cmp.Diff(test.want, roles)
 			assert.That(t, diff == "", "%s\n%v", diff, build.Told(topology.Flows()))
 		})
@@ -303,8 +338,10 @@ func TestBuffersThatWorkersFillByThemselves(t *testing.T) {
 }
 
 func TestCarried(t *testing.T) {
-	quorum, limit := build.Quorum, build.DeliveryLimit
+	quorum := build.Quorum
+	limit := build.DeliveryLimit
 	to := func(name string) build.Setting { return build.DLX("", name) }
+
 	for _, test := range []struct {
 		name    string
 		version string
@@ -320,6 +357,7 @@ func TestCarried(t *testing.T) {
 			"through a buffer", "4.3.6",
 			parts(quorum("w", to("b")), build.Queue("b", to("failed"), build.TTL(10)), quorum("failed")), "w 21",
 		},
+
 		{
 			// b keeps an expiring message's count as it arrived, or as it was delivered there
 			"through a buffer with a higher limit", "4.3.6",
@@ -338,9 +376,11 @@ func TestCarried(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c, _ := build.TopologyOf(test.version, test.parts...).Carried(build.Ref("failed"))
 			got := fmt.Sprintf("%s %d", c.From.Name, c.Count)
+
 			if c.Count == math.MaxInt64 {
 				got = c.From.Name + " any"
 			}
+
 			assert.Equal(t, got, test.want)
 		})
 	}

@@ -21,10 +21,12 @@ func (c *cluster) takes(r rune) bool {
 		c.marks++
 		return c.last != 0 && c.marks <= maxMarks
 	}
+
 	joined := 0
 	if c.links && unicode.Is(unicode.Lo, r) || isInitial(c.last) && isHangul(r) {
 		joined = c.joined + 1
 	}
+
 	*c = cluster{last: r, joined: joined}
 	return joined < maxLetters
 }

@@ -26,6 +26,7 @@ func headersMatch(binding, headers Table) bool {
 			return false
 		}
 	}
+
 	return !anyOne
 }
 
@@ -34,17 +35,21 @@ func sameHeader(want, got any) bool {
 		g, ok := AsText(got)
 		return ok && g == w
 	}
+
 	if w, ok := want.(bool); ok {
 		g, ok := got.(bool)
 		return ok && g == w
 	}
+
 	if t, ok := got.(time.Time); ok {
 		got = t.Unix() // the management API writes a binding's timestamp as a number
 	}
+
 	if w, ok := float(want); ok {
 		g, ok := float(got)
 		return ok && w == g
 	}
+
 	if _, ok := float(got); ok {
 		return false
 	}
@@ -60,5 +65,6 @@ func float(v any) (float64, bool) {
 	case float32:
 		return float64(v), true
 	}
+
 	return 0, false
 }

@@ -17,6 +17,7 @@ func (b *flowBuilder) addHeldBuffers() {
 			Role: DelayedBuffer, TTLSource: Source{Kind: FromMessage}, Held: true,
 			Key: Some(held.Name), Targets: []QueueRef{held}, // through the default exchange
 		}
+
 		f := b.of(held, "receives messages that are due in "+Printable(ref.Name))
 		f.Buffers = append(f.Buffers, buffer)
 	}
@@ -32,7 +33,8 @@ func (r *roles) findHeld() map[QueueRef]QueueRef {
 			continue
 		}
 		worker := QueueRef{ref.VHost, name}
-		if _, exists := r.t.Queues[worker]; !exists || r.t.settings.of(ref).TTL.Set {
+		_, stated := r.statedWaits(ref)
+		if _, exists := r.t.Queues[worker]; !exists || stated || r.t.settings.of(ref).TTL.Set {
 			continue
 		}
 		dead := Address{"", name + deadSuffix}
@@ -40,6 +42,7 @@ func (r *roles) findHeld() map[QueueRef]QueueRef {
 			held[ref] = worker
 		}
 	}
+
 	return held
 }
 

@@ -45,7 +45,9 @@ func (t *Topology) findHops() map[QueueRef][]Hop {
 		vhost, exchange, key string
 		keyed                bool // false: for messages whose keys are all unknown
 	}
+
 	routes := map[way]Route{}
+
 	hops := map[QueueRef][]Hop{}
 	for q := range Each(t.Snapshot.Queues) {
 		ref := q.QueueRef
@@ -57,12 +59,14 @@ func (t *Topology) findHops() map[QueueRef][]Hop {
 		if s.Key.Set {
 			keys = []string{s.Key.Value}
 		}
+
 		w := way{ref.VHost, s.DLX.Value, s.Key.Value, s.Key.Set}
 		route, known := routes[w]
 		if !known {
 			route = t.deadLetterRoute(ref.VHost, s.DLX.Value, routed{keys: keys, keysKnown: s.Key.Set})
 			routes[w] = route
 		}
+
 		if !s.Key.Set {
 			route = t.ownKeysRoute(ref, route, s.DLX.Value, t.EntryKeys(ref))
 		}
@@ -70,6 +74,7 @@ func (t *Topology) findHops() map[QueueRef][]Hop {
 			hops[ref] = append(hops[ref], Hop{ref, reason, s.DLX.Value, keys, route})
 		}
 	}
+
 	return hops
 }
 
@@ -92,6 +97,7 @@ func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry 
 		any.Exact, any.Why = true, "" // the key does not matter
 		return any
 	}
+
 	route := any
 	route.Keys = KeysAny
 	if !entry.Open {
@@ -102,17 +108,21 @@ func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry 
 		route.Exact, route.Keys = false, KeysBound
 		route.Why = "each message keeps its own routing key; these are for the keys that are bound"
 	}
+
 	// A queue that exists to expire its messages leads somewhere: by keys that do not themselves bring messages into it.
 	if route.Keys == KeysBound && len(route.Queues) == 0 && t.settings.of(ref).TTL.Set {
 		route = any
 		route.Keys = KeysBeyond
 		route.Why = "each message keeps its own routing keys; none that is bound leads on, these are for others (CC)"
 	}
+
 	gone := func(ref QueueRef) bool { return t.Queues[ref] == nil }
 	if seen := slices.DeleteFunc(slices.Clone(t.Snapshot.Seen.To[ref]), gone); len(seen) > 0 {
-		route.Queues, route.Keys = UnionOf(route.Queues, seen), KeysSeen
+		route.Queues = UnionOf(route.Queues, seen)
+		route.Keys = KeysSeen
 		route.Why = "each message keeps its own routing keys; those that were looked at lead to " + Names(seen)
 	}
+
 	return route
 }
 
@@ -130,6 +140,7 @@ func (t *Topology) OnlyKey(ref QueueRef) (key string, one bool) {
 		}
 		key, one = b.RoutingKey, true
 	}
+
 	return key, one
 }
 
@@ -148,6 +159,7 @@ func (t *Topology) EntryKeys(ref QueueRef) (e entryKeys) {
 			e.Open = true
 		}
 	}
+
 	return e
 }
 
@@ -162,5 +174,6 @@ func (t *Topology) reasons(ref QueueRef) []Reason {
 	if q.Type == Quorum && s.DeliveryLimit.Set && s.DeliveryLimit.Value >= 0 {
 		reasons = append(reasons, DeliveryLimit)
 	}
+
 	return reasons
 }

@@ -22,6 +22,7 @@ func EncodeJSON(v any, prefix, indent string) ([]byte, error) {
 	if err := e.Encode(v); err != nil {
 		return nil, fmt.Errorf("write JSON: %w", err)
 	}
+
 	return escapeJSON(bytes.Clone(bytes.TrimRight(e.line.Bytes(), "\n"))), nil
 }
 
@@ -52,6 +53,7 @@ func escapeJSON(text []byte) []byte {
 			safe = utf8.AppendRune(safe, r)
 		}
 	}
+
 	return safe
 }
 
@@ -62,6 +64,7 @@ func isVisible(text []byte) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -71,6 +74,7 @@ func AppendEscaped(b []byte, r rune) []byte {
 		high, low := utf16.EncodeRune(r)
 		return fmt.Appendf(b, `\u%04x\u%04x`, high, low)
 	}
+
 	return fmt.Appendf(b, `\u%04x`, r)
 }
 

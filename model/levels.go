@@ -26,8 +26,10 @@ func (r *roles) findLevels() map[QueueRef]*levels {
 		of  QueueRef
 		ttl time.Duration
 	}
+
 	below := map[QueueRef]QueueRef{} // the level that each one expires into
 	above := map[QueueRef]QueueRef{}
+
 	var buffers []half
 	for q := range Each(r.t.Snapshot.Queues) {
 		ref := q.QueueRef
@@ -35,6 +37,7 @@ func (r *roles) findLevels() map[QueueRef]*levels {
 			buffers = append(buffers, half{ref, ttl.Value})
 		}
 	}
+
 	for _, b := range buffers {
 		for _, next := range r.narrowed(b.of, Expired) {
 			ttl := r.t.settings.of(next).TTL
@@ -45,6 +48,7 @@ func (r *roles) findLevels() map[QueueRef]*levels {
 			}
 		}
 	}
+
 	found := map[QueueRef]*levels{}
 	for _, b := range buffers {
 		if _, isInner := below[b.of]; isInner {
@@ -56,6 +60,7 @@ func (r *roles) findLevels() map[QueueRef]*levels {
 			ttl := r.t.settings.of(at).TTL.Value
 			l.most += min(ttl, math.MaxInt64-l.most)
 		}
+
 		if len(l.queues) < leastLevels {
 			continue
 		}
@@ -63,6 +68,7 @@ func (r *roles) findLevels() map[QueueRef]*levels {
 			found[ref] = l
 		}
 	}
+
 	return found
 }
 
@@ -75,6 +81,7 @@ func (l *levels) reason(r *roles) string {
 	if slices.ContainsFunc(l.queues, func(ref QueueRef) bool { return !r.t.Queues[ref].Consumers.Known() }) {
 		consumers = "their consumers are unknown"
 	}
+
 	return fmt.Sprintf("%d queues are one delay: %s, their TTLs double from %s to %s, and each expires into the next "+
 		"shorter one (%s to %s): a message waits in those that make up its delay, at most %s", len(l.queues), consumers,
 		LongDuration(r.t.settings.of(l.lowest()).TTL.Value), LongDuration(r.t.settings.of(l.highest()).TTL.Value),
@@ -97,5 +104,6 @@ func LongDuration(d time.Duration) string {
 	case d >= time.Minute:
 		d = d.Truncate(time.Second)
 	}
+
 	return ShortDuration(d)
 }

@@ -37,6 +37,7 @@ func MovesBetween(before, after *Snapshot) Moves {
 			}
 		}
 	}
+
 	return moves
 }
 
@@ -71,6 +72,7 @@ func (m Moves) Of(b *Buffer) Movement {
 			came, grown, known = came+level.New.Or(0), grown+level.In.Or(0)-level.Out.Or(0), true
 		}
 	}
+
 	if !known {
 		return Movement{}
 	}

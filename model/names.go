@@ -11,8 +11,10 @@ import (
 var (
 	delayWords = wordSet("delay delayed delays wait waiting buffer hold holding schedule scheduled defer deferred " +
 		"later dq")
-	retryWords  = wordSet("retry retries retrying backoff requeue redeliver again")
-	failedWords = wordSet("failed failure failures fail error errors dlq dead deadletter deadletters parking parked " +
+	// of these, those that say that messages wait there on purpose: a retry buffer may be called orders.wait, too
+	purposeWords = wordSet("delay delayed delays schedule scheduled defer deferred later")
+	retryWords   = wordSet("retry retries retrying backoff requeue redeliver again")
+	failedWords  = wordSet("failed failure failures fail error errors dlq dead deadletter deadletters parking parked " +
 		"parkinglot poison poisoned skipped rejected undeliverable unprocessable xq dlx morgue")
 	// these count only where structure or another name agrees: they are business words, too
 	weakWords = wordSet("err errs fault faults invalid quarantine quarantined")
@@ -39,6 +41,7 @@ func nameWords(name string) []string {
 			word = word[:0]
 		}
 	}
+
 	lower := false
 	for _, r := range name {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
@@ -46,12 +49,14 @@ func nameWords(name string) []string {
 			lower = false
 			continue
 		}
+
 		if unicode.IsUpper(r) && lower {
 			flush()
 		}
 		lower = unicode.IsLower(r)
 		word = append(word, r)
 	}
+
 	flush()
 	return words
 }
@@ -83,6 +88,7 @@ func listen(name string) spoken {
 			base = append(base, w)
 		}
 	}
+
 	s.whole = strings.Join(base, " ")
 	if s.failed != "" {
 		kept := base[:0]
@@ -93,6 +99,7 @@ func listen(name string) spoken {
 		}
 		base = kept
 	}
+
 	s.base = strings.Join(base, " ")
 	return s
 }
@@ -102,6 +109,9 @@ func NamedForFailures(name string) bool {
 	s := listen(name)
 	return s.failed != "" || s.retry != ""
 }
+
+// NamedForWaiting reports whether a name says that messages wait there.
+func NamedForWaiting(name string) bool { return listen(name).buffer() != "" }
 
 func (s spoken) buffer() string {
 	if s.retry != "" {
@@ -136,15 +146,17 @@ func (t *Topology) NamedLike(ref QueueRef) (found []QueueRef) {
 			found = append(found, q.QueueRef)
 		}
 	}
+
 	slices.SortFunc(found, compareRefs)
 	return found
 }
 
-// Works reports whether a queue may be a worker: it exists, and is not only a buffer or a failed queue in its flows.
+// Works reports whether a queue may be a worker: it exists, and is not only a buffer or a failed queue.
 func (t *Topology) Works(ref QueueRef) bool {
 	_, exists := t.Queues[ref]
 	flows := t.flowsOf[ref]
-	return exists && (len(flows) == 0 || slices.ContainsFunc(flows, func(f *Flow) bool { return f.Worker.Queue == ref }))
+	isWorker := func(f *Flow) bool { return f.Worker.Queue == ref }
+	return exists && (len(flows) == 0 && !t.failed[ref] || slices.ContainsFunc(flows, isWorker))
 }
 
 // NamedForRetries reports whether a name says that messages wait there for another try.

@@ -25,6 +25,7 @@ func (q *Queue) Outage() Outage {
 	case q.Type != Quorum && q.State == "down":
 		return NodeDown
 	}
+
 	return NoOutage
 }
 
@@ -46,6 +47,7 @@ func (q *Queue) OutageWords() string {
 		return fmt.Sprintf("only %d of its %d members are online, fewer than a majority: it comes back when %s",
 			len(q.Online), len(q.Members), when)
 	}
+
 	return ""
 }
 
@@ -55,12 +57,14 @@ func (q *Queue) Offline() []string {
 	for _, node := range q.Online {
 		online[node] = true
 	}
+
 	var missing []string
 	for _, node := range q.Members {
 		if !online[node] {
 			missing = append(missing, Printable(node))
 		}
 	}
+
 	return missing
 }
 
@@ -106,6 +110,7 @@ func (s *Snapshot) Alarms() []Alarm {
 			alarms = append(alarms, Alarm{n.Name, Disk})
 		}
 	}
+
 	return alarms
 }
 

@@ -21,6 +21,7 @@ func (s *Snapshot) LeaveOut(held map[QueueRef]bool, before *Snapshot) {
 		if b.Consumers.Known() { // otherwise it would stay unknown for as long as dlxtop looks
 			q.Consumers = b.Consumers
 		}
+
 		depth, known := q.Depth()
 		if known && q.Unacked.Known() {
 			unacked := min(b.Unacked.Or(0), depth)

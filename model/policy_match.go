@@ -20,6 +20,7 @@ func (p *Policy) appliesTo(kind QueueType) bool {
 	case "streams":
 		return kind == Stream
 	}
+
 	return false
 }
 
@@ -42,9 +43,11 @@ func NewPolicyMatcher(policies []Policy, operator bool) PolicyMatcher {
 			m[p.VHost] = append(m[p.VHost], p)
 		}
 	}
+
 	for _, list := range m {
 		slices.SortStableFunc(list, func(a, b matchablePolicy) int { return cmp.Compare(b.Priority, a.Priority) })
 	}
+
 	return m
 }
 
@@ -60,6 +63,7 @@ func (p *matchablePolicy) compile() (err error) {
 			pattern = "^" + tail
 		}
 	}
+
 	p.pattern, err = regexp.Compile(pattern)
 	return err
 }
@@ -77,11 +81,13 @@ func (m PolicyMatcher) Others(q *Queue) (above []*Policy, applied *Policy, below
 	if len(list) > 0 && list[0].Operator {
 		name = q.OperatorPolicy
 	}
+
 	if i := slices.IndexFunc(list, func(p matchablePolicy) bool { return p.Name == name }); i >= 0 {
 		applied = list[i].Policy
 	} else if name != "" {
 		return nil, nil, nil
 	}
+
 	for _, p := range list {
 		switch {
 		case p.Policy == applied || !p.matches(q):
@@ -91,6 +97,7 @@ func (m PolicyMatcher) Others(q *Queue) (above []*Policy, applied *Policy, below
 			below = append(below, p.Policy)
 		}
 	}
+
 	return above, applied, below
 }
 
@@ -120,5 +127,6 @@ func UnsupportedKeys(p *Policy, kind QueueType) []string {
 			keys = append(keys, key)
 		}
 	}
+
 	return keys
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -24,6 +25,7 @@ func Printable(s string) string {
 		inner = strings.TrimRight(inner, " ")
 		return strings.Repeat("·", left) + Escaped(inner) + strings.Repeat("·", len(s)-left-len(inner))
 	}
+
 	return Escaped(s)
 }
 
@@ -34,6 +36,7 @@ func Escaped(s string) string {
 			return escape(s)
 		}
 	}
+
 	return s
 }
 
@@ -65,8 +68,10 @@ func escape(s string) string {
 				b.WriteString(escaped(r))
 			}
 		}
+
 		i += size
 	}
+
 	if kept == 0 {
 		return s
 	}
@@ -92,12 +97,14 @@ func escaped(r rune) string {
 	case '\t':
 		return `\t`
 	}
+
 	switch {
 	case r < 0x80:
 		return fmt.Sprintf(`\x%02x`, r)
 	case r < 0xa0:
 		return fmt.Sprintf(`\u%04x`, r)
 	}
+
 	return fmt.Sprintf(`\u{%x}`, r)
 }
 
@@ -114,6 +121,7 @@ func PrintableLines(s string) []string {
 	for i, line := range lines {
 		lines[i] = Escaped(expandTabs(strings.TrimSuffix(line, "\r")))
 	}
+
 	return lines
 }
 
@@ -132,5 +140,8 @@ func expandTabs(line string) string {
 		b.WriteString(part)
 		column += utf8.RuneCountInString(part)
 	}
+
 	return b.String()
 }
+
+func PrintableKey(routingKey string) string { return cmp.Or(Printable(routingKey), `""`) }

@@ -40,6 +40,7 @@ func TestPrintable(t *testing.T) {
 		{"\u115f\u3164\u034f", `\u{115f}\u{3164}\u{34f}`},
 		{"a\u00a0b", `a\u{a0}b`},
 		{"\xff\xc3(", `\xff\xc3(`},
+
 		{"e\u0301", "e\u0301"},
 		{"\u0301e", `\u{301}e`},
 		{"\x1b\u0301", `\x1b\u{301}`},
@@ -92,6 +93,7 @@ func FuzzPrintable(f *testing.F) {
 	} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, s string) {
 		p := model.Printable(s)
 		build.CheckPrintable(t, p)
@@ -132,6 +134,7 @@ func drawnCells(s string) (n int) {
 			n++
 		}
 	}
+
 	return n
 }
 
@@ -148,6 +151,7 @@ func checkCells(t interface {
 	cells = ansi.StringWidth(p)
 	assert.That(t, cells <= counted || strings.ContainsFunc(p, isFlag),
 		"%q is drawn as %d cells in clusters, and counted as %d", p, cells, counted)
+
 	for rest := p; rest != ""; {
 		one, _ := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
 		letters := 0
@@ -156,6 +160,7 @@ func checkCells(t interface {
 				letters++
 			}
 		}
+
 		assert.That(t, letters <= model.MaxLetters, "one cluster of %q has %d letters", p, letters)
 		rest = rest[len(one):]
 	}
@@ -199,18 +204,21 @@ func TestPlural(t *testing.T) {
 func TestSentencesOfConnectTroublesNameWhatTheyAreGiven(t *testing.T) {
 	values := model.ConnectValues{At: "mq:5672", User: "ops{vhost}", VHost: "a\x1b", Name: "n", Detail: "3"}
 	e := model.AMQPWithoutVHost.With(values)
-	assert.That(t, e.Cause == `the user ops{vhost} may not enter the vhost a\x1b` && e.Kind == model.NotAllowed,
-		"%s: %s", e.Kind, e.Cause)
+	assert.Equal(t, e.Cause, `the user ops{vhost} may not enter the vhost a\x1b`)
+	assert.Equal(t, e.Kind, model.NotAllowed)
 	if e := model.ConnectionsOfVHost.With(values); e.Cause !=
 		`the vhost a\x1b takes 3 connections (max-connections), and all are in use` {
 		t.Error(e.Cause)
 	}
-	known, found := []string{"{at}", "{api}", "{user}", "{vhost}", "{name}", "{detail}"}, 0
+
+	known := []string{"{at}", "{api}", "{user}", "{vhost}", "{name}", "{detail}"}
+	found := 0
 	text := must.Get(os.ReadFile("connect_words.go"))(t)
 	for _, name := range regexp.MustCompile(`\{\w+\}`).FindAllString(string(text), -1) {
 		if found++; !slices.Contains(known, name) {
 			t.Errorf("nothing fills %s", name)
 		}
 	}
+
 	assert.That(t, found >= 50, "only %d names were found in the sentences", found)
 }

@@ -37,6 +37,7 @@ func (r Refusal) Override() string {
 			return ""
 		}
 	}
+
 	return strings.Join(does, "; ")
 }
 

@@ -23,6 +23,7 @@ func (t *Topology) Retriers(ref QueueRef) []QueueRef {
 			if t.seenFrom(b, worker) {
 				seen = append(seen, worker)
 			}
+
 			name := listen(worker.Name).base
 			if n := len(name); n > 0 && n >= longest && strings.HasPrefix(base, name+" ") {
 				if n > longest {
@@ -32,11 +33,13 @@ func (t *Topology) Retriers(ref QueueRef) []QueueRef {
 			}
 		}
 	}
+
 	for _, workers := range [][]QueueRef{rejected, seen, named} {
 		if len(workers) > 0 {
 			slices.SortFunc(workers, compareRefs)
 			return slices.Compact(workers)
 		}
 	}
+
 	return nil
 }

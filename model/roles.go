@@ -20,7 +20,9 @@ type roles struct {
 	held     map[QueueRef]QueueRef
 	sentBack map[QueueRef]map[QueueRef]bool // by worker: the buffers that its rejected messages pass
 	rests    map[resting]bool
+	rejected map[QueueRef]bool
 	entrance map[QueueRef]string // by buffer: an exchange that is bound to it and named for retries
+	common   map[deadLettering]*commonness
 }
 
 // resting is a queue in which messages rejected by other queues' consumers end, and the dead-letter exchange in front
@@ -41,13 +43,17 @@ func findRoles(t *Topology) *roles {
 		buffer:   map[QueueRef]string{},
 		sentBack: map[QueueRef]map[QueueRef]bool{},
 	}
+
 	for q := range Each(t.Snapshot.Queues) {
 		says := listen(q.Name)
 		r.heard[q.QueueRef] = says
 		r.named[namesake{q.VHost, says.base}] = append(r.named[namesake{q.VHost, says.base}], q.QueueRef)
 	}
+
 	r.held = r.findHeld()
 	r.rests = r.findResting()
+	r.rejected = r.findRejected()
+	r.common = r.findCommon()
 	for q := range Each(t.Snapshot.Queues) {
 		if _, held := r.held[q.QueueRef]; held {
 			continue
@@ -56,6 +62,7 @@ func findRoles(t *Topology) *roles {
 			r.buffer[q.QueueRef] = reason
 		}
 	}
+
 	r.leads = newLeads(r)
 	r.freeWorkers()
 	r.levels = r.findLevels()
@@ -70,6 +77,13 @@ func (r *roles) isBuffer(ref QueueRef) bool {
 
 // bufferReason is why a queue is a buffer, "" when it is not one.
 func (r *roles) bufferReason(q *Queue) string {
+	if waits, stated := r.statedWaits(q.QueueRef); stated {
+		if as := r.t.stated[q.QueueRef]; waits {
+			return as.describe()
+		}
+		return ""
+	}
+
 	s := r.t.settings.of(q.QueueRef)
 	if !s.DLX.Set {
 		return ""
@@ -81,14 +95,19 @@ func (r *roles) bufferReason(q *Queue) string {
 	}
 	says := r.heard[q.QueueRef]
 	consumed := q.Consumers.Or(0) > 0
+	if !consumed && r.isCommon(q) && (says.failed != "" || !s.TTL.Set && says.buffer() == "") {
+		return ""
+	}
 	waits := "messages wait for their own TTL"
 	if s.TTL.Set {
 		waits = fmt.Sprintf("messages wait %s (%s)", ShortDuration(s.TTL.Value), s.TTL.Source)
 	}
+
 	then := "reach no queue then"
 	if len(targets) > 0 {
 		then = "then go to " + Names(targets)
 	}
+
 	switch {
 	case consumed && s.TTL.Set && says.buffer() != "" && len(targets) > 0:
 		return fmt.Sprintf("%s, %s; %q in its name (but it has consumers: they bypass the delay)", waits, then, says.buffer())
@@ -98,11 +117,14 @@ func (r *roles) bufferReason(q *Queue) string {
 		// This is a worker without consumers at the moment, which dead-letters into its failed queue. A name like RetryQueue
 		// alone does not make it a buffer: after a retry's wait comes another try, not the failed queue.
 		return ""
+	case says.failed != "" && says.buffer() == "" && r.archives(q, targets):
+		return "" // failures rest in it, until they expire
 	case s.TTL.Set, r.anyConsumed(targets) && !r.returnsTo(targets, q.QueueRef):
 		return fmt.Sprintf("%s; %s, %s", q.unconsumed(), waits, then)
 	case says.buffer() != "" && says.failed == "":
 		return fmt.Sprintf("%s; %s, %s; %q in its name", q.unconsumed(), waits, then, says.buffer())
 	}
+
 	return ""
 }
 
@@ -156,6 +178,7 @@ func (r *roles) findResting() map[resting]bool {
 			}
 		}
 	}
+
 	return rests
 }
 
@@ -166,6 +189,29 @@ func (r *roles) leadsToFailed(from QueueRef, targets []QueueRef) bool {
 	return len(targets) > 0 && !slices.ContainsFunc(targets, func(ref QueueRef) bool {
 		return r.heard[ref].failed == "" && !r.rests[resting{ref, exchange}]
 	})
+}
+
+// archives reports whether a queue that gets what workers reject leads to queues where messages only rest: none of them
+// is such a worker, is consumed, or leads on.
+func (r *roles) archives(q *Queue, targets []QueueRef) bool {
+	return r.rejected[q.QueueRef] && !slices.ContainsFunc(targets, func(ref QueueRef) bool {
+		end, ok := r.t.Queues[ref]
+		return !ok || end.Consumers != Some[int64](0) || r.works(end) || r.t.settings.of(ref).DLX.Set
+	})
+}
+
+// findRejected finds the queues that get what a worker rejects.
+func (r *roles) findRejected() map[QueueRef]bool {
+	rejected := map[QueueRef]bool{}
+	for q := range Each(r.t.Snapshot.Queues) {
+		if hop, ok := r.t.Hop(q.QueueRef, Rejected); ok && hop.Route.Exact && r.works(q) {
+			for _, ref := range hop.Route.Queues {
+				rejected[ref] = true
+			}
+		}
+	}
+
+	return rejected
 }
 
 func (r *roles) anyConsumed(targets []QueueRef) bool {
@@ -190,15 +236,18 @@ func (r *roles) freeWorkers() {
 	for _, circle := range r.leads.circles {
 		var plain []QueueRef
 		for _, ref := range circle {
-			if says := r.heard[ref]; says.buffer() == "" && says.failed == "" {
+			_, stated := r.statedWaits(ref)
+			if says := r.heard[ref]; !stated && says.buffer() == "" && says.failed == "" {
 				plain = append(plain, ref)
 			}
 		}
+
 		if len(plain) == 1 {
 			delete(r.buffer, plain[0])
 			freed = true
 		}
 	}
+
 	if freed {
 		r.leads = newLeads(r)
 	}
@@ -221,6 +270,7 @@ func (r *roles) passes(buffers []QueueRef) map[QueueRef]bool {
 			}
 		}
 	}
+
 	return seen
 }
 
@@ -234,22 +284,29 @@ func (r *roles) workersOf(targets []QueueRef) []QueueRef {
 			workers = append(workers, ref)
 		}
 	}
+
 	slices.SortFunc(workers, compareRefs)
 	return r.withoutFailed(slices.Compact(workers))
 }
 
-// withoutFailed removes failed queues without consumers when there are other queues: NServiceBus binds its error queue
-// wherever it binds endpoints.
+// withoutFailed removes what a user states to be no worker, and failed queues without consumers when there are other
+// queues: NServiceBus binds its error queue wherever it binds endpoints.
 func (r *roles) withoutFailed(workers []QueueRef) []QueueRef {
+	if slices.ContainsFunc(workers, r.takesNoWork) {
+		workers = slices.DeleteFunc(slices.Clone(workers), r.takesNoWork)
+	}
+
 	kept := make([]QueueRef, 0, len(workers))
 	for _, ref := range workers {
-		if r.heard[ref].failed == "" || r.t.Queues[ref].Consumers.Or(0) > 0 {
+		if r.isStated(ref, WorkerRole) || r.heard[ref].failed == "" || r.t.Queues[ref].Consumers.Or(0) > 0 {
 			kept = append(kept, ref)
 		}
 	}
+
 	if len(kept) == 0 {
 		return workers
 	}
+
 	return kept
 }
 
@@ -275,18 +332,24 @@ func (r *roles) narrowed(ref QueueRef, reason Reason) []QueueRef {
 			same = append(same, other)
 		}
 	}
+
 	if len(same) > 0 {
 		slices.SortFunc(same, compareRefs)
 		return same
 	}
+
 	return possible
 }
 
 // bufferRole decides between a retry buffer and a delayed one: it is a retry buffer if the worker's own dead-letter
 // exchange leads to it, directly or through other buffers, or if messages or names say so.
 func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
-	says, exchange := r.heard[b.Queue], r.entrance[b.Queue]
+	says := r.heard[b.Queue]
+	exchange := r.entrance[b.Queue]
+	stated, _ := r.t.stated[b.Queue]
 	switch {
+	case stated.Role != "":
+		return stated.Role, "as stated"
 	case b.Rejected && slices.ContainsFunc(b.Queues(), func(ref QueueRef) bool {
 		return slices.Contains(r.t.RejectedTargets(worker), ref)
 	}):
@@ -297,11 +360,14 @@ func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
 		return RetryBuffer, "messages that were looked at came here from " + Printable(worker.Name)
 	case says.retry != "":
 		return RetryBuffer, fmt.Sprintf("%q in its name", says.retry)
+	case exchange != "" && purposeWords[says.delay]:
+		return DelayedBuffer, fmt.Sprintf("%q in its name", says.delay)
 	case exchange != "":
 		return RetryBuffer, fmt.Sprintf("the exchange %s fills it, and is named for retries", Printable(exchange))
 	case says.failed != "":
 		return RetryBuffer, fmt.Sprintf("%q in its name", says.failed)
 	}
+
 	return DelayedBuffer, "publishers fill it"
 }
 
@@ -334,9 +400,11 @@ func (r *roles) sentBackBy(worker QueueRef) map[QueueRef]bool {
 			first = append(first, ref)
 		}
 	}
+
 	if len(first) > 0 {
 		sent = r.passes(first)
 	}
+
 	r.sentBack[worker] = sent
 	return sent
 }
@@ -355,10 +423,12 @@ func (r *roles) retryEntrances() map[QueueRef]string {
 			retries = listen(b.Source).retry != ""
 			heard[b.Source] = retries
 		}
+
 		if retries {
 			entrances[ref] = b.Source
 		}
 	}
+
 	return entrances
 }
 
@@ -369,6 +439,7 @@ func (t *Topology) Hop(ref QueueRef, reason Reason) (*Hop, bool) {
 			return hop, true
 		}
 	}
+
 	return nil, false
 }
 
@@ -400,6 +471,7 @@ func Names(refs []QueueRef) string {
 		}
 		names = append(names, Printable(ref.Name))
 	}
+
 	return strings.Join(names, ", ")
 }
 

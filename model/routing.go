@@ -53,30 +53,36 @@ func newRoutings(s *Snapshot) map[string]*routing {
 		}
 		return r
 	}
+
 	for q := range Each(s.Queues) {
 		of(q.VHost).queues[q.Name] = true
 	}
+
 	for x := range Each(s.Exchanges) {
 		if x.Name != "" {
 			of(x.VHost).exchanges[x.Name] = newExchangeRouting(x)
 		}
 	}
+
 	for b := range Each(s.Bindings) {
 		if x := of(b.VHost).exchanges[b.Source]; x != nil {
 			x.bind(b)
 		}
 	}
+
 	for _, r := range byVHost {
 		for _, x := range r.exchanges {
 			x.all = unique(x.all)
 		}
 	}
+
 	return byVHost
 }
 
 // indexBindings indexes the bindings of exchanges by their destination, queue or exchange.
 func indexBindings(s *Snapshot) (bound map[QueueRef][]int, into map[ExchangeRef][]int) {
-	bound, into = make(map[QueueRef][]int, len(s.Queues)), map[ExchangeRef][]int{}
+	bound = make(map[QueueRef][]int, len(s.Queues))
+	into = map[ExchangeRef][]int{}
 	for i := range s.Bindings {
 		if b := &s.Bindings[i]; b.ToExchange {
 			at := ExchangeRef{b.VHost, b.Destination}
@@ -86,6 +92,7 @@ func indexBindings(s *Snapshot) (bound map[QueueRef][]int, into map[ExchangeRef]
 			bound[ref] = append(bound[ref], i)
 		}
 	}
+
 	return bound, into
 }
 
@@ -119,6 +126,7 @@ func Unread(s *Snapshot) string {
 	case s.Bindings == nil:
 		return "the bindings could not be read"
 	}
+
 	return ""
 }
 
@@ -127,19 +135,23 @@ func newExchangeRouting(x *Exchange) *exchangeRouting {
 		kind: x.Type, internal: x.Internal, literal: map[string][]destination{},
 		patterns: map[string][]patternBinding{},
 	}
+
 	if x.Type == "x-delayed-message" {
 		r.kind, _ = x.Arguments.Text("x-delayed-type")
 		r.delays = true
 	}
+
 	switch r.kind {
 	case "direct", "fanout", "topic", "headers":
 	default:
 		r.chooses = true // consistent hash, random, modulus, local random, and types that dlxtop does not know
 	}
+
 	var ok bool
 	if r.alternate, ok = x.Arguments.Text("alternate-exchange"); !ok { // the argument beats the policy
 		r.alternate, _ = x.PolicyDefinition.Text("alternate-exchange")
 	}
+
 	return r
 }
 
@@ -173,6 +185,7 @@ func unique(ds []destination) []destination {
 		}
 		return -1
 	})
+
 	return slices.Compact(ds)
 }
 
@@ -191,8 +204,10 @@ func (x *exchangeRouting) matches(m *routed) []destination {
 				found = append(found, b.destination)
 			}
 		}
+
 		return found
 	}
+
 	if !m.keysKnown {
 		return x.all
 	}
@@ -208,6 +223,7 @@ func (x *exchangeRouting) matches(m *routed) []destination {
 			if len(words) > 0 {
 				first = append(first, words[0])
 			}
+
 			for _, word := range first {
 				for _, b := range x.patterns[word] {
 					if topicMatches(b.words, words) {
@@ -217,6 +233,7 @@ func (x *exchangeRouting) matches(m *routed) []destination {
 			}
 		}
 	}
+
 	return found
 }
 
@@ -232,6 +249,7 @@ func (x *exchangeRouting) inexact(m *routed) string {
 	case !m.keysKnown && (x.kind == "direct" || x.kind == "topic"):
 		return "each message keeps its own routing key"
 	}
+
 	return ""
 }
 
@@ -255,10 +273,12 @@ func (r *routing) route(exchange string, m routed) Route {
 				queues = append(queues, key)
 			}
 		}
+
 		route.Through = []ExchangeRef{{r.vhost, ""}}
 		route.Queues = r.refs(queues)
 		return route
 	}
+
 	if r.unknown != "" {
 		return Route{Unread: true, Why: r.unknown}
 	}
@@ -275,6 +295,7 @@ func (r *routing) route(exchange string, m routed) Route {
 			todo = append(todo, name)
 		}
 	}
+
 	for len(todo) > 0 {
 		name := todo[0]
 		todo = todo[1:]
@@ -284,10 +305,12 @@ func (r *routing) route(exchange string, m routed) Route {
 		if why := x.inexact(&m); why != "" && route.Exact {
 			route.Exact, route.Why = false, why
 		}
+
 		found := x.matches(&m)
 		if x.alternate != "" && (len(found) == 0 || x.inexact(&m) != "") {
 			enter(x.alternate)
 		}
+
 		for _, d := range found {
 			if d.toExchange {
 				enter(d.name)
@@ -296,6 +319,7 @@ func (r *routing) route(exchange string, m routed) Route {
 			}
 		}
 	}
+
 	route.Queues = r.refs(queues)
 	return route
 }
@@ -310,5 +334,6 @@ func (r *routing) refs(names []string) []QueueRef {
 	for i, name := range names {
 		refs[i] = QueueRef{r.vhost, name}
 	}
+
 	return refs
 }

@@ -6,19 +6,22 @@ import "slices"
 // one. The bindings of either may have existed, in any order, and an alternate exchange gets messages unless some
 // binding matches all the time. Bindings made and removed in between are in neither.
 func (t *Topology) RouteBetween(before *Topology, vhost string, a Address, headers Table) []QueueRef {
-	then, now := before.routings[vhost], t.routings[vhost]
+	then := before.routings[vhost]
+	now := t.routings[vhost]
 	if then == nil || now == nil || a.Exchange == "" {
 		return t.Route(vhost, a.Exchange, []string{a.RoutingKey}, headers).Queues
 	}
 	m := routed{keys: []string{a.RoutingKey}, keysKnown: true, headers: headers, headersKnown: true}
 	var queues []string
-	todo, seen := []string{a.Exchange}, map[string]bool{a.Exchange: true}
+	todo := []string{a.Exchange}
+	seen := map[string]bool{a.Exchange: true}
 	enter := func(name string) {
 		if name != "" && !seen[name] {
 			seen[name] = true
 			todo = append(todo, name)
 		}
 	}
+
 	for len(todo) > 0 {
 		name := todo[0]
 		todo = todo[1:]
@@ -28,6 +31,7 @@ func (t *Topology) RouteBetween(before *Topology, vhost string, a Address, heade
 			enter(alternateThen)
 			enter(alternateNow)
 		}
+
 		for _, d := range slices.Concat(was, is) {
 			if d.toExchange {
 				enter(d.name)
@@ -36,6 +40,7 @@ func (t *Topology) RouteBetween(before *Topology, vhost string, a Address, heade
 			}
 		}
 	}
+
 	return now.refs(queues)
 }
 

@@ -19,131 +19,71 @@ import (
 )
 
 func TestRoute(t *testing.T) {
-	abc := parts(build.Queue("a"), build.Queue("b"), build.Queue("c"))
-	exact := model.Route{Exact: true}
-	tests := []struct {
-		name, exchange string
-		keys           string // the routing key, then those of CC
-		headers        model.Table
-		queues         string
-		want           model.Route  // without Queues
-		parts          []build.Part // besides the queues a, b and c
-	}{
-		{"default exchange: the queue of that name", "", "b", nil, "b", exact, nil},
-		{"default exchange: no such queue", "", "z", nil, "", exact, nil},
-		{"default exchange with CC", "", "c a c", nil, "a c", exact, nil},
-		{
-			"direct", "x", "k", nil, "a", exact,
-			parts(build.Exchange("direct", "x"), build.Bind("x", "k", "a"), build.Bind("x", "l", "b")),
-		},
-		{
-			"two bindings to one queue give one copy", "x", "k l", nil, "a", exact,
-			parts(
-				build.Exchange("direct", "x"), build.Bind("x", "k", "a"), build.Bind("x", "k", "a"), build.Bind("x", "l", "a"),
-			),
-		},
-		{
-			"fanout ignores the key", "x", "other", nil, "a b", exact,
-			parts(build.Exchange("fanout", "x"), build.Bind("x", "k", "a"), build.Bind("x", "", "b")),
-		},
-		{
-			"topic", "x", "user.create", nil, "a b", exact,
-			parts(
-				build.Exchange("topic", "x"), build.Bind("x", "user.*", "a"), build.Bind("x", "#.create", "b"),
-				build.Bind("x", "user", "c"),
-			),
-		},
-		{
-			"topic: an @ is no dot", "x", "ucenter@user", nil, "b", exact,
-			parts(build.Exchange("topic", "x"), build.Bind("x", "user.*", "a"), build.Bind("x", "ucenter@user", "b")),
-		},
+	abc := parts(build.Text(`
+		queue a
+		queue b
+		queue c
+	`))
+	type expected struct {
+		Name, Exchange string
+		Keys           string // the routing key, then those of CC
+		Headers        model.Table
+		Queues         string
+		Want           model.Route  // without Queues
+		Parts          []build.Part // besides the queues a, b and c
+	}
+
+	tests := append(must.Cases[expected](t, "testdata/routes.toml"), []expected{
 		{
 			"headers: all", "x", "",
 			model.Table{"k": "v", "n": int32(1)},
-			"a", exact,
+			"a",
+			model.Route{Exact: true},
 			parts(
-				build.Exchange("headers", "x"), build.BindHeaders("x", "a", model.Table{"k": "v", "n": int64(1)}),
-				build.BindHeaders("x", "b", model.Table{"k": "v", "n": int64(2)}),
+				build.Text(`
+					exchange headers x
+					bind-headers x a k=v n=1
+					bind-headers x b k=v n=2
+				`),
 			),
 		},
-		{
-			"exchange to exchange, with a cycle", "x", "k", nil, "a b", exact,
-			parts(
-				build.Exchange("fanout", "x"), build.Exchange("direct", "y"), build.BindExchange("x", "", "y"),
-				build.BindExchange("y", "k", "x"), build.Bind("y", "k", "a"), build.Bind("x", "", "b"),
-			),
-		},
-		{
-			"alternate exchange when nothing matched", "x", "other", nil, "c", exact,
-			parts(
-				build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout", "y"), build.Bind("y", "", "c"),
-				build.Bind("x", "k", "a"),
-			),
-		},
-		{
-			"no alternate exchange when something matched", "x", "k", nil, "a", exact,
-			parts(
-				build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout", "y"), build.Bind("y", "", "c"),
-				build.Bind("x", "k", "a"),
-			),
-		},
-		{
-			"a matching exchange that leads nowhere keeps the alternate away", "x", "k", nil, "", exact,
-			parts(
-				build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout", "y"), build.Bind("y", "", "c"),
-				build.Exchange("fanout", "z"), build.BindExchange("x", "k", "z"),
-			),
-		},
-		{
-			"an alternate exchange that does not exist", "x", "k", nil, "", exact,
-			parts(build.Exchange("direct", "x", "alternate-exchange", "nope")),
-		},
-		{"a missing exchange", "nope", "k", nil, "", model.Route{Exact: true, MissingExchange: "nope"}, nil},
-		{
-			"a binding to a queue that vanished", "x", "", nil, "a", exact,
-			parts(build.Exchange("fanout", "x"), build.Bind("x", "", "gone"), build.Bind("x", "", "a")),
-		},
-		{
-			"consistent hash: the possible set", "x", "k", nil, "a b",
-			model.Route{},
-			parts(build.Exchange("x-consistent-hash", "x"), build.Bind("x", "1", "a"), build.Bind("x", "1", "b")),
-		},
-		{
-			"x-delayed-message routes by its type, later", "x", "k", nil, "a",
-			model.Route{Delays: true},
-			parts(
-				build.Exchange("x-delayed-message", "x", "x-delayed-type", "direct"), build.Bind("x", "k", "a"),
-				build.Bind("x", "l", "b"),
-			),
-		},
-	}
+	}...)
+
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			topology := build.TopologyOf("3.10.8", with(abc, test.parts...)...)
-			got := topology.Route("/", test.exchange, strings.Split(test.keys, " "), test.headers)
+		t.Run(test.Name, func(t *testing.T) {
+			topology := build.TopologyOf("3.10.8", with(abc, test.Parts...)...)
+			got := topology.Route("/", test.Exchange, strings.Split(test.Keys, " "), test.Headers)
 			assert.That(t, got.Exact == (got.Why == ""), "exact is %v, and the reason against it is %q", got.Exact, got.Why)
 			got.Through, got.Why = nil, ""
-			test.want.Queues = build.Refs(strings.Fields(test.queues)...)
-			assert.NoDiff(t, cmp.Diff(test.want, got))
+			test.Want.Queues = build.Refs(strings.Fields(test.Queues)...)
+			assert.NoDiff(t, cmp.Diff(test.Want, got))
 		})
 	}
 }
 
 func TestWhatCouldNotBeReadIsUnknown(t *testing.T) {
-	s := build.Broker("3.10.8", build.Exchange("direct", "x"), build.Queue("a", build.DLX("x", "k"), build.TTL(1000)),
-		build.Queue("b", build.DLX("nope"), build.TTL(1000)))
+	s := build.Broker("3.10.8", build.Text(`
+		exchange direct x
+		queue a dlx=x key=k ttl=1000
+		queue b dlx=nope ttl=1000
+	`))
 	s.Bindings = nil
 	topology := model.NewTopology(s)
 	r := topology.Route("/", "x", []string{"k"}, nil)
-	assert.That(t, r.Unread && !r.Exact && r.Why != "", "%+v", r)
+	assert.That(t, r.Unread, "%+v", r)
+	assert.That(t, !r.Exact, "%+v", r)
+	assert.That(t, r.Why != "", "%+v", r)
 	f := findings.Of(topology)
 	assert.That(t, len(f) == 0, "findings about routing that was not read: %+v", f)
 	r = topology.Route("/", "", []string{"a"}, nil)
-	assert.That(t, len(r.Queues) == 1 && r.Exact, "the default exchange needs no bindings: %+v", r)
+	assert.Equal(t, len(r.Queues), 1, "the default exchange needs no bindings: %+v", r)
+	assert.That(t, r.Exact, "the default exchange needs no bindings: %+v", r)
+
 	planned := plan.New(topology, plan.ActionWant{
 		Operation: plan.Replay, From: build.Ref("a"), Planned: 1,
 		Mode: target.ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
 	})
+
 	assert.Contains(t, planned.Refusal.Words(), "could not be read", "refusal")
 }
 
@@ -170,6 +110,7 @@ func TestTopicMatches(t *testing.T) {
 		{"", "a", false},
 		{"#.#", "", true},
 	}
+
 	for _, test := range tests {
 		assert.Equal(t, model.TopicMatches(model.TopicWords(test.pattern), model.TopicWords(test.key)), test.want,
 			"pattern %q, key %q", test.pattern, test.key)
@@ -186,6 +127,7 @@ func topicRule(pattern, key []string) bool {
 	case len(key) == 0:
 		return false
 	}
+
 	return (pattern[0] == "*" || pattern[0] == key[0]) && topicRule(pattern[1:], key[1:])
 }
 
@@ -194,8 +136,10 @@ func TestTopicMatchesAsTheRuleSays(t *testing.T) {
 		pattern := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "*", "#", ""}), 0, 7).Draw(t,
 			"pattern"), ".")
 		key := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", ""}), 0, 7).Draw(t, "key"), ".")
-		p, k := model.TopicWords(pattern), model.TopicWords(key)
-		got, want := model.TopicMatches(p, k), topicRule(p, k)
+		p := model.TopicWords(pattern)
+		k := model.TopicWords(key)
+		got := model.TopicMatches(p, k)
+		want := topicRule(p, k)
 		must.That(t, got == want, "pattern %q, key %q: %v, want %v", pattern, key, got, want)
 	})
 }
@@ -222,6 +166,7 @@ func TestHeadersMatch(t *testing.T) {
 		{"an integer is no text", model.Table{"a": int64(7)}, model.Table{"a": "7"}, false},
 		{"booleans", model.Table{"a": true}, model.Table{"a": true}, true},
 	}
+
 	for _, test := range tests {
 		assert.Equal(t, model.HeadersMatch(test.binding, test.headers), test.want, "%s", test.name)
 	}
@@ -235,7 +180,10 @@ func with(some []build.Part, more ...build.Part) []build.Part { return slices.Co
 
 // Without a dead-letter key messages keep their own, and CC adds keys that no binding shows.
 func TestFlowsOfMessagesThatKeepTheirKeys(t *testing.T) {
-	audited := with(build.CopyKeyParts, build.Queue("audit", build.Consumers(1)), build.Bind("retry", "delay.#", "audit"))
+	audited := with(build.CopyKeyParts, build.Text(`
+		queue audit consumers=1
+		bind retry delay.# audit
+	`))
 	for _, test := range []struct {
 		name    string
 		parts   []build.Part
@@ -251,6 +199,7 @@ func TestFlowsOfMessagesThatKeepTheirKeys(t *testing.T) {
 		{"a bound key leads on", audited, "audit: delay:5s=delayed(5s, argument)", model.KeysBound, build.Refs("audit")},
 		{
 			"messages go elsewhere than the bindings say", with(audited, build.Seen("delay:5s", "user:save")),
+
 			"audit: delay:5s=delayed(5s, argument); user:save: delay:5s=delayed(5s, argument)", model.KeysSeen,
 			build.Refs("audit", "user:save"),
 		},
@@ -261,17 +210,23 @@ func TestFlowsOfMessagesThatKeepTheirKeys(t *testing.T) {
 		{
 			"nothing is bound to the exchange: no key leads anywhere",
 			parts(
-				build.Exchange("topic", "delay"), build.Exchange("topic", "retry"),
-				build.Queue("delay:5s", build.TTL(5000), build.DLX("retry")), build.Bind("delay", "delay.5s", "delay:5s"),
+				build.Text(`
+					exchange topic delay
+					exchange topic retry
+					queue delay:5s ttl=5000 dlx=retry
+					bind delay delay.5s delay:5s
+				`),
 			),
 			"", model.KeysKnown, nil,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			topology := build.TopologyOf("4.0.5", test.parts...)
+
 			assert.Equal(t, strings.Join(build.Told(topology.Flows()), "; "), test.want)
 			hop, _ := topology.Hop(build.Ref("delay:5s"), model.Expired)
 			assert.That(t, hop.Route.Keys == test.keys, "keys of kind %d, want %d: %s", hop.Route.Keys, test.keys, hop.Route.Why)
+
 			assert.NoDiff(t, cmp.Diff(test.reaches, hop.Route.Queues))
 		})
 	}
@@ -280,13 +235,19 @@ func TestFlowsOfMessagesThatKeepTheirKeys(t *testing.T) {
 // A worker whose rejected messages keep their keys must not be said to lose them, nor to have other workers' failed
 // queues.
 func TestRejectsThatKeepTheirKeys(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Exchange("direct", "in"), build.Exchange("direct", "dead"),
-		build.Queue("w", build.Consumers(1), build.DLX("dead")), build.Bind("in", "w", "w"), build.Queue("v.dead"),
-		build.Bind("dead", "v", "v.dead"))
+	topology := build.TopologyOf("4.0.5", build.Text(`
+		exchange direct in
+		exchange direct dead
+		queue w consumers=1 dlx=dead
+		bind in w w
+		queue v.dead
+		bind dead v v.dead
+	`))
 	for _, exit := range topology.Exits(build.Ref("w")) {
-		assert.That(t, exit.Fate == model.Unclear && strings.Contains(exit.Why, "keeps its own routing keys"),
-			"%s is %s: %s", exit.Reason, exit.Fate, exit.Why)
+		assert.Equal(t, exit.Fate, model.Unclear, "%v", exit.Reason)
+		assert.Contains(t, exit.Why, "keeps its own routing keys", "%v", exit.Reason)
 	}
+
 	flows := topology.Flows()
 	assert.That(t, len(flows) == 0, "%v", build.Told(flows))
 }
@@ -319,76 +280,102 @@ func TestExits(t *testing.T) {
 		{"no dead-letter exchange", "3.10.8", "expired lost []; rejected lost []", parts(build.Queue("q"))},
 		{
 			"a limit too", "3.10.8", "expired lost []; rejected lost []; maxlen lost []",
-			parts(build.Queue("q", build.MaxLength(3))),
+			parts(build.Text("queue q max-length=3")),
 		},
 		{
 			"a limit that refuses", "3.10.8", "expired lost []; rejected lost []",
-			parts(build.Queue("q", build.MaxLength(3), build.RejectPublish)),
+			parts(build.Text("queue q max-length=3 reject-publish")),
 		},
 		{
 			"a delivery limit by default", "4.0.5", "expired lost []; rejected lost []; delivery_limit lost []",
 			parts(build.Quorum("q")),
 		},
+
 		{
 			"a policy that no queue shows yet", "4.0.5", "expired unclear []; rejected unclear []",
 			parts(build.Queue("q", func(q *model.Queue) { q.PolicyDefinition = nil })),
 		},
 		{
 			"it arrives", "3.10.8", "expired arrives [w]; rejected arrives [w]",
-			parts(build.Queue("q", build.DLX("", "w")), build.Queue("w")),
+			parts(build.Text(`
+				queue q dlx= key=w
+				queue w
+			`)),
 		},
 		{
 			"it may arrive", "3.10.8", "expired arrives [w]; rejected arrives [w]",
-			parts(build.Queue("q", build.DLX("x")), build.Exchange("direct", "x"), build.Bind("x", "q", "w"), build.Queue("w")),
+			parts(build.Text(`
+				queue q dlx=x
+				exchange direct x
+				bind x q w
+				queue w
+			`)),
 		},
-		{"a missing exchange", "3.10.8", "expired lost []; rejected lost []", parts(build.Queue("q", build.DLX("nope")))},
+		{"a missing exchange", "3.10.8", "expired lost []; rejected lost []", parts(build.Text("queue q dlx=nope"))},
 		{
 			"at least once keeps it", "4.0.5", "expired held []; rejected held []",
-			parts(build.Queue("q", build.AtLeastOnce, build.DLX("nope"), build.DeliveryLimit(-1))),
+			parts(build.Text("queue q at-least-once dlx=nope delivery-limit=-1")),
 		},
+
 		{
 			"at least once keeps what would come back by expiry alone", "4.0.5", "expired held [b]; rejected endless [b]",
+
 			parts(
-				build.Buffer("q", "b", 10),
-				build.Queue("b", build.AtLeastOnce, build.DLX("", "q"), build.TTL(10), build.DeliveryLimit(-1)),
+				build.Text(`
+					buffer q b 10
+					queue b at-least-once dlx= key=q ttl=10 delivery-limit=-1
+				`),
 			),
 		},
 		{
 			"at least once elsewhere keeps nothing of a circle", "4.0.5", "expired cut [b]; rejected endless [b]",
 			parts(
-				build.Queue("q", build.AtLeastOnce, build.DLX("", "b"), build.TTL(10), build.DeliveryLimit(-1)),
-				build.Buffer("b", "q", 10),
+				build.Text(`
+					queue q at-least-once dlx= key=b ttl=10 delivery-limit=-1
+					buffer b q 10
+				`),
 			),
 		},
 		{
 			"at least once falls back", "4.0.5", "expired lost []; rejected lost []",
-			parts(build.Quorum(
-				"q", build.DLX("nope"), build.Argument("x-dead-letter-strategy", "at-least-once"), build.DeliveryLimit(-1),
-			)),
+			parts(build.Text("quorum q dlx=nope x-dead-letter-strategy=at-least-once delivery-limit=-1")),
 		},
 		{
 			"a retry loop", "3.10.8", "expired cut [b]; rejected endless [b]",
-			parts(build.Queue("q", build.DLX("", "b")), build.Buffer("b", "q", 10)),
+
+			parts(build.Text(`
+				queue q dlx= key=b
+				buffer b q 10
+			`)),
 		},
 		{"back to itself", "3.10.8", "expired cut [q]; rejected endless [q]", parts(build.Buffer("q", "q", 10))},
 		{
 			"a loop past a queue with consumers", "3.10.8", "expired arrives [b]; rejected arrives [b]",
-			parts(build.Queue("q", build.DLX("", "b")), build.Buffer("b", "q", 10, build.Consumers(1))),
+			parts(build.Text(`
+				queue q dlx= key=b
+				buffer b q 10 consumers=1
+			`)),
 		},
 		{
 			"a loop that does not pass it", "3.10.8", "expired arrives [b]; rejected arrives [b]",
-			parts(build.Queue("q", build.DLX("", "b")), build.Buffer("b", "c", 10), build.Buffer("c", "b", 10)),
+			parts(build.Text(`
+				queue q dlx= key=b
+				buffer b c 10
+				buffer c b 10
+			`)),
 		},
 		{
 			"delayed retry", "4.3.6", "expired lost []; rejected lost []; delayed_retry retried [q]",
-			parts(build.Quorum("q", build.Argument("x-delayed-retry-type", "all"), build.DeliveryLimit(-1))),
+			parts(build.Text("quorum q x-delayed-retry-type=all delivery-limit=-1")),
 		},
+
 		{
 			"delayed retry before 4.3", "4.0.5", "expired lost []; rejected lost []",
-			parts(build.Quorum("q", build.Argument("x-delayed-retry-type", "all"), build.DeliveryLimit(-1))),
+			parts(build.Text("quorum q x-delayed-retry-type=all delivery-limit=-1")),
 		},
-		{"a stream", "4.0.5", "", parts(build.Queue("q", build.OfType(model.Stream)))},
+		{"a stream", "4.0.5", "", parts(build.Text("stream q"))},
 	}
+
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string

@@ -30,7 +30,7 @@ func sameStructure(a, b *Snapshot) bool {
 			return x.VHost == y.VHost && x.Name == y.Name && x.Operator == y.Operator && x.Pattern == y.Pattern &&
 				x.ApplyTo == y.ApplyTo && x.Priority == y.Priority && sameTable(x.Definition, y.Definition)
 		}) &&
-		reflect.DeepEqual(a.Seen, b.Seen)
+		reflect.DeepEqual(a.Seen, b.Seen) && slices.Equal(a.Stated, b.Stated)
 }
 
 // sharing is a snapshot that takes unchanged parts from an earlier one with the same structure, so that they are in
@@ -40,9 +40,14 @@ func sharing(earlier, s *Snapshot) *Snapshot {
 	shared.Bindings = earlier.Bindings
 	shared.Queues = slices.Clone(s.Queues)
 	for i := range shared.Queues {
-		q, before := &shared.Queues[i], &earlier.Queues[i]
-		q.QueueRef, q.Type, q.Arguments = before.QueueRef, before.Type, before.Arguments
-		q.Policy, q.OperatorPolicy, q.PolicyDefinition = before.Policy, before.OperatorPolicy, before.PolicyDefinition
+		q := &shared.Queues[i]
+		before := &earlier.Queues[i]
+		q.QueueRef = before.QueueRef
+		q.Type = before.Type
+		q.Arguments = before.Arguments
+		q.Policy = before.Policy
+		q.OperatorPolicy = before.OperatorPolicy
+		q.PolicyDefinition = before.PolicyDefinition
 		if q.State == before.State {
 			q.State = before.State
 		}
@@ -56,12 +61,18 @@ func sharing(earlier, s *Snapshot) *Snapshot {
 			q.Online = before.Online
 		}
 	}
+
 	shared.Exchanges = slices.Clone(s.Exchanges)
 	for i := range shared.Exchanges {
-		x, before := &shared.Exchanges[i], &earlier.Exchanges[i]
-		x.ExchangeRef, x.Type, x.Arguments = before.ExchangeRef, before.Type, before.Arguments
-		x.Policy, x.PolicyDefinition = before.Policy, before.PolicyDefinition
+		x := &shared.Exchanges[i]
+		before := &earlier.Exchanges[i]
+		x.ExchangeRef = before.ExchangeRef
+		x.Type = before.Type
+		x.Arguments = before.Arguments
+		x.Policy = before.Policy
+		x.PolicyDefinition = before.PolicyDefinition
 	}
+
 	return &shared
 }
 
@@ -82,9 +93,11 @@ func sameJSON(a, b any) bool {
 		b, ok := b.([]byte)
 		return ok && slices.Equal(a, b)
 	}
+
 	switch b.(type) {
 	case Table, []any, []byte:
 		return false
 	}
+
 	return a == b
 }

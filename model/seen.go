@@ -24,6 +24,7 @@ func (s Seen) With(other Seen) Seen {
 		maps.Copy(both.Counted, s.Counted)
 		maps.Copy(both.Counted, other.Counted)
 	}
+
 	return both
 }
 
@@ -38,6 +39,7 @@ func joined(a, b map[QueueRef][]QueueRef) map[QueueRef][]QueueRef {
 	for ref, refs := range b {
 		all[ref] = UnionOf(all[ref], refs)
 	}
+
 	return all
 }
 

@@ -38,6 +38,11 @@ type Setting[T any] struct {
 	Source Source
 }
 
+// ByPolicy reports whether a policy made the setting: it can be another one tomorrow.
+func (s Setting[T]) ByPolicy() bool {
+	return s.Source.Kind == FromPolicy || s.Source.Kind == FromOperatorPolicy
+}
+
 // Settings are the effective settings of one queue: arguments, policy and operator policy merged as the broker merges
 // them.
 type Settings struct {
@@ -49,6 +54,7 @@ type Settings struct {
 	MaxLength     Setting[int64]         // messages
 	MaxBytes      Setting[int64]         // body bytes
 	Overflow      Setting[string]        // drop-head, reject-publish, reject-publish-dlx (classic)
+	NoRejectDLX   bool                   // reject-publish-dlx is set on a quorum queue: drop-head applies
 	DeliveryLimit Setting[int64]         // quorum; -1 is unlimited from 4.0
 	DelayedRetry  Setting[string]        // delayed-retry-type of a quorum queue, 4.3 and later
 }
@@ -73,6 +79,7 @@ func findSettings(s *Snapshot, b Behaviour) settingsOfAll {
 	for p := range Each(s.Policies) {
 		policies[policyKey{p.VHost, p.Name, p.Operator}] = p
 	}
+
 	all := make(settingsOfAll, len(s.Queues))
 	made := map[Settings]*Settings{}
 	for q := range Each(s.Queues) {
@@ -83,6 +90,7 @@ func findSettings(s *Snapshot, b Behaviour) settingsOfAll {
 		}
 		all[q.QueueRef] = made[told]
 	}
+
 	return all
 }
 
@@ -105,15 +113,17 @@ func settingsOf(q *Queue, policies map[policyKey]*Policy, b Behaviour) Settings 
 		MaxBytes:  r.lower("max-length-bytes"),
 		Overflow:  r.text("overflow"),
 	}
+
 	if !s.DLX.Set {
 		s.Key = Setting[string]{} // a key without an exchange does nothing
 	}
+
 	if q.Type == Quorum {
 		if policy := r.policyText("overflow"); policy.Set {
 			s.Overflow = policy
 		}
 		if s.Overflow.Value == "reject-publish-dlx" {
-			s.Overflow.Value = DropHead
+			s.Overflow.Value, s.NoRejectDLX = DropHead, true
 		}
 		s.Strategy = r.text("dead-letter-strategy")
 		s.DeliveryLimit = r.deliveryLimit(b)
@@ -121,9 +131,11 @@ func settingsOf(q *Queue, policies map[policyKey]*Policy, b Behaviour) Settings 
 			s.DelayedRetry = r.text("delayed-retry-type")
 		}
 	}
+
 	if !s.Overflow.Set {
 		s.Overflow = Setting[string]{DropHead, true, Source{Kind: FromDefault}}
 	}
+
 	return s
 }
 
@@ -172,6 +184,7 @@ func (r settingReader) number(name string, wins func(policy, argument int64) boo
 	case byArgument:
 		return Setting[int64]{argument, true, Source{Kind: FromArgument}}
 	}
+
 	return Setting[int64]{}
 }
 
@@ -185,9 +198,11 @@ func (r settingReader) deliveryLimit(b Behaviour) Setting[int64] {
 		higherWins := !b.NegativeDeliveryLimitDrops && (argument < 0 || policy < 0)
 		return (policy < argument) != higherWins
 	})
+
 	if !s.Set && b.DefaultDeliveryLimit > 0 {
 		return Setting[int64]{b.DefaultDeliveryLimit, true, Source{Kind: FromDefault}}
 	}
+
 	return s
 }
 
@@ -238,5 +253,6 @@ func (s Setting[T]) String() string {
 	case time.Duration:
 		value = ShortDuration(v)
 	}
+
 	return value + " (" + s.Source.String() + ")"
 }

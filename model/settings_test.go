@@ -19,10 +19,12 @@ func TestEffectiveSettings(t *testing.T) {
 	seconds := func(n int64, s model.Source) model.Setting[time.Duration] {
 		return set(time.Duration(n)*time.Second, s)
 	}
-	byArgument, byDefault := model.Source{Kind: model.FromArgument}, model.Source{Kind: model.FromDefault}
-	byPolicy, byOperator := model.Source{Kind: model.FromPolicy, Name: "p"},
-		model.Source{Kind: model.FromOperatorPolicy, Name: "op"}
+	byArgument := model.Source{Kind: model.FromArgument}
+	byDefault := model.Source{Kind: model.FromDefault}
+	byPolicy := model.Source{Kind: model.FromPolicy, Name: "p"}
+	byOperator := model.Source{Kind: model.FromOperatorPolicy, Name: "op"}
 	head := set("drop-head", byDefault)
+
 	tests := []struct {
 		name    string
 		version string
@@ -47,6 +49,7 @@ func TestEffectiveSettings(t *testing.T) {
 			),
 			model.Settings{DLX: set("a", byArgument), Key: set("k", byPolicy), Overflow: head},
 		},
+
 		{
 			"the default exchange as DLX is set", "3.10.8", settings(build.DLX("")),
 			model.Settings{DLX: set("", byArgument), Overflow: head},
@@ -65,14 +68,15 @@ func TestEffectiveSettings(t *testing.T) {
 		{
 			"overflow: a quorum queue drops its head where reject-publish-dlx is asked for", "4.0.5",
 			settings(build.OfType(model.Quorum), build.Argument("x-overflow", "reject-publish-dlx"), build.DeliveryLimit(-1)),
-			model.Settings{Overflow: set("drop-head", byArgument), DeliveryLimit: set[int64](-1, byArgument)},
+			model.Settings{Overflow: set("drop-head", byArgument), NoRejectDLX: true, DeliveryLimit: set[int64](-1, byArgument)},
 		},
 		{
 			"overflow: so it does by policy", "3.10.8",
 			settings(
 				build.OfType(model.Quorum), build.RejectPublish, build.Policy("p", model.Table{"overflow": "reject-publish-dlx"}),
 			),
-			model.Settings{Overflow: set("drop-head", byPolicy)},
+
+			model.Settings{Overflow: set("drop-head", byPolicy), NoRejectDLX: true},
 		},
 		{
 			"overflow: a classic queue refuses, and dead-letters", "3.10.8",
@@ -95,6 +99,7 @@ func TestEffectiveSettings(t *testing.T) {
 			),
 			model.Settings{Overflow: head, DeliveryLimit: set[int64](3, byPolicy)},
 		},
+
 		{
 			"delivery limit: the higher when one is negative, from 4.0", "4.0.5",
 			settings(
@@ -106,7 +111,9 @@ func TestEffectiveSettings(t *testing.T) {
 			"the operator policy alone", "3.10.8",
 			settings(
 				func(q *model.Queue) {
-					q.OperatorPolicy, q.PolicyDefinition = "op", model.Table{"message-ttl": int64(5000)}
+					q.OperatorPolicy = "op"
+
+					q.PolicyDefinition = model.Table{"message-ttl": int64(5000)}
 				},
 			),
 			model.Settings{TTL: seconds(5, byOperator), Overflow: head},
@@ -120,6 +127,7 @@ func TestEffectiveSettings(t *testing.T) {
 			model.Settings{},
 		},
 	}
+
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := build.TopologyOf(test.version, build.Queue("q", test.queue...)).Settings(build.Ref("q"))
@@ -133,10 +141,12 @@ func TestTheSourceOfAMergedPolicy(t *testing.T) {
 		q.Policy, q.OperatorPolicy = "retry-30s", "cap"
 		q.PolicyDefinition = model.Table{"message-ttl": int64(10000), "dead-letter-exchange": "x"}
 	}))
+
 	s.Policies = []model.Policy{
 		{VHost: "/", Name: "retry-30s", Definition: model.Table{"message-ttl": int64(30000), "dead-letter-exchange": "x"}},
 		{VHost: "/", Name: "cap", Operator: true, Definition: model.Table{"message-ttl": int64(10000)}},
 	}
+
 	got := model.NewTopology(s).Settings(build.Ref("q"))
 	want := "10s (operator policy cap)"
 	assert.That(t, got.TTL.String() == want, "TTL %s, want %s", got.TTL, want)
@@ -146,8 +156,12 @@ func TestTheSourceOfAMergedPolicy(t *testing.T) {
 
 // A worker that has just started counts before the statistics know of it; dlxtop's own consumer does not.
 func TestConfirmedConsumers(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Queue("mail"), build.Queue("letters"))
-	worker, read := model.QueueRef{VHost: "/", Name: "mail"}, model.QueueRef{VHost: "/", Name: "letters"}
+	topology := build.TopologyOf("3.10.8", build.Text(`
+		queue mail
+		queue letters
+	`))
+	worker := model.QueueRef{VHost: "/", Name: "mail"}
+	read := model.QueueRef{VHost: "/", Name: "letters"}
 	one := model.Some[int64](1)
 	confirmed := topology.Confirmed(map[model.QueueRef]model.QueueCounts{
 		worker: {Consumers: one}, read: {Consumers: one, Held: true},
@@ -162,19 +176,24 @@ func TestOwnLooksAreLeftOut(t *testing.T) {
 	unacked := func(n int64) build.Setting { return func(q *model.Queue) { q.Unacked = model.Some(n) } }
 	untold := func(q *model.Queue) { q.Consumers = model.Unknown[int64]() }
 	before := build.Broker("3.10.8", build.Queue("w", build.Ready(10), unacked(2), build.Consumers(1)),
-		build.Queue("failed", build.Ready(47)), build.Queue("other", build.Ready(1)), build.Queue("new", untold))
+		build.Text(`
+			queue failed ready=47
+			queue other ready=1
+		`), build.Queue("new", untold))
 	after := build.Broker("3.10.8", build.Queue("w", build.Ready(4), unacked(7), build.Consumers(2)),
 		build.Queue("failed", unacked(45), build.Consumers(1)), build.Queue("other", unacked(1), build.Consumers(1)),
-		build.Queue("new", build.Ready(1)))
+		build.Text("queue new ready=1"))
 	after.LeaveOut(map[model.QueueRef]bool{
 		build.Ref("w"): true, build.Ref("failed"): true, build.Ref("gone"): true, build.Ref("new"): true,
 	}, before)
+
 	for i, want := range []struct{ ready, unacked, consumers int64 }{{9, 2, 1}, {45, 0, 0}, {0, 1, 1}, {1, 0, 0}} {
 		q := after.Queues[i]
-		assert.That(t, q.Ready.Or(-1) == want.ready && q.Unacked.Or(-1) == want.unacked &&
-			q.Consumers.Or(-1) == want.consumers, "%s has %s ready, %s unacknowledged, %s consumers, want %v", q.Name, q.Ready,
-			q.Unacked, q.Consumers, want)
+		assert.Equal(t, q.Ready.Or(-1), want.ready, "%v", want)
+		assert.Equal(t, q.Unacked.Or(-1), want.unacked, "%v", want)
+		assert.Equal(t, q.Consumers.Or(-1), want.consumers, "%v", want)
 	}
+
 	after.LeaveOut(map[model.QueueRef]bool{build.Ref("w"): true}, nil)
 }
 
@@ -186,10 +205,13 @@ func FuzzParseVersion(f *testing.F) {
 	} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, s string) {
 		v := model.ParseVersion(s)
-		assert.That(t, v.Major >= 0 && v.Minor >= 0 && v.Patch >= 0 && (!v.Known() || model.ParseVersion(v.String()) == v),
-			"%q is %+v", s, v)
+		assert.That(t, v.Major >= 0, "%q is %+v", s, v)
+		assert.That(t, v.Minor >= 0, "%q is %+v", s, v)
+		assert.That(t, v.Patch >= 0, "%q is %+v", s, v)
+		assert.That(t, !v.Known() || model.ParseVersion(v.String()) == v, "%q is %+v", s, v)
 		model.BehaviourOf(v)
 	})
 }

@@ -32,12 +32,14 @@ func AsTable(v any) (Table, bool) {
 	case map[string]any:
 		return v, true
 	}
+
 	return nil, false
 }
 
 // AsInteger is Integer for a single value.
 func AsInteger(v any) (int64, bool) {
-	switch n := reflect.ValueOf(v); {
+	n := reflect.ValueOf(v)
+	switch {
 	case n.CanInt():
 		return n.Int(), true
 	case n.CanUint():
@@ -47,6 +49,7 @@ func AsInteger(v any) (int64, bool) {
 			return i, true
 		}
 	}
+
 	return 0, false
 }
 
@@ -63,6 +66,7 @@ func AsText(v any) (string, bool) {
 	case []byte:
 		return string(v), true
 	}
+
 	return "", false
 }
 

@@ -37,9 +37,11 @@ func matches[T comparable](pattern, text []T, many, one T) bool {
 			return false
 		}
 	}
+
 	for p < len(pattern) && pattern[p] == many {
 		p++
 	}
+
 	return p == len(pattern)
 }
 

@@ -18,10 +18,15 @@ type Topology struct {
 	hops        map[QueueRef][]Hop
 	gone        map[QueueRef][]QueueRef
 	carried     map[QueueRef]Carried
+	stated      map[QueueRef]StatedRole
 	flows       []Flow
 	failedAlone []Member
+	parkedAlone []Member
 	flowsOf     map[QueueRef][]*Flow
-	failed      map[QueueRef]bool
+	failed      map[QueueRef]bool // parked queues, too
+	stays       map[QueueRef]stay
+	again       map[QueueRef]again
+	rounds      map[QueueRef]rounds
 	worked      map[QueueRef]bool // workers of flows (no guesses on unknown consumers), and queues that had consumers
 }
 
@@ -36,18 +41,27 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 	if same {
 		s = sharing(t.Snapshot, s)
 	}
+
 	next := &Topology{
 		Snapshot:  s,
 		Behaviour: BehaviourOf(s.Overview.Version),
 		Queues:    byRef(s.Queues),
 		exchanges: make(map[ExchangeRef]*Exchange, len(s.Exchanges)),
 	}
+
 	for x := range Each(s.Exchanges) {
 		next.exchanges[x.ExchangeRef] = x
 	}
+
 	if same {
-		next.settings, next.routings, next.hops = t.settings, t.routings, t.hops
-		next.bound, next.into, next.carried, next.gone = t.bound, t.into, t.carried, t.gone
+		next.settings = t.settings
+		next.routings = t.routings
+		next.hops = t.hops
+		next.bound = t.bound
+		next.into = t.into
+		next.carried = t.carried
+		next.gone = t.gone
+		next.stated = t.stated
 	} else {
 		next.settings = findSettings(s, next.Behaviour)
 		next.routings = newRoutings(s)
@@ -55,19 +69,29 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 		next.hops = next.findHops()
 		next.carried = next.findCarried()
 		next.gone = t.goneIn(next)
+		next.stated = next.findStated()
 	}
+
+	next.stays = t.staysIn(next)
+	next.again = t.againIn(next)
+	next.rounds = t.roundsIn(next)
 	sameConsumers := func(x, y Queue) bool { return x.Consumers == y.Consumers } // roles and their reasons depend on them
 	if same && slices.EqualFunc(t.Snapshot.Queues, s.Queues, sameConsumers) {
-		next.flows, next.failedAlone, next.flowsOf, next.worked = t.flows, t.failedAlone, t.flowsOf, t.worked
+		next.flows = t.flows
+		next.failedAlone = t.failedAlone
+		next.flowsOf = t.flowsOf
+		next.worked = t.worked
 		next.failed = t.failed
+		next.parkedAlone = t.parkedAlone
 	} else {
 		next.worked = t.remembered(next.Queues)
-		next.flows, next.failedAlone = findFlows(next)
+		next.flows, next.failedAlone, next.parkedAlone = findFlows(next)
 		next.flowsOf = indexFlows(next.flows)
 		next.failed = map[QueueRef]bool{}
-		for _, ref := range next.FailedQueues() {
+		for _, ref := range slices.Concat(next.FailedQueues(), next.ParkedQueues()) {
 			next.failed[ref] = true
 		}
+
 		for q := range Each(s.Queues) {
 			isWorker := func(f *Flow) bool { return f.Worker.Queue == q.QueueRef }
 			if q.Consumers.Or(0) > 0 || q.Consumers.Known() && slices.ContainsFunc(next.flowsOf[q.QueueRef], isWorker) {
@@ -75,6 +99,7 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 			}
 		}
 	}
+
 	return next
 }
 
@@ -89,6 +114,7 @@ func (t *Topology) remembered(exist map[QueueRef]*Queue) map[QueueRef]bool {
 			worked[ref] = true
 		}
 	}
+
 	return worked
 }
 
@@ -104,6 +130,7 @@ func (t *Topology) goneIn(next *Topology) map[QueueRef][]QueueRef {
 			s := t.settings.of(at)
 			return !s.Expires.Set || !s.TTL.Set || !s.DLX.Set
 		})
+
 		if before = UnionOf(before, t.gone[ref]); len(before) == 0 || len(hops[0].Route.Queues) > 0 || hops[0].Route.Unread {
 			continue
 		}
@@ -112,6 +139,7 @@ func (t *Topology) goneIn(next *Topology) map[QueueRef][]QueueRef {
 		}
 		gone[ref] = before
 	}
+
 	return gone
 }
 
@@ -194,6 +222,7 @@ func (t *Topology) DeadLetter(ref QueueRef, keys []string, headers Table) Route 
 	if s.Key.Set {
 		keys = []string{s.Key.Value}
 	}
+
 	return t.deadLetterRoute(ref.VHost, s.DLX.Value, routed{
 		keys: keys, keysKnown: true,
 		headers: headers, headersKnown: true,
@@ -216,6 +245,27 @@ func (t *Topology) WorkersOf(failed QueueRef) (names []string) {
 			}
 		}
 	}
+
+	return names
+}
+
+// FailedAt are the workers in which messages failed that say that they left a queue last: the queue itself, or those
+// behind it where it is a buffer. They are unknown for a buffer that is gone.
+func (t *Topology) FailedAt(left QueueRef) (names []string) {
+	if _, exists := t.Queues[left]; !exists && listen(left.Name).buffer() != "" {
+		return nil
+	}
+	for _, f := range t.flowsOf[left] {
+		switch f.Role(left) {
+		case DelayedBuffer, RetryBuffer:
+			names = append(names, f.Worker.Queue.Name)
+		}
+	}
+
+	if names == nil {
+		names = []string{left.Name}
+	}
+
 	return names
 }
 

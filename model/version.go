@@ -23,6 +23,7 @@ func ParseVersion(s string) Version {
 		}
 		n[i] = v
 	}
+
 	return Version{n[0], n[1], n[2]}
 }
 
@@ -72,11 +73,16 @@ type Behaviour struct {
 	MaxMessageSize int64
 	// RefusesDeliveryModes: publishing a delivery_mode other than 1 and 2 closes the publisher's connection (3.x).
 	RefusesDeliveryModes bool
+	// WeighsHeaders: max-length-bytes of a quorum queue counts properties and headers besides bodies (4.3 and later).
+	WeighsHeaders bool
 	// DelayedRetry: quorum queues support delayed-retry-type (4.3 and later).
 	DelayedRetry bool
 	// ConvertsAMQP10: a message of an AMQP 1.0 client is stored as it arrived, and dlxtop does not see what AMQP 0-9-1 has
 	// no place for (4.0 and later; earlier versions converted it on arrival).
 	ConvertsAMQP10 bool
+	// ExpiresEachPriority: messages of a quorum queue expire in the order of their own priority (4.3 and later; before,
+	// and in classic queues on all versions, one of a higher priority at the head holds up all others).
+	ExpiresEachPriority bool
 	// DelaysByHeader: a quorum queue confirms a message with message.DeliveryTimeHeader, and holds it back until then (4.4
 	// and later, by its authors' description of the source: not measured).
 	DelaysByHeader bool
@@ -86,13 +92,20 @@ type Behaviour struct {
 func BehaviourOf(v Version) Behaviour {
 	if !v.Known() {
 		return Behaviour{
-			NackScramblesQuorum: true, ReturnCountsAsDelivery: true, DefaultDeliveryLimit: 20,
-			CyclesDropOnReplayedDeaths: true, NegativeDeliveryLimitDrops: true, MaxMessageSize: 16 << 20,
-			RefusesDeliveryModes: true,
-			ConvertsAMQP10:       true, DelaysByHeader: true,
+			NackScramblesQuorum:        true,
+			ReturnCountsAsDelivery:     true,
+			DefaultDeliveryLimit:       20,
+			CyclesDropOnReplayedDeaths: true,
+			NegativeDeliveryLimitDrops: true,
+			MaxMessageSize:             16 << 20,
+			RefusesDeliveryModes:       true,
+			ConvertsAMQP10:             true,
+			DelaysByHeader:             true,
 		}
 	}
-	four, fourThree := v.AtLeast(4, 0), v.AtLeast(4, 3)
+
+	four := v.AtLeast(4, 0)
+	fourThree := v.AtLeast(4, 3)
 	b := Behaviour{
 		NackScramblesQuorum:        !four,
 		ReturnCountsAsDelivery:     !fourThree,
@@ -104,12 +117,17 @@ func BehaviourOf(v Version) Behaviour {
 		NegativeDeliveryLimitDrops: !four,
 		MaxMessageSize:             128 << 20,
 		RefusesDeliveryModes:       !four,
+		WeighsHeaders:              fourThree,
 		DelayedRetry:               fourThree,
+		ExpiresEachPriority:        fourThree,
 		ConvertsAMQP10:             four,
 		DelaysByHeader:             v.AtLeast(4, 4),
 	}
+
 	if four {
-		b.DefaultDeliveryLimit, b.MaxMessageSize = 20, 16<<20
+		b.DefaultDeliveryLimit = 20
+		b.MaxMessageSize = 16 << 20
 	}
+
 	return b
 }

@@ -16,6 +16,7 @@ func Count[N ~int | ~int32 | ~int64](n N) string {
 	for i := len(s) - 3; i > start; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
+
 	return s
 }
 
@@ -47,5 +48,19 @@ func Sayf(format string, values ...any) string {
 			values[i] = ShortDuration(v)
 		}
 	}
+
 	return fmt.Sprintf(format, values...)
+}
+
+// ConsumerWords are a number of consumers: "no consumers".
+func ConsumerWords(consumers Opt[int64]) string {
+	n, known := consumers.Get()
+	switch {
+	case !known:
+		return "consumers unknown"
+	case n == 0:
+		return "no consumers"
+	}
+
+	return Plural(n, "consumer")
 }

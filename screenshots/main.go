@@ -58,6 +58,7 @@ func run(ctx context.Context, names []string) error {
 	case err := <-traffic:
 		return err
 	}
+
 	leave, err := ownHome()
 	if err != nil {
 		return err
@@ -82,6 +83,7 @@ func ownHome() (leave func(), err error) {
 		before[name] = os.Getenv(name)
 		os.Setenv(name, filepath.Join(dir, name))
 	}
+
 	return func() {
 		for name, value := range before {
 			os.Setenv(name, value)
@@ -109,14 +111,17 @@ func makeAll(ctx context.Context, node *demo.Node, want wanted) error {
 		}
 		made(path)
 	}
+
 	if want.sheets {
 		if err := makeSheets(ctx, node, want.parts, sheetFolder); err != nil {
 			return err
 		}
 	}
+
 	if slices.Contains(want.pictures, "tour") { // last, because it replays messages that the others show
 		return makeTour(ctx, node, filepath.Join(folder, "tour.gif"))
 	}
+
 	return nil
 }
 
@@ -141,6 +146,7 @@ func save(path string, encode func(io.Writer) error) error {
 	if err := encode(file); err != nil {
 		return err
 	}
+
 	return file.Close()
 }
 
@@ -175,6 +181,7 @@ func wantedBy(arguments []string) (wanted, error) {
 	if err := known("picture", w.pictures, append(all, "sheet")); err != nil {
 		return w, err
 	}
+
 	return w, known("part of the sheet", w.parts, append(append(namesOf(ways), namesOf(themes)...), namesOf(sizes)...))
 }
 
@@ -184,6 +191,7 @@ func known(what string, names, all []string) error {
 			return fmt.Errorf("there is no %s %q: there are %s", what, name, strings.Join(all, ", "))
 		}
 	}
+
 	return nil
 }
 
@@ -205,8 +213,10 @@ func chosen[T fmt.Stringer](all []T, parts []string) (some []T) {
 			some = append(some, one)
 		}
 	}
+
 	if some == nil {
 		return all
 	}
+
 	return some
 }

@@ -57,11 +57,6 @@ var scenes = []scene{
 		{"", enter, "held"},
 		{"", down + down, ""},
 	}, 15 * time.Second},
-	{"probe", large, []stop{
-		{"", ":probe worker-queue-5s" + enter, "sends it anyway"},
-		{"", "i", "send the probe"},
-		{"", enter, "arrived"},
-	}, 0},
 	{"flows-80x24", small, nil, 0},
 	{"messages-80x24", small, []stop{failed}, 0},
 }
@@ -77,6 +72,7 @@ func (s scene) play(ctx context.Context, node *demo.Node) (paint.Screen, error) 
 			return paint.Screen{}, err
 		}
 	}
+
 	pause(ctx, cmp.Or(s.watch, 5*time.Second))
 	return t.screen(), ctx.Err()
 }
@@ -94,6 +90,7 @@ func openDashboard(
 		t.close()
 		return nil, err
 	}
+
 	return t, nil
 }
 

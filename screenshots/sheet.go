@@ -43,6 +43,7 @@ func makeSheets(ctx context.Context, node *demo.Node, parts []string, folder str
 		if err := os.MkdirAll(single, 0o755); err != nil {
 			return err
 		}
+
 		var columns [][]*image.RGBA
 		for _, size := range chosen(sizes, parts) {
 			var column []*image.RGBA
@@ -60,8 +61,10 @@ func makeSheets(ctx context.Context, node *demo.Node, parts []string, folder str
 					column = append(column, picture)
 				}
 			}
+
 			columns = append(columns, column)
 		}
+
 		if len(parts) > 0 {
 			continue
 		}
@@ -71,6 +74,7 @@ func makeSheets(ctx context.Context, node *demo.Node, parts []string, folder str
 		}
 		made(path)
 	}
+
 	return nil
 }
 
@@ -78,7 +82,9 @@ func makeSheets(ctx context.Context, node *demo.Node, parts []string, folder str
 func sheet(columns [][]*image.RGBA) *image.RGBA {
 	const gap = 12
 	height, width := gap, gap
-	tops, lefts := make([]int, len(columns[0])), make([]int, len(columns))
+	tops := make([]int, len(columns[0]))
+	lefts := make([]int, len(columns))
+
 	for row := range tops {
 		tops[row] = height
 		highest := 0
@@ -87,10 +93,12 @@ func sheet(columns [][]*image.RGBA) *image.RGBA {
 		}
 		height += highest + gap
 	}
+
 	for i, column := range columns {
 		lefts[i] = width
 		width += column[0].Rect.Dx() + gap
 	}
+
 	out := image.NewRGBA(image.Rect(0, 0, width, height))
 	draw.Draw(out, out.Rect, image.NewUniform(color.Gray{0x7f}), image.Point{}, draw.Src)
 	for i, column := range columns {
@@ -98,5 +106,6 @@ func sheet(columns [][]*image.RGBA) *image.RGBA {
 			draw.Draw(out, picture.Rect.Add(image.Pt(lefts[i], tops[row])), picture, image.Point{}, draw.Src)
 		}
 	}
+
 	return out
 }

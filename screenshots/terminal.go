@@ -38,15 +38,23 @@ func openTerminal(
 		return nil, err
 	}
 	t := &terminal{
-		file: file, program: program, look: l, ended: make(chan struct{}), emulator: vt.NewEmulator(s.width, s.height),
+		file:     file,
+		program:  program,
+		look:     l,
+		ended:    make(chan struct{}),
+		emulator: vt.NewEmulator(s.width, s.height),
 	}
+
 	t.emulator.SetDefaultBackgroundColor(l.Paper)
 	t.emulator.SetDefaultForegroundColor(l.Ink)
+
 	go func() {
 		defer close(t.ended)
 		io.Copy(output{t}, file)
 	}()
+
 	go io.Copy(file, t.emulator) // the emulator's answers to the program's queries; ends when the emulator is closed
+
 	return t, nil
 }
 
@@ -65,6 +73,7 @@ func (t *terminal) await(ctx context.Context, text string) error {
 	defer deadline.Stop()
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
+
 	for !strings.Contains(t.text(), text) {
 		select {
 		case <-look.C:
@@ -76,6 +85,7 @@ func (t *terminal) await(ctx context.Context, text string) error {
 			return ctx.Err()
 		}
 	}
+
 	return nil
 }
 
@@ -94,6 +104,7 @@ func (t *terminal) goTo(ctx context.Context, s stop) error {
 			pause(ctx, 400*time.Millisecond)
 		}
 	}
+
 	return t.await(ctx, s.until)
 }
 
@@ -104,8 +115,10 @@ func split(keys string) (single []string) {
 		if strings.HasPrefix(keys, "\x1b[") && len(keys) > 2 {
 			size = 3
 		}
-		single, keys = append(single, keys[:size]), keys[size:]
+		single = append(single, keys[:size])
+		keys = keys[size:]
 	}
+
 	return single
 }
 
@@ -121,6 +134,7 @@ func (t *terminal) screen() paint.Screen {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.look.Screen(t.emulator)

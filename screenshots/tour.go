@@ -102,6 +102,7 @@ func playTour(ctx context.Context, node *demo.Node) ([]frame, error) {
 			frames = append(frames, frame{screen: now})
 		}
 	}
+
 	for _, act := range acts {
 		there := make(chan error, 1) // room for the one result
 		go func() { there <- t.await(ctx, act.until) }()
@@ -118,15 +119,18 @@ func playTour(ctx context.Context, node *demo.Node) ([]frame, error) {
 				record()
 			}
 		}
+
 		if act.says != "" {
 			says = act.says
 		}
+
 		for _, key := range split(act.keys) {
 			t.press(key)
 			pause(ctx, 60*time.Millisecond) // typing speed
 			record()
 		}
 	}
+
 	record()
 	return frames, ctx.Err()
 }
@@ -141,6 +145,7 @@ func withLine(s paint.Screen, line string, l paint.Look) paint.Screen {
 		}
 		added.Cells = append(added.Cells, below)
 	}
+
 	return added
 }
 
@@ -153,6 +158,7 @@ func changes(s, before paint.Screen) image.Rectangle {
 			area = area.Union(image.Rect(x, y, x+max(1, s.Cells[i].Width), y+1))
 		}
 	}
+
 	return area
 }
 
@@ -169,6 +175,7 @@ func animation(p *paint.Painter, frames []frame, l paint.Look) (*gif.GIF, error)
 		}
 		pictures = append(pictures, picture)
 	}
+
 	palette := append(color.Palette{color.Transparent}, paint.PaletteOf(255, pictures...)...)
 	moving.Config.ColorModel = palette
 	colours := paint.NewIndexed(palette)
@@ -179,10 +186,12 @@ func animation(p *paint.Painter, frames []frame, l paint.Look) (*gif.GIF, error)
 			drawn = drawn.SubImage(p.Pixels(area)).(*image.Paletted)
 			drawn = onlyChanges(drawn, pictures[i], pictures[i-1])
 		}
+
 		moving.Image = append(moving.Image, drawn)
 		moving.Delay = append(moving.Delay, int(frames[i].stands/(10*time.Millisecond)))
 		moving.Disposal = append(moving.Disposal, gif.DisposalNone)
 	}
+
 	return moving, nil
 }
 
@@ -196,5 +205,6 @@ func onlyChanges(part *image.Paletted, now, before *image.RGBA) *image.Paletted 
 			}
 		}
 	}
+
 	return out
 }

@@ -32,16 +32,22 @@ func TestAnimation(t *testing.T) {
 		{shown(t, "one\r\n──•─"), 200 * time.Millisecond},
 		{shown(t, "one\r\n───•"), time.Second},
 	}
+
 	moving := must.Get(animation(p, frames, paint.Dark))(t)
 	var file bytes.Buffer
 	err := gif.EncodeAll(&file, moving)
 	must.Do(t, err)
 	back := must.Get(gif.DecodeAll(&file))(t)
 	got := back.Delay
-	assert.That(t, len(got) == 3 && got[0] == 50 && got[1] == 20 && got[2] == 100, "the delays are %v", got)
+	must.Equal(t, len(got), 3, "the delays are %v", got)
+	assert.Equal(t, got[0], 50)
+	assert.Equal(t, got[1], 20)
+	assert.Equal(t, got[2], 100)
+
 	if got, want := back.Image[1].Rect, p.Pixels(image.Rect(1, 1, 3, 2)); got != want {
 		t.Errorf("the second frame is %v, want the two cells that changed: %v", got, want)
 	}
+
 	canvas := image.NewRGBA(back.Image[0].Rect)
 	for i, part := range back.Image {
 		for y := part.Rect.Min.Y; y < part.Rect.Max.Y; y++ {
@@ -51,6 +57,7 @@ func TestAnimation(t *testing.T) {
 				}
 			}
 		}
+
 		want := must.Get(p.Draw(frames[i].screen, paint.Dark.Paper))(t)
 		assert.That(t, bytes.Equal(canvas.Pix, want.Pix), "frame %d does not show what the screen shows", i)
 	}

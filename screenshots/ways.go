@@ -98,12 +98,6 @@ var ways = []way{
 		{"canary-runs", enter, "taken, watching"},
 		{"canary-stopped", escape, "What happened"},
 	}},
-	{name: "probe", stops: []stop{
-		{"probe", ":probe worker-queue-5s" + enter, "sends it anyway"},
-		{"", "i", "send the probe"},
-		{"probing", enter, "since it was sent"},
-		{"probed", "", "once more"},
-	}},
 	{name: "journal", stops: []stop{
 		{"", openFailed, "Error"},
 		{"dropping", "d", "enter drop"},
@@ -132,11 +126,13 @@ func (e errand) run(ctx context.Context, node *demo.Node) error {
 		mortal, cancel = context.WithTimeout(ctx, e.killed)
 		defer cancel()
 	}
+
 	arguments := append(strings.Fields(e.arguments), "--url", node.AMQP(), "--api", node.API())
 	said, err := exec.CommandContext(mortal, "bin/dlxtop", arguments...).CombinedOutput()
 	if err != nil && mortal.Err() == nil {
 		return fmt.Errorf("dlxtop %s: %w: %s", e.arguments, err, said)
 	}
+
 	return ctx.Err()
 }
 
@@ -153,12 +149,14 @@ func (w way) walk(ctx context.Context, node *demo.Node, th theme, s size) (shots
 			return nil, err
 		}
 	}
+
 	shots, err = w.visit(ctx, node, th, s)
 	for _, errand := range w.after {
 		if err := errand.run(ctx, node); err != nil {
 			report("not brought back: %s", err)
 		}
 	}
+
 	return shots, err
 }
 
@@ -178,10 +176,12 @@ func (w way) visit(ctx context.Context, node *demo.Node, th theme, s size) (shot
 		if err != nil {
 			report("theme %s, %s, %s: %q is not on it:\n%s", th, s, stop.name, stop.until, t.text())
 		}
+
 		if stop.name != "" {
 			pause(ctx, 700*time.Millisecond)
 			shots = append(shots, shot{stop.name, t.screen()})
 		}
 	}
+
 	return shots, ctx.Err()
 }

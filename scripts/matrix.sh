@@ -7,7 +7,7 @@
 #
 # They run in full size: DLXTOP_FULL=N is how often to repeat what is random, 2 by default; 0 is each test with the sizes of a sample.
 # The applications of `make clients` are part of it, but not of a sample: some of their checks are by the clock.
-# MATRIX_SKIP_INSTALLED=1 leaves the installed one out: `make test` has just run on it.
+# MATRIX_SKIP_INSTALLED=1 leaves the installed one out: `make race` has just run on it.
 # DEBIAN_MIRROR names the mirror for that; by default it is the one in the machine's own apt sources.
 # Exit status: 0 everything ran and passed; 1 a test failed; 3 what ran passed, but a version could not be had.
 set -euo pipefail

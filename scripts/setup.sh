@@ -5,7 +5,7 @@
 #   scripts/setup.sh --check  only says whether one is found
 #   scripts/setup.sh --find   prints the path of its server script
 #   scripts/setup.sh --pika   installs python3-pika on Debian and Ubuntu when it is not there: one of the two applications
-#                             of `make test` is written with it. Elsewhere the test says what is missing
+#                             of `make race` is written with it. Elsewhere the test says what is missing
 #
 # Exit status: 0 there is one; 1 there is none and this script cannot install it: what to do is on standard error.
 set -eu

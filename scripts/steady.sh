@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# steady.sh runs what `make test` runs ten times in a row, beside four loops that want a processor each, and stops at
+# steady.sh runs what `make race` runs ten times in a row, beside four loops that want a processor each, and stops at
 # the first failure. A test that fails now and then shows it here. STEADY=3 runs it three times; arguments are packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,7 +14,7 @@ for _ in 1 2 3 4; do
 done
 for run in $(seq "$runs"); do
 	began=$SECONDS
-	if ! bash scripts/test.sh -count=1 "${@:-./...}" >"$log" 2>&1; then
+	if ! RACE=1 bash scripts/test.sh -count=1 "${@:-./...}" >"$log" 2>&1; then
 		cat "$log"
 		echo "steady: run $run of $runs failed after $((SECONDS - began)) s"
 		exit 1

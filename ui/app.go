@@ -12,12 +12,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/turns"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/picture"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -35,7 +35,7 @@ type app struct {
 	counters [2]counter
 	counts   []model.Counts // newer than the poll, newest last
 	history  *shell.History
-	looks    *shell.Looks
+	looks    *shell.DueTimes
 	latest   shell.TopologyMsg // zero before the first answer
 
 	tabs       [len(shell.Tabs)]tab
@@ -43,51 +43,89 @@ type app struct {
 	trail      []place // screens that were shown, latest last
 	palette    palette
 	notice     shell.NoticeMsg
-	saidUnkept bool   // the notice that choices cannot be stored was shown
-	next       string // the context to switch to when the program has ended
+	waits      *model.InUse // the turn that something waits for; nil: none
+	leaving    bool         // the next press of the key for quitting quits, whatever is under way
+	saidUnkept bool         // the notice that choices cannot be stored was shown
+	next       string       // the context to switch to when the program has ended
 }
 
 func newApp(ctx context.Context, o Options) app {
 	e := &shell.Env{
 		Connection: shell.Connection{
-			Source: o.Source, Journal: o.Journal, Index: o.Index, Files: o.Files, Title: o.Title, Contexts: o.Contexts,
-			ReadOnly: o.ReadOnly, Production: o.Production, Filters: o.Filters, Actions: o.Actions, Schemas: o.Schemas,
+			Source:     o.Source,
+			Journal:    o.Journal,
+			Index:      o.Index,
+			Files:      o.Files,
+			JQ:         o.JQ,
+			Title:      o.Title,
+			Contexts:   o.Contexts,
+			ReadOnly:   o.ReadOnly,
+			Production: o.Production,
+			Consent:    o.Consent,
+			Filters:    o.Filters,
+			Actions:    o.Actions,
+
+			Schemas: o.Schemas,
 		},
 		Terminal: shell.Terminal{
-			Styles: &term.Styles{Plain: o.Plain}, Keys: shell.NewKeyMap(), Profile: termenv.Ascii, Mouse: o.Mouse,
-			Now: o.Now, DotStep: cmp.Or(o.dotStep, picture.DotStep), Editor: o.Editor,
+			Styles:  &term.Styles{Plain: o.Plain},
+			Keys:    shell.NewKeyMap(),
+			Profile: termenv.Ascii,
+			Mouse:   o.Mouse,
+			Now:     o.Now,
+			DotStep: cmp.Or(o.dotStep, picture.DotStep),
+			Editor:  o.Editor,
 		},
-		Memory: shell.Memory{Choices: o.Kept, Acting: map[model.QueueRef]bool{}},
+		Memory: shell.NewMemory(o.Preferences),
 		Work:   shell.NewWork(ctx), Requests: &atomic.Int64{},
 	}
-	e.Marks, e.Quiet = shell.NewCauseMarks(e, o.Marks), shell.NewQuietLooks(o.Broker)
+
+	e.Peeks.Store = o.Store
+	e.Marks, e.Background = shell.NewCauseMarks(e, o.Marks), turns.NewBackground()
+
 	if o.Broker != nil {
-		e.Broker = shell.WantedBroker{Broker: o.Broker, Quiet: e.Quiet}
+		e.Quiet = o.Broker
+		e.Broker = shell.ForegroundBroker(o.Broker, e.Background)
 	}
+
 	e.OwnThemes, _ = term.ParseThemes(o.OwnThemes) // CheckTheme has reported errors
 	dress(e, cmp.Or(term.Theme(o.Theme), term.Auto))
 	e.Reread = rereading(e)
 	if e.Now == nil {
 		e.Now = time.Now
 	}
+
 	e.Shown = e.Now()
 	if o.Interval <= 0 {
 		o.Interval = defaultInterval
 	}
+
 	looks := shell.NewLooks()
 	a := app{
 		env: e, vhost: o.VHost,
-		poller:   poller{source: o.Source, interval: o.Interval, pause: o.Interval, looks: looks},
+		poller: poller{
+			source:   o.Source,
+			interval: o.Interval,
+			pause:    o.Interval,
+			looks:    looks,
+			recall:   e.Peeks.AddStored,
+		},
 		counters: newCounters(o),
 		history:  shell.NewHistory(), looks: looks,
-		palette: palette{env: e, field: term.NewTextField("")}, notice: shell.NoticeMsg{Text: o.Trouble, Bad: true},
+		palette: palette{env: e, field: term.NewTextField(""), recall: e.Commands.Recall()},
+		notice:  shell.NoticeMsg{Text: o.Trouble, Bad: true},
 	}
+
 	if o.Broker != nil {
-		a.poller.held, a.poller.looked, a.poller.counter = o.Broker.Held, o.Broker.Looked, o.Broker
+		a.poller.held = o.Broker.Held
+		a.poller.looked = o.Broker.Looked
+		a.poller.counter = o.Broker
 	}
+
 	for i, screen := range numbered {
 		a.tabs[i].stack = []shell.Page{e.NewPage(screen.open(e))}
 	}
+
 	return a
 }
 
@@ -127,6 +165,7 @@ func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case polledMsg, shell.AnswerMsg:
 		next.palette = next.palette.refreshed(next)
 	}
+
 	count := next.count()
 	next, read := next.prepared()
 	return next, tea.Batch(cmd, count, read)
@@ -150,6 +189,8 @@ func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 		if a.env.Parent != 0 && os.Getppid() != a.env.Parent || a.env.Screen.Gone() {
 			return a, tea.Quit
 		}
+
+		a.waits = a.env.Work.Waits.Load()
 		return a, tick()
 	case pollDueMsg:
 		if msg.timer != a.poller.timer || a.poller.paused {
@@ -173,6 +214,7 @@ func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 				c.timer = 0 // the next one starts when the screen is visible
 			}
 		}
+
 		return a, nil
 	case shell.CountedMsg:
 		return a.counted(msg)
@@ -187,6 +229,7 @@ func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 		return a.push(msg.Screen)
 	case shell.PopMsg:
 		return a.popped(msg), nil
+
 	case shell.NoticeMsg:
 		a.notice = msg
 		return a, nil
@@ -203,6 +246,7 @@ func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 	case startMsg, resumedMsg: // then the screen is as old as the time away
 		return a.poll()
 	}
+
 	return a, nil
 }
 
@@ -217,10 +261,12 @@ func (a app) polled(msg polledMsg) (app, tea.Cmd) {
 	a.forget(a.env.Now())
 	a.latest.Topology = a.latest.Topology.Counted(a.counts)
 	a.env.Polled.Store(msg.topology.Topology)
-	a.latest.History, a.latest.Looks = a.history, a.looks
+	a.latest.History = a.history
+	a.latest.Looks = a.looks
 	a.latest.Failed = failedIn(a.latest)
 	cmd := a.refresh()
 	a.rest()
+
 	return a, tea.Batch(wait, cmd)
 }
 
@@ -235,11 +281,13 @@ func (a app) push(s shell.Screen) (app, tea.Cmd) {
 	if a.latest.Topology != nil {
 		p, first = p.Takes(a.latest)
 	}
+
 	t := &a.tabs[a.tab]
 	t.stack = append(t.stack[:len(t.stack):len(t.stack)], p)
 	if s, ok := p.Screen.(shell.Beginning); ok {
 		first = tea.Batch(first, p.Asked(s.Init()))
 	}
+
 	return a, first
 }
 
@@ -261,6 +309,7 @@ func (a app) popped(msg shell.PopMsg) app {
 			t.drop(top)
 		}
 	}
+
 	return a
 }
 
@@ -279,6 +328,7 @@ func (a app) handleKeys(msg tea.KeyMsg) (app, tea.Cmd) {
 		a, cmd = a.handleKey(one)
 		cmds = append(cmds, cmd)
 	}
+
 	return a, tea.Batch(cmds...)
 }
 
@@ -286,6 +336,7 @@ func (a app) handleKeys(msg tea.KeyMsg) (app, tea.Cmd) {
 func (a app) handleKey(msg tea.KeyMsg) (app, tea.Cmd) {
 	k := a.env.Keys
 	a.notice = shell.NoticeMsg{}
+	a.leaving = a.leaving && term.Is(msg, k.Quit)
 	switch {
 	case term.Is(msg, k.ForceQuit):
 		if isBusy(a.top()) {
@@ -295,7 +346,7 @@ func (a app) handleKey(msg tea.KeyMsg) (app, tea.Cmd) {
 	case term.Is(msg, k.Suspend):
 		return a.suspendByKey()
 	case a.tooSmall():
-		if term.Is(msg, k.Quit) {
+		if term.Is(msg, k.Quit) && a.unfinished() == "" {
 			return a, tea.Quit
 		}
 		return a, nil // the effect of other keys would be invisible
@@ -303,14 +354,16 @@ func (a app) handleKey(msg tea.KeyMsg) (app, tea.Cmd) {
 		return a.commanded(msg)
 	case msg.Paste && !a.top().Typing():
 		return a, nil // pasted text is not a sequence of commands
-	case a.top().Typing() || key.Matches(msg, a.top().Keys()...):
+	case a.top().Typing() || term.Offers(a.top().Keys(), msg):
 		return a.toScreen(msg)
 	}
+
 	for _, b := range everywhere(k) {
-		if b.run != nil && term.Is(msg, b.binding) {
+		if b.run != nil && term.Is(msg, b.Binding) {
 			return b.run(a)
 		}
 	}
+
 	return a.toScreen(msg)
 }
 
@@ -319,12 +372,35 @@ func (a app) refuse(why string) (app, tea.Cmd) {
 	return a, nil
 }
 
-// quit closes the screens above the tab's own, and from that one the program.
+// quit closes the screens above the tab's own, and from that one the program: at once, or at the second press where
+// something would be lost by it.
 func (a app) quit() (app, tea.Cmd) {
-	if len(a.tabs[a.tab].stack) == 1 {
+	if len(a.tabs[a.tab].stack) > 1 {
+		return a.back()
+	}
+	why := a.unfinished()
+	if why == "" || a.leaving {
 		return a, tea.Quit
 	}
-	return a.back()
+	a.leaving = true
+	return a.refuse(why + ": " + a.env.Keys.Quit.Help().Key + " again quits")
+}
+
+// unfinished is what quitting would end, in words; "" when nothing is under way.
+func (a app) unfinished() string {
+	for _, t := range a.tabs {
+		for _, page := range t.stack {
+			if isBusy(page.Screen) {
+				return "not quit: what runs on " + page.Screen.Title() + " would be stopped"
+			}
+		}
+	}
+
+	if queue, watched := a.env.Watched(); watched {
+		return "not quit: the replay of " + model.Printable(queue.String()) + " is still watched"
+	}
+
+	return ""
 }
 
 func (a app) help() (app, tea.Cmd) { return a.push(newHelpScreen(a.env, a.top())) }

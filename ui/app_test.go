@@ -14,7 +14,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/flows"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -22,7 +21,7 @@ import (
 )
 
 // frozen are options under which nothing happens by itself: no time passes and there is no second poll.
-func frozen(source ports.Source) Options {
+func frozen(source shell.Source) Options {
 	return Options{Source: source, Title: "prod", Interval: time.Hour, Now: newClock().now, dotStep: time.Hour}
 }
 
@@ -30,7 +29,7 @@ func frozen(source ports.Source) Options {
 func busy() Options { return frozen(&recorded{snapshot: busyBroker()}) }
 
 // lively are options for tests of the polling.
-func lively(source ports.Source, c *clock) Options {
+func lively(source shell.Source, c *clock) Options {
 	return Options{Source: source, Title: "prod", Interval: 10 * time.Millisecond, Now: c.now}
 }
 
@@ -63,11 +62,13 @@ func TestSmallestTerminal(t *testing.T) {
 	}
 }
 
-// A key is found by its description.
-func TestHelpIsSearched(t *testing.T) {
-	term := busy().open(t, 80, 24).await("ucenter@user")
-	term.press("?/half page d").await("ctrl-d", "1 of ").awaitGone("everywhere")
-	term.press(keyEsc, keyEsc).awaitGone("WHAT IT DOES")
+// On a small terminal the help and the suggestions of a command line go on below what is seen.
+func TestHelpAndPaletteScroll(t *testing.T) {
+	term := busy().open(t, 60, 16).await("ucenter@user")
+	term.press("?").await("on flows", "Open what is under the cursor").press("G").await("ctrl-z", "Suspend")
+	term.press("g").await("on flows").press("?").awaitGone("on flows")
+	term.press(":").await("flow FLOW", "more").press(keyDown, keyDown, keyDown, keyDown, keyDown, keyDown, keyDown)
+	term.await("▸ find TEXT").press(keyUp).await("▸ queue QUEUE")
 }
 
 func TestResize(t *testing.T) {
@@ -91,6 +92,7 @@ func TestLostBrokerComesBackByItself(t *testing.T) {
 		Kind: model.Unreachable, Cause: "nothing listens on mq1:15672",
 		Next: "start RabbitMQ, or name another broker with --api",
 	})
+
 	term.await("! lost 0s  retry in 1s", "nothing listens on mq1:15672: start RabbitMQ",
 		"stale: this is how it was at 03:04:05", "1,204")
 	c.advance(12 * time.Second)
@@ -104,6 +106,7 @@ func TestNeverReached(t *testing.T) {
 		Kind:  model.BadCredentials,
 		Cause: "mq1:15672 does not accept user guest", Next: "check user and password",
 	}}
+
 	term := lively(source, newClock()).open(t, 80, 24)
 	term.await("mq1:15672 does not accept user guest", "check user and password", "lost")
 	source.fail(errors.New("an answer with \x1b[2Jescapes"))
@@ -127,11 +130,13 @@ func TestPauseStopsThePolling(t *testing.T) {
 	term.awaitGone("9m").await("paused, ")
 	c.advance(9 * time.Minute)
 	term.await("paused, 9m")
+
 	select {
 	case source.turn <- struct{}{}:
 		t.Error("it asks while it is paused")
 	default:
 	}
+
 	term.press("p")
 	source.turn <- struct{}{} // it asks again
 	term.awaitGone("paused")
@@ -149,6 +154,7 @@ func TestPollDoesNotMoveTheCursor(t *testing.T) {
 	name := row[1]
 	source.tell(later(before, time.Second, map[string]int64{name: 5}))
 	term.press(keyCtrlR)
+
 	term.awaitThat("the cursor is still on "+name, func(string) bool {
 		row := strings.Fields(term.cursorRow())
 		return len(row) > 4 && row[1] == name && row[4] == "5"
@@ -182,6 +188,7 @@ func TestHostileNames(t *testing.T) {
 		exchange("fanout", "x\x1b[31m"), queue(evil, consumers(0), ready(3)), bind("x\x1b[31m", "", evil),
 		queue("buffer\x9b2J", ttl(5000), dlx("x\x1b[31m"), ready(2)),
 	)
+
 	s.Overview.Node = "rabbit\x1b[2J"
 	o := frozen(&recorded{snapshot: s})
 	o.Title = "title\x1b[2J"
@@ -189,8 +196,9 @@ func TestHostileNames(t *testing.T) {
 	for _, keys := range []string{"1", "2", "3", "4", "1/evil" + keyEnter} {
 		term.press(keys).settle()
 		screen := term.screen()
-		must.That(t, strings.Contains(screen, "dlxtop") && strings.Contains(screen, "1 Flows") &&
-			strings.Contains(screen, "q quit"), "after %q a name has drawn over the screen:\n%s", keys, screen)
+		must.Contains(t, screen, "dlxtop", "%v", keys)
+		must.Contains(t, screen, "1 Flows", "%v", keys)
+		must.Contains(t, screen, "q quit", "%v", keys)
 		must.That(t, !strings.ContainsAny(screen, "\x1b\x07\u202e\u009b"),
 			"after %q something unprintable is on the screen:\n%q", keys, screen)
 	}
@@ -204,6 +212,7 @@ func TestTheHeadsTimestampDatesOnlyDelayedBuffers(t *testing.T) {
 		QueueRef: ref("b"), Ready: model.Some[int64](1), Consumers: model.Some[int64](0), CountedAt: now,
 		HeadTimestamp: model.Some(now.Add(-10 * time.Second)),
 	}
+
 	topology := model.NewTopology(recording(queue("b", func(to *model.Queue) { *to = *q })))
 	msg := shell.TopologyMsg{Topology: topology}
 	for role, want := range map[model.Role]string{model.DelayedBuffer: "21s", model.RetryBuffer: "≤ 30s"} {
@@ -220,22 +229,27 @@ func TestABoundGetsNoWorse(t *testing.T) {
 		queue("w", consumers(1), dlx(""), deadKey("w.retry")),
 		queue("w.retry", ttl(60_000), dlx(""), deadKey("w"), ready(2)),
 	)
+
 	o, broker, c := showing(s)
 	source := o.Source.(*recorded)
 	o.Interval = time.Hour
+
 	broker.count = func([]model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
 		return map[model.QueueRef]model.QueueCounts{
 			ref("w.retry"): {Ready: model.Some[int64](2), Consumers: model.Some[int64](0)},
 		}, nil
 	}
+
 	broker.put("w.retry", message.Message{RoutingKey: "a"}, message.Message{RoutingKey: "b"})
 	term := o.open(t)
+
 	again := func(after time.Duration) {
 		c.advance(after)
 		n := source.times()
 		source.tell(countedAt(c, later(s, c.now().Sub(s.TakenAt), nil)))
 		term.press(keyCtrlR).awaitThat("another poll", func(string) bool { return source.times() > n }).settle()
 	}
+
 	term.await("≤ 1m")
 	again(20 * time.Second)
 	term.await("≤ 40s").press(keyEnter).await("live, 4 counts a second", "head due in ≤ 40s")
@@ -253,6 +267,7 @@ func TestWhatPollsAndCountsKnow(t *testing.T) {
 	at := func(second int) time.Time { return newClock().now().Add(time.Duration(second) * time.Second) }
 	var never time.Time
 	arrival := func(after, since time.Time) shell.Arrival { return shell.Arrival{After: after, Since: since} }
+
 	for _, test := range []struct {
 		name  string
 		polls shell.Arrival
@@ -267,6 +282,7 @@ func TestWhatPollsAndCountsKnow(t *testing.T) {
 			watch.Head{After: at(10), By: at(11), Left: at(30)},
 			arrival(at(10), at(11)),
 		},
+
 		{
 			"one has left, and the polls have seen it",
 			arrival(never, at(32)),
@@ -283,12 +299,14 @@ func TestWhatPollsAndCountsKnow(t *testing.T) {
 	} {
 		assert.Equal(t, test.polls.With(test.head), test.want, "%s", test.name)
 	}
+
 	h := shell.NewHistory()
 	flows := []model.Flow{{Worker: model.Member{Queue: ref("q")}}}
 	topology := model.NewTopology(recording(queue("q", ready(1))))
 	for second := range 600 {
 		h.Record(at(second), topology, flows, model.Moves{ref("q"): {Went: model.Some[int64](0)}})
 	}
+
 	got := h.HeadArrived(at(600), ref("q"))
 	assert.That(t, got.Since == at(0), "after ten minutes it is there since %v", got.Since)
 }
@@ -303,6 +321,7 @@ func TestHeadArrived(t *testing.T) {
 		h.Record(start.Add(time.Duration(second)*time.Second), topology, flows,
 			model.Moves{ref("q"): {Went: model.Some(went)}})
 	}
+
 	for _, step := range []struct {
 		second      int
 		ready, went int64
@@ -334,8 +353,9 @@ func TestLongNoticesAreMarked(t *testing.T) {
 		a.notice = shell.NoticeMsg{Text: text}
 		lines := a.noticeLines()
 		last := ansi.Strip(lines[len(lines)-1])
-		assert.That(t, strings.HasSuffix(last, "…") == cut && len(lines) <= mostNotice && ansi.StringWidth(last) < a.width,
-			"%d lines, the last is %q", len(lines), last)
+		assert.Equal(t, strings.HasSuffix(last, "…"), cut, "%d lines, the last is %q", len(lines), last)
+		assert.That(t, len(lines) <= mostNotice, "%d lines, the last is %q", len(lines), last)
+		assert.That(t, ansi.StringWidth(last) < a.width, "%d lines, the last is %q", len(lines), last)
 	}
 }
 
@@ -349,6 +369,7 @@ func TestFloodsStayInTheirCells(t *testing.T) {
 			exchange("fanout", flood), queue(name, consumers(0), ready(3)), bind(flood, "", name),
 			queue("worker "+flood, consumers(1), ready(2), dlx(flood)),
 		)
+
 		s.Overview.Node = flood
 		c := newClock()
 		b := failing(c, 3)
@@ -360,6 +381,7 @@ func TestFloodsStayInTheirCells(t *testing.T) {
 				if keys == "d" {
 					term.await("user.created") // the look is over
 				}
+
 				term.press(keys).settle()
 				screen := term.screen()
 				lines := strings.Split(screen, "\n")
@@ -367,9 +389,11 @@ func TestFloodsStayInTheirCells(t *testing.T) {
 					n := ansi.StringWidthWc(line)
 					assert.That(t, n <= size[0], "after %q a line is %d cells wide: %q", keys, n, line)
 				}
-				must.That(t, strings.Contains(lines[0], "dlxtop") && strings.Contains(screen, "1 Flows"),
-					"after %q a name has drawn over the screen:\n%s", keys, screen)
+
+				must.Contains(t, lines[0], "dlxtop", "%v", keys)
+				must.Contains(t, screen, "1 Flows", "%v", keys)
 			}
+
 			term.await("drop 1 message for good")
 		}
 	}
@@ -380,12 +404,15 @@ func TestCutting(t *testing.T) {
 	letters := []string{"a", " ", "世", "क", "क्षि", "ทำ", "e\u0301", "\u1100", "👍🏽", "🇩🇪", "ｶﾞ", "\x1b[1m", "\x1b[m"}
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom(letters)).Draw(t, "text"), "")
-		width, n := rapid.IntRange(0, 30).Draw(t, "width"), rapid.IntRange(0, 30).Draw(t, "n")
+		width := rapid.IntRange(0, 30).Draw(t, "width")
+		n := rapid.IntRange(0, 30).Draw(t, "n")
 		all := ansi.StringWidthWc(text)
 		got := ansi.StringWidthWc(term.Cut(text, width, "…"))
-		assert.That(t, got <= width && (all > width || got == all), "cut to %d it has %d cells", width, got)
+		assert.That(t, got <= width, "cut to %d it has %d cells", width, got)
+		assert.That(t, all > width || got == all, "cut to %d it has %d cells", width, got)
 		got = ansi.StringWidthWc(term.Behind(text, n))
 		assert.That(t, got == max(all-n, 0), "%d cells are behind the first %d of %d", got, n, all)
+
 		for _, part := range []string{
 			term.CutMiddle(text, width), term.Fit(text, width, true, false),
 			term.Pad(text, width),
@@ -393,6 +420,7 @@ func TestCutting(t *testing.T) {
 			got := ansi.StringWidthWc(part)
 			assert.That(t, got <= width, "%q has %d cells instead of %d", part, got, width)
 		}
+
 		for _, line := range append(term.Wrap(text, width+10),
 			strings.Split(ansi.HardwrapWc(text, width+10, true), "\n")...) {
 			got := ansi.StringWidthWc(line)
@@ -429,6 +457,7 @@ func BenchmarkPoll10kQueues(b *testing.B) {
 		b.StartTimer()
 		a.(app).tabs[1].stack[0].Update(t)
 	}
+
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "ms/poll")
 }
 
@@ -442,6 +471,7 @@ func frameOf(b *testing.B, snapshot *model.Snapshot, tab string) tea.Model {
 	a, _ = a.Update(cmd())
 	a, _ = a.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(tab)})
 	_ = a.View()
+
 	return a
 }
 
@@ -456,6 +486,7 @@ func BenchmarkFrameFlow(b *testing.B) {
 			At:     start.Add(time.Duration(i+1) * 250 * time.Millisecond),
 			Queues: map[model.QueueRef]model.QueueCounts{},
 		}
+
 		for j, r := range refs {
 			counts.Queues[r] = model.QueueCounts{Ready: model.Some(int64(100 + (i*(j+3))%40)), Consumers: model.Some[int64](0)}
 		}
@@ -464,5 +495,6 @@ func BenchmarkFrameFlow(b *testing.B) {
 		_ = p.View()
 		a = p
 	}
+
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "ms/frame")
 }

@@ -56,6 +56,7 @@ func (a app) View() string {
 	if a.env.Ascii {
 		frame = term.ASCII(frame)
 	}
+
 	return frame
 }
 
@@ -65,9 +66,16 @@ func (a app) frame() string {
 	}
 	if a.tooSmall() {
 		words := fmt.Sprintf("dlxtop needs %d x %d, this is %d x %d.", minWidth, minHeight, a.width, a.height)
-		return term.Block(term.Wrap(words+" q quits.", a.width), a.width, a.height)
+		keys := a.env.Keys
+		next := keys.Quit.Help().Key + " quits."
+		if why := a.unfinished(); why != "" {
+			next = keys.Quit.Help().Key + " does " + why + "; " + keys.ForceQuit.Help().Key + " quits."
+		}
+		return term.Block(term.Wrap(words+" "+next, a.width), a.width, a.height)
 	}
+
 	below := a.below()
+
 	return strings.Join([]string{
 		a.headerLine(),
 		term.Pad(a.tabLine(), a.width),
@@ -108,6 +116,7 @@ func (a app) header() string {
 	if a.width < 100 {
 		between = "  "
 	}
+
 	left := []string{s.Title.Render(" dlxtop")}
 	if title := model.Printable(a.env.Title); title != "" {
 		if a.env.Production {
@@ -116,9 +125,11 @@ func (a app) header() string {
 			left = append(left, s.Strong.Render(title))
 		}
 	}
+
 	if a.env.ReadOnly {
 		left = append(left, s.Warning.Render("read only"))
 	}
+
 	right := a.freshness() + between + a.env.Shown.Format("15:04:05") + " "
 	if t := a.latest.Topology; t != nil {
 		o := t.Snapshot.Overview
@@ -127,23 +138,34 @@ func (a app) header() string {
 		if words := alarmWords(t.Snapshot.Alarms()); words != "" {
 			right = s.Danger.Render(words) + between + right
 		}
+
 		width := func() int {
 			return ansi.StringWidthWc(strings.Join(left, between) + between + between + vhost + between + right)
 		}
-		if n := a.latest.Failed; n > 0 {
+		add := func(words string) {
 			before := right
-			right = s.Danger.Render(model.Count(n)+" failed") + between + right
-			if s.Plain || width()+ansi.StringWidthWc(o.Version.String()) > a.width { // the tab has it
+			right = words + between + right
+			if s.Plain || width()+ansi.StringWidthWc(o.Version.String()) > a.width { // the screens have it
 				right = before
 			}
 		}
+
+		if n := t.Parked(); n > 0 {
+			add(s.Muted.Render(model.Count(n) + " parked"))
+		}
+		if n := a.latest.Failed; n > 0 {
+			add(s.Danger.Render(model.Count(n) + " failed"))
+		}
+
 		taken := width()
 		node := model.Printable(o.Node) + " " + o.Version.String()
 		if room := a.width - taken; room < ansi.StringWidthWc(node) {
 			node = o.Version.String()
 		}
+
 		left = append(left, node, vhost)
 	}
+
 	return term.Spread(strings.Join(left, between), between+right, a.width)
 }
 
@@ -151,7 +173,8 @@ func (a app) vhostName() string {
 	if a.vhost != "" {
 		return model.Printable(a.vhost)
 	}
-	switch vhosts := a.latest.Topology.Snapshot.VHosts; len(vhosts) {
+	vhosts := a.latest.Topology.Snapshot.VHosts
+	switch len(vhosts) {
 	case 0:
 		return "?"
 	case 1:
@@ -169,22 +192,31 @@ func alarmWords(alarms []model.Alarm) string {
 			short = append(short, resource)
 		}
 	}
+
 	if short == nil {
 		return ""
 	}
+
 	return term.MarkError + " " + strings.Join(short, ", ") + " alarm"
 }
 
 func (a app) findingsCount() string {
 	s, words := a.env.Styles, []string(nil)
-	for _, level := range []findings.Level{findings.LevelError, findings.LevelWarning} {
+	for _, level := range []findings.Level{findings.LevelError, findings.LevelWarning, findings.LevelInfo} {
+		if level == findings.LevelInfo && words != nil && a.width < 100 {
+			break // worse ones need the room
+		}
 		n := 0
 		for i := range a.latest.Findings {
 			if a.latest.Findings[i].Level == level {
 				n++
 			}
 		}
+
 		name := model.Plural(n, string(level))
+		if level == findings.LevelInfo {
+			name = model.Count(int64(n)) + " info"
+		}
 		if a.width < 100 { // the screen of findings has the words
 			name = model.Count(int64(n))
 		}
@@ -192,15 +224,19 @@ func (a app) findingsCount() string {
 			words = append(words, s.Mark(mark).Render(mark+" "+name))
 		}
 	}
+
 	if words == nil {
 		return s.Muted.Render("no findings")
 	}
+
 	return strings.Join(words, "  ")
 }
 
 // freshness says how old the data is and what is being done about it.
 func (a app) freshness() string {
-	p, s, now := &a.poller, a.env.Styles, a.env.Shown
+	p := &a.poller
+	s := a.env.Styles
+	now := a.env.Shown
 	switch {
 	case p.err != nil && p.inFlight != 0:
 		return s.Danger.Render("! lost " + shell.Age(now.Sub(p.lostAt)) + "  trying …")
@@ -213,19 +249,23 @@ func (a app) freshness() string {
 	case p.paused:
 		return s.Warning.Render("paused, " + shell.Age(now.Sub(p.readAt)) + " old")
 	}
-	old, every := now.Sub(p.readAt), shell.RoundUp(p.pause)
+
+	old := now.Sub(p.readAt)
+	every := shell.RoundUp(p.pause)
 	switch {
 	case old > p.pause+2*p.took+2*time.Second:
 		return s.Warning.Render("slow, " + shell.Age(old) + " old")
 	case every > shell.RoundUp(p.interval) && !s.Plain: // the broker is slow
 		return s.Good.Render(shell.Age(old) + " old, every " + shell.Age(every))
 	}
+
 	return s.Good.Render("live " + model.ShortDuration(p.interval))
 }
 
 // tabLine names the tabs and, at the right, the path to the visible screen.
 func (a app) tabLine() string {
-	s, tabs := a.env.Styles, strings.Join(a.tabLabels(), "")
+	s := a.env.Styles
+	tabs := strings.Join(a.tabLabels(), "")
 	stack := a.tabs[a.tab].stack
 	var path []string
 	for _, screen := range stack[1:] {
@@ -239,6 +279,7 @@ func (a app) tabLine() string {
 	if n := ansi.StringWidthWc(way); n > room {
 		way = "…" + term.Behind(way, n-room+1)
 	}
+
 	return term.Spread(tabs, s.Strong.Render(way)+" ", a.width)
 }
 
@@ -248,6 +289,7 @@ func (a app) tabLabels() (labels []string) {
 	if a.width < 80 {
 		between = ""
 	}
+
 	for i := range a.tabs {
 		count, look := "", s.Text
 		if of := numbered[i].count; of != nil {
@@ -255,6 +297,7 @@ func (a app) tabLabels() (labels []string) {
 				count, look = " "+model.Count(n), s.Mark(mark)
 			}
 		}
+
 		help := a.env.Keys.Screens[i].Help()
 		name := help.Key + " " + strings.ToUpper(help.Desc[:1]) + help.Desc[1:]
 		switch {
@@ -266,6 +309,7 @@ func (a app) tabLabels() (labels []string) {
 			labels = append(labels, between+" "+name+look.Render(count)+" ")
 		}
 	}
+
 	return labels
 }
 
@@ -285,41 +329,48 @@ func (a app) rule() string {
 func (a app) noticeLines() []string {
 	s := a.env.Styles
 	text, style := "", s.Strong
-	switch cause, next := a.poller.trouble(); {
+	cause, next := a.poller.trouble()
+	switch {
 	case a.notice.Text != "" && a.notice.Bad:
 		text, style = "! "+a.notice.Text, s.Danger
 	case a.notice.Text != "":
 		text = a.notice.Text
+	case a.waits != nil:
+		text, style = "waits: "+a.waits.Words(), s.Warning
 	case cause != "" && a.latest.Topology != nil:
 		text, style = "! "+cause+": "+next, s.Danger
 	case a.latest.Topology != nil && len(a.latest.Topology.Snapshot.Missing) > 0:
-		text, style = "! not read: "+strings.Join(a.latest.Topology.Snapshot.Missing, "; "), s.Warning
+		text = "! not read: " + strings.Join(a.latest.Topology.Snapshot.Missing, "; ")
+		style = s.Warning
 	}
+
 	lines := term.Wrap(model.Printable(text), a.width-2)
 	if len(lines) > mostNotice {
 		lines = lines[:mostNotice]
 		lines[mostNotice-1] = term.Cut(lines[mostNotice-1]+" …", a.width-2, "…")
 	}
+
 	for i := range lines {
 		lines[i] = " " + style.Render(lines[i])
 	}
 	if lines == nil {
 		return []string{""}
 	}
+
 	return lines
 }
 
 // hint is a key in the footer, with its columns there.
 type hint struct {
-	key.Binding
+	term.Key
 	from, to int
 }
 
-// hintsOf are bindings from a column on, as many as fit.
-func hintsOf(bindings []key.Binding, from, width int) (hints []hint) {
+// hintsOf are keys from a column on, as many as fit.
+func hintsOf(keys []term.Key, from, width int) (hints []hint) {
 	end := from + width
-	for _, b := range bindings {
-		if !b.Enabled() {
+	for _, b := range keys {
+		if !b.Named() {
 			continue
 		}
 		to := from + ansi.StringWidthWc(b.Help().Key+" "+b.Help().Desc)
@@ -329,6 +380,7 @@ func hintsOf(bindings []key.Binding, from, width int) (hints []hint) {
 		hints = append(hints, hint{b, from, to})
 		from = to + hintGap
 	}
+
 	return hints
 }
 
@@ -341,22 +393,29 @@ func (a app) hints() (own, always []hint) {
 	if len(a.tabs[a.tab].stack) > 1 {
 		last = term.Describe(k.Quit, "back")
 	}
-	switch _, help := top.(helpScreen); {
-	case help:
-		always = hintsOf([]key.Binding{last}, 0, a.width)
-	case !top.Typing():
-		always = hintsOf([]key.Binding{last, k.Help, k.Palette}, 0, a.width)
+
+	keys := term.Named(last, k.Help, k.Palette)
+	if _, help := top.(helpScreen); help {
+		keys = keys[:1]
 	}
+	if !top.Typing() {
+		always = hintsOf(keys, 0, a.width)
+	}
+
 	room := a.width
 	if n := len(always); n > 0 {
 		room -= always[n-1].to + hintGap
 	}
+
 	for i := range always {
-		always[i].from, always[i].to = always[i].from+room, always[i].to+room
+		always[i].from += room
+		always[i].to += room
 	}
+
 	if a.env.Styles.Plain && !top.Typing() {
 		return nil, always // they change from row to row, and the help has them
 	}
+
 	return hintsOf(top.Keys(), 1, room-3), always
 }
 
@@ -369,6 +428,7 @@ func (a app) footer() string {
 		}
 		return text
 	}
+
 	return term.Spread(write(own), write(always), a.width)
 }
 
@@ -398,6 +458,7 @@ func (a app) handleMouse(msg tea.MouseMsg) (app, tea.Cmd) {
 		}
 		return a, nil
 	}
+
 	return a.click(msg.X, msg.Y-aboveScreen)
 }
 
@@ -416,6 +477,7 @@ func (a app) clickHint(x int) (app, tea.Cmd) {
 			return a.handleKey(press)
 		}
 	}
+
 	return a, nil
 }
 
@@ -429,12 +491,14 @@ func (a app) wheel(direction tea.KeyType) (app, tea.Cmd) {
 	if _, list := a.top().(shell.Clickable); list {
 		rows = wheelRows
 	}
+
 	var cmds []tea.Cmd
 	for range rows {
 		var cmd tea.Cmd
 		a, cmd = a.toScreen(tea.KeyMsg{Type: direction})
 		cmds = append(cmds, cmd)
 	}
+
 	return a, tea.Batch(cmds...)
 }
 
@@ -448,6 +512,7 @@ func (a app) click(x, y int) (app, tea.Cmd) {
 	if a.top().(shell.Clickable).Clicked() {
 		return a.toScreen(tea.KeyMsg{Type: tea.KeyEnter})
 	}
+
 	return a, cmd
 }
 
@@ -459,6 +524,7 @@ func (a app) tabAt(x int) (i int, ok bool) {
 			return i, true
 		}
 	}
+
 	return 0, false
 }
 

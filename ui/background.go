@@ -35,6 +35,7 @@ func askBackground(e *shell.Env) tea.Cmd {
 		}
 		return nil
 	}
+
 	wait := tea.Tick(backgroundWait, func(time.Time) tea.Msg { return backgroundMsg{} })
 	return tea.Batch(ask, wait)
 }
@@ -117,6 +118,7 @@ func (k *keyboard) without(read []byte) []byte {
 		}
 		return text
 	}
+
 	rest := text[start+len(answerStart):]
 	end, size := endOfAnswer(rest)
 	switch {
@@ -129,6 +131,7 @@ func (k *keyboard) without(read []byte) []byte {
 	case len(rest) > mostAnswer:
 		return text[:start] // neither an answer nor something that a person types
 	}
+
 	k.held = bytes.Clone(text[start:])
 	return text[:start]
 }
@@ -143,5 +146,6 @@ func endOfAnswer(text []byte) (at, size int) {
 			return i, 2
 		}
 	}
+
 	return -1, 0
 }

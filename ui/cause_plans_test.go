@@ -59,6 +59,16 @@ func TestCauseInSeveralQueues(t *testing.T) {
 	term.awaitGone("TimeoutError: smtp") // it has no messages any more
 }
 
+// On a small terminal the plan of the queue under the cursor is read by pages.
+func TestPlansOfACauseScroll(t *testing.T) {
+	term := failedQueues().onSMTP(t).press("r").await("replay 64 messages of 2 queues").resize(60, 16).await("…")
+	const pageDown, pageUp = "\x1b[6~", "\x1b[5~"
+	term.awaitGone("undoes it").press(pageDown).await("from ", "1–2 of 22")
+	term.press(strings.Repeat(pageDown, 20)).await("marked redelivered", "21–22 of 22")
+	term.press(strings.Repeat(pageUp, 20)).await("reaches", "…").awaitGone("of 22")
+	term.press("G").await("── " + failedQueue)
+}
+
 // The options of a dialog apply to all queues, and a canary runs for each of them.
 func TestOptionsOfACauseInSeveralQueues(t *testing.T) {
 	term := failedQueues().onSMTP(t).press("r").await("enter replay 64 messages", "c canary")
@@ -66,9 +76,10 @@ func TestOptionsOfACauseInSeveralQueues(t *testing.T) {
 	term.press("o").await("enter replay 64 messages", "o spread over 5m", "40 messages take 1m or more")
 	term.press(keyEnter).await("64 messages moved", "esc close")
 	for _, p := range term.broker.executed() {
-		assert.That(t, p.Canary != nil && p.Rate != 0, "%s ran with the canary %v at %g messages a second", p.From, p.Canary,
-			p.Rate)
+		assert.That(t, p.Canary != nil, "%s ran with the canary %v at %g messages a second", p.From, p.Canary, p.Rate)
+		assert.That(t, p.Rate != 0, "%s ran with the canary %v at %g messages a second", p.From, p.Canary, p.Rate)
 	}
+
 	term.wantFroms("mail.failed 40", failedQueue+" 24")
 }
 
@@ -83,6 +94,7 @@ func TestCauseStopsAtTheFirstTrouble(t *testing.T) {
 		}
 		return a, nil
 	}
+
 	term := o.onSMTP(t).press("D").await("enter drop 64 messages").press(keyEnter)
 	term.await("7 of 40 messages dropped", "it ended before 1 queue: 24 messages are untouched", "the connection was lost")
 	term.wantFroms("mail.failed 40")
@@ -107,18 +119,21 @@ func causePlansThatChange(t *testing.T, width, height int) {
 			Headers:    model.Table{"x-error": fmt.Sprintf("TimeoutError: smtp gateway did not answer in %d s", i)},
 		})
 	}
+
 	s := without(source.snapshot, "mail") // the target of the messages in mail.failed
 	source.snapshot = s
 	term := o.onSMTP(t, width, height).press("r")
 	term.await("replay 24 messages of 1 queue", "not possible", "1 queue left out: its messages stay where they are")
 	changed := later(s, 0, nil)
 	queue("audit", consumers(1))(changed)
+
 	for _, b := range s.Bindings {
 		if b.Destination == "ucenter@user" {
 			b.Destination = "audit"
 			changed.Bindings = append(changed.Bindings, b)
 		}
 	}
+
 	source.tell(countedAt(c, changed))
 	term.press(keyEnter).await("read it again", "changed   ")
 	must.Equal(t, len(b.executed()), 0, "plans ran that had not been on the screen")
@@ -168,9 +183,10 @@ func TestCauseIsMoved(t *testing.T) {
 	term.press(keyEnter)
 	term.await("64 messages moved", "40 messages moved to parking", "24 messages moved to parking", "esc close")
 	term.wantFroms("mail.failed 40", failedQueue+" 24")
+
 	for _, p := range b.executed() {
-		assert.That(t, p.Operation == plan.Move && p.Target.Fixed.RoutingKey == "parking", "%s was executed: %s to %v",
-			p.From, p.Operation, p.Target.Fixed)
+		assert.Equal(t, p.Operation, plan.Move, "%s was executed: %s to %v", p.From, p.Operation, p.Target.Fixed)
+		assert.Equal(t, p.Target.Fixed.RoutingKey, "parking", "%v", p.From)
 	}
 }
 
@@ -190,6 +206,7 @@ func TestCauseIsMended(t *testing.T) {
 		a.Moved = p.Planned - a.Refused
 		return a, nil
 	}
+
 	term := o.onSMTP(t).press("E").await("Edit 64 messages with jq", "all of the cause in 2 queues: 64 messages")
 	term.press(".body[", keyEnter).await("the jq program is not complete")
 	term.retype(`if .body.id % 10 == 3 then error("no") else .headers.fixed = true end`).press(keyEnter)
@@ -199,11 +216,15 @@ func TestCauseIsMended(t *testing.T) {
 	term.press(keyEnter).await("replay 64 messages of 2 queues", "edited", "enter replay 64 messages", "E edit")
 	term.press("c").await("c no canary", "enter replay 64 messages")
 	term.press(keyEnter).await("messages moved", "esc close").wantFroms("mail.failed 40", failedQueue+" 24")
+
 	for _, p := range b.executed() {
-		assert.That(t, p.Mend != nil && p.Canary != nil && (p.From != ref("mail.failed") || p.Mended.Stay != 0),
-			"%s ran with the program %v and the canary %v", p.From, p.Mend, p.Canary)
+		assert.That(t, p.Mend != nil, "%s ran with the program %v and the canary %v", p.From, p.Mend, p.Canary)
+		assert.That(t, p.Canary != nil, "%s ran with the program %v and the canary %v", p.From, p.Mend, p.Canary)
+		assert.That(t, p.From != ref("mail.failed") || p.Mended.Stay != 0, "%s ran with the program %v and the canary %v",
+			p.From, p.Mend, p.Canary)
 		changed += p.Mended.Changed
 	}
+
 	term.await(fmt.Sprintf("%d of 64 messages moved", changed)).press(keyEsc).await("CAUSE")
 
 	o, _, _, _ = manyFailed()
@@ -222,15 +243,17 @@ func TestCauseIsExported(t *testing.T) {
 	term.await("Export 64 messages", "one for each queue: mail.failed-20260301-030405.jsonl, …", "enter write 2 new files")
 	term.press(keyEnter)
 	term.await("64 messages written to", "/mail.failed-20260301-030405.jsonl", "1 further file", "CAUSE")
+
 	const mail, user = "mail.failed-20260301-030405.jsonl", failedQueue + "-20260301-030405.jsonl"
 	for name, want := range map[string]int{mail: 40, user: 24} {
 		got := exported(t, name)
 		other := func(m message.Message) bool {
 			return !strings.Contains(fmt.Sprint(m.Headers["x-error"]), "TimeoutError")
 		}
-		assert.That(t, len(got) == want && !slices.ContainsFunc(got, other), "%s has %d messages, want the %d of the cause",
-			name, len(got), want)
+		assert.Equal(t, len(got), want, "%s has %d messages, want the %d of the cause", name, len(got), want)
+		assert.That(t, !slices.ContainsFunc(got, other), "%s has %d messages, want the %d of the cause", name, len(got), want)
 	}
+
 	must.Do(t, os.Remove(mail))
 	term.press("x").await("Export 64 messages").press(keyEnter).await("already: name a new one; 40 messages")
 	term.await("Export 24 messages", "enter write 1 new file")
@@ -247,11 +270,13 @@ func TestCauseOfNothing(t *testing.T) {
 	for _, key := range []string{"m", "E", "x"} {
 		term.press(key).await("not read: 2 queues", "the queue's node is down").press(keyEnter, keyEsc).await("CAUSE")
 	}
+
 	b.fail(nil)
 	b.change(func() { b.messages = nil })
 	for _, key := range []string{"m", "E", "x"} {
 		term.press(key).await("none is left").press(keyEnter, keyEsc).await("CAUSE")
 	}
+
 	term.wantFroms()
 }
 
@@ -293,8 +318,10 @@ func TestProgramOfACauseIsKept(t *testing.T) {
 	term.press(keyEnter).await("with the header other", "enter to the replay")
 	term.press(keyEsc).await("enter replay 64 messages", "by        .headers.fixed = true")
 	term.press(keyEnter).await("64 messages moved", "esc close")
+
 	for _, p := range term.broker.executed() {
-		assert.That(t, p.Mend != nil && p.Mend.Text == ".headers.fixed = true", "%s ran with %v", p.From, p.Mend)
+		must.That(t, p.Mend != nil, "%s ran with %v", p.From, p.Mend)
+		assert.Equal(t, p.Mend.Text, ".headers.fixed = true", "%v", p.From)
 	}
 }
 
@@ -321,6 +348,7 @@ func TestCauseIsStopped(t *testing.T) {
 			a.Stopped = test.why
 			return a, nil
 		}
+
 		term := o.onSMTP(t).press("r").await("enter replay 64 messages").press(test.before, keyEnter)
 		<-began
 		term.await(fmt.Sprint(test.moved, " of 40"), "esc stop", "then 24 messages of 1 queue").awaitRow("mail.failed")

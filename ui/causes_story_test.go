@@ -13,6 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
@@ -34,18 +35,22 @@ func storyCauses() []storyCause {
 			"x-exception-stacktrace": fmt.Sprintf("org.mail.MailException: 421 4.7.0 <user%d@example.com>\n\tat a.B.c()", i),
 		}
 	}
+
 	const timeout = "the database did not answer in %d ms"
+
 	two := func(kindHeader, textHeader string) func(kind, text string) func(i int) amqp.Table {
 		return func(kind, text string) func(i int) amqp.Table {
 			return func(i int) amqp.Table { return amqp.Table{kindHeader: kind, textHeader: fmt.Sprintf(text, i)} }
 		}
 	}
+
 	massTransit := two("MT-Fault-ExceptionType", "MT-Fault-Message")
 	nServiceBus := two("NServiceBus.ExceptionInfo.ExceptionType", "NServiceBus.ExceptionInfo.Message")
 	wolverine := two("exception-type", "exception-message")
 	rebus := func(i int) amqp.Table {
 		return amqp.Table{"rbs2-error-details": fmt.Sprintf("System.IO.IOException: index %d is read-only\n   at S.E.A()", i)}
 	}
+
 	return []storyCause{
 		{"mail", spring, "MailException: 421", 250, "r", false},
 		{"stock", massTransit("System.TimeoutException", timeout), "TimeoutException: the database", 120, "r", true},
@@ -63,10 +68,11 @@ func storyVHost(t *testing.T, queues ...string) (Options, *amqp.Channel) {
 	t.Helper()
 	node, vhost, at := ownVHost(t)
 	o, channel := optionsOn(t, node, vhost, at)
-	o.VHost = vhost
+	o.VHost, o.Consent = vhost, peek.AskEach
 	for _, name := range queues {
 		must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
 	}
+
 	return o, channel
 }
 
@@ -87,6 +93,7 @@ func TestStoryOfCauses(t *testing.T) {
 				wanted[c.worker] += c.n
 			}
 		}
+
 		screen := o.open(t, width, height).await("mail ")
 		screen.press("3").await("   "+model.Count(int64(left))+" read", "all 7")
 		for todo := storyCauses(); len(todo) > 0; {
@@ -101,6 +108,7 @@ func TestStoryOfCauses(t *testing.T) {
 			}
 			screen.press(keyCtrlR).await("   " + model.Count(int64(left)) + " read")
 		}
+
 		screen.await("the failed queues are empty")
 		for _, c := range storyCauses() {
 			n := depth.Of(t, channel, c.worker+".failed")
@@ -123,6 +131,7 @@ func workDown(screen *terminal, queues ...storyCause) {
 	} else {
 		workDownOne(screen, c)
 	}
+
 	screen.await("5 failed queues   ").press(keyEsc).awaitGone("esc clears")
 }
 
@@ -142,6 +151,7 @@ func workDownOne(screen *terminal, c storyCause) {
 	if c.n > shell.TypedAbove {
 		screen.press(fmt.Sprint(c.n))
 	}
+
 	screen.agree(does, fmt.Sprintf("%d messages %s", c.n, done)).await("What happened")
 	screen.press(keyEnter).await("none of this cause is left here").press("q")
 }
@@ -153,6 +163,7 @@ func workDownSeveral(screen *terminal, queues []storyCause) {
 	for _, c := range queues {
 		all += c.n
 	}
+
 	screen.press(keyEnter).await(fmt.Sprintf("%d found", all), "complete").press("q").await("5 failed queues   ")
 	screen.press(c.key)
 	screen.await(fmt.Sprintf("%s %d messages of %d queues, as read at", does, all, len(queues)),
@@ -176,6 +187,7 @@ func TestStoryOfManyQueues(t *testing.T) {
 			}
 			return ready
 		}
+
 		screen := o.open(t, width, height).await("mail ").press("3").readFailed(3 * each)
 		screen.press("E").await("Edit 60 messages with jq", "all of the cause in 3 queues")
 		screen.press(`if .body.to == "sms-7" then error("unknown") else .body.to += "@example.com" end`, keyEnter)
@@ -194,8 +206,9 @@ func TestStoryOfManyQueues(t *testing.T) {
 		screen.press("u").await("Undo all 3: bring back 3 messages")
 		screen.agree("bring back", "3 of 3 messages brought back to 3 queues")
 		screen.awaitThat("the failed queues have theirs again", func(string) bool { return depths() == [4]int{1, 1, 1, 0} })
+
 		for _, name := range []string{"mail.failed", "sms.failed", "push.failed", "parking"} {
-			for _, d := range dial.Take(t, channel, name) {
+			for _, d := range dial.Drain(t, channel, name) {
 				want := fmt.Sprintf(`{"to":  "%s"}`, d.MessageId)
 				assert.That(t, string(d.Body) == want, "%s holds %s, want %s", name, d.Body, want)
 			}
@@ -214,6 +227,7 @@ func manyFailing(t *testing.T, o Options, channel *amqp.Channel, each int) {
 		for n := range each {
 			dial.Publish(t, channel, w+".failed", unaddressed(fmt.Sprintf("%s-%d", w, n)))
 		}
+
 		works(t, o, w, func(d amqp.Delivery) {
 			if string(d.Body) == fmt.Sprintf(`{"to":  "%s@example.com"}`, d.MessageId) {
 				acknowledge(d)
@@ -235,7 +249,7 @@ func unaddressed(id string) amqp.Publishing {
 // readFailed waits until this many messages of the failed queues were read, and agrees to the cost if asked.
 func (term *terminal) readFailed(n int) *terminal {
 	term.t.Helper()
-	term.answer(fmt.Sprintf("   %d read", n), "enter read them", keyEnter, "a look has a cost", "i")
+	term.answer(fmt.Sprintf("   %d read", n), "enter read them", keyEnter, "i reads ", "i")
 	if strings.Contains(term.screen(), "enter read them") { // it was asked again while they were read
 		term.press(keyEsc).awaitGone("enter read them")
 	}
@@ -263,6 +277,7 @@ func TestStoryOfMending(t *testing.T) {
 				Headers: amqp.Table{"x-exception-message": fmt.Sprintf("ValueError: no amount: '%d,50'", i)},
 			}
 		})...)
+
 		end := works(t, o, "orders", reject)
 		screen := o.open(t, width, height).await("orders ").press("3").await("   600 read", "all 1")
 		mendAll(screen, n, `.body.amount = 0`)
@@ -272,11 +287,14 @@ func TestStoryOfMending(t *testing.T) {
 		screen.press(keyEnter, "q").await("CAUSE").press(keyCtrlR).await("   600 read", "all 2")
 		mendAll(screen, n-1, `.body.amount |= (tostring | sub(","; ".") | tonumber)`)
 		screen.agree("replay", "599 messages moved").await("What happened")
-		here, there := depth.Of(t, channel, "orders.failed"), depth.Of(t, channel, "orders")
-		must.That(t, here == 1 && there == n-1, "%d are in the failed queue, %d in the worker's", here, there)
+		here := depth.Of(t, channel, "orders.failed")
+		there := depth.Of(t, channel, "orders")
+		must.Equal(t, here, 1, "%d are in the failed queue, %d in the worker's", here, there)
+		must.Equal(t, there, n-1)
 		screen.press("u").await("bring back 599 messages", "type 599:").press("599")
 		screen.agree("bring back", "599 of 599 messages brought back")
 		changed, back := 0, 0
+
 		screen.awaitThat("all are back", func(string) bool { // a look may hold some of them
 			for d, ok, err := channel.Get("orders.failed", true); ok; d, ok, err = channel.Get("orders.failed", true) {
 				must.Do(t, err)
@@ -286,11 +304,13 @@ func TestStoryOfMending(t *testing.T) {
 				}
 				back++
 			}
+
 			return back == n
 		})
+
 		left := depth.Of(t, channel, "orders")
-		assert.That(t, changed == 1 && left == 0, "%d are not what they were, %d are left in the worker's queue",
-			changed, left)
+		assert.Equal(t, changed, 1, "%d are not what they were, %d are left in the worker's queue", changed, left)
+		assert.Equal(t, left, 0)
 	})
 }
 
@@ -309,7 +329,8 @@ func mendAll(screen *terminal, n int, program string) {
 func TestStoryOfOneOrder(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t)
-		queues, each := size.Of(20, 200), size.Of(50, 500)
+		queues := size.Of(20, 200)
+		each := size.Of(50, 500)
 		wanted := queues * 2 / 3
 		for q := range queues {
 			name := fmt.Sprintf("orders-%03d.failed", q)
@@ -322,6 +343,7 @@ func TestStoryOfOneOrder(t *testing.T) {
 				return amqp.Publishing{MessageId: fmt.Sprint(q*each + i), Body: fmt.Appendf(nil, `{"order":%q}`, id)}
 			})...)
 		}
+
 		screen := o.open(t, width, height).await("No flows here").command("find b-4711", "▸ find b-4711")
 		screen.press(keyEnter)
 		queue := fmt.Sprintf("orders-%03d.failed", wanted)

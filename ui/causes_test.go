@@ -10,13 +10,13 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/preferences"
 	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/messages"
 )
@@ -37,6 +37,7 @@ func manyFailed() (Options, *recordedBroker, *recorded, *clock) {
 	for i := range 40 {
 		b.put("mail.failed", failedFor(i, "TimeoutError: smtp gateway did not answer in "+fmt.Sprint(i)+" s"))
 	}
+
 	b.put("mail.failed", message.Message{Headers: model.Table{"x-death": []any{
 		model.Table{"queue": "mail", "reason": "rejected", "count": int64(2), "time": c.now().Add(-50 * time.Hour)},
 	}}})
@@ -45,10 +46,12 @@ func manyFailed() (Options, *recordedBroker, *recorded, *clock) {
 	queue("mail", consumers(1))(s)
 	queue("mail.failed", ready(41))(s)
 	queue("lots.failed", ready(2))(s)
+
 	queueIn(s, "lots.failed").Type = model.Quorum
 	for _, name := range []string{"mail.failed", "lots.failed"} {
 		queueIn(s, name).Consumers = model.Some[int64](0)
 	}
+
 	source := &recorded{snapshot: countedAt(c, s)}
 	return Options{Source: source, Broker: b, Title: "prod", Now: c.now, Interval: time.Hour}, b, source, c
 }
@@ -73,7 +76,15 @@ func (b *recordedBroker) looksAt(queue string) (n int) {
 			}
 		}
 	})
+
 	return n
+}
+
+// What a user states as parked is counted apart, and is none of the failed messages.
+func TestFailedCountsParkedApart(t *testing.T) {
+	o, _, source, _ := manyFailed()
+	source.snapshot.Stated = model.NewStatedRoles([]model.StatedRole{{Pattern: "lots.failed", Role: model.ParkedRole}})
+	o.onCauses(t).await("4 failed queues   88 messages   88 read   2 parked", "88 failed   2 parked")
 }
 
 // A cost is asked about, and paid once.
@@ -86,6 +97,7 @@ func TestCostlyQueuesAreReadWhenAsked(t *testing.T) {
 		term.press(keyEnter).awaitGone("Read 1 failed queue").press("i").settle()
 		term.lacks("Read 1 failed queue", "what is agreed to is asked for again")
 	})
+
 	term.await("   90 read", "KeyError").press(keyCtrlR).settle().await("   90 read")
 	assert.Equal(t, term.broker.looksAt("lots.failed"), 1, "it was looked at")
 }
@@ -115,18 +127,19 @@ func TestOneQueueOfACause(t *testing.T) {
 	term.press("q").await("OF THE CAUSE").press(keyUp, "d").await("no message of this cause is in the queue any more")
 }
 
-// Later causes are appended, however many messages they have, until a key sorts them.
-func TestCausesStayWhereTheyAre(t *testing.T) {
+// Causes are in the order that the column says, also those that come later; the cursor stays on its cause.
+func TestCausesAreSortedByMessages(t *testing.T) {
 	o, b, _, c := manyFailed()
 	o.Interval = 10 * time.Millisecond
 	term := o.onCauses(t).await("88 of 90 read")
 	for i := range 200 {
 		b.put("mail.failed", failedFor(1000+i, "KeyError: 'customer_id'"))
 	}
+
 	c.advance(causes.Pause + time.Second)
 	term.recount(map[string]int64{"mail.failed": 241})
 	term.await("KeyError: 'customer_id'", "288 of 290 read").awaitRow(smtpCause)
-	want := []string{smtpCause, "ValueError", "no error: rejected in mail", "KeyError: 'customer_id'"}
+	want := []string{"KeyError: 'customer_id'", smtpCause, "ValueError", "no error: rejected in mail"}
 	order := func() (rows []string) {
 		for _, line := range strings.Split(term.screen(), "\n") {
 			for _, text := range want {
@@ -137,12 +150,10 @@ func TestCausesStayWhereTheyAre(t *testing.T) {
 		}
 		return rows
 	}
+
+	term.await("▼MESSAGES")
 	assert.List(t, order(), want, "they stand in the order")
-	term.press(keyCtrlR)
-	term.awaitThat("the most frequent is first", func(string) bool {
-		rows := order()
-		return len(rows) > 0 && rows[0] == "KeyError: 'customer_id'"
-	})
+	assert.Contains(t, term.cursorRow(), smtpCause, "the cursor")
 }
 
 // Messages that left a queue leave its causes; a deleted queue takes its messages with it.
@@ -164,8 +175,8 @@ func TestHostileCauses(t *testing.T) {
 	b.put(failedQueue, failedFor(100, "Evil\x1b[2J\x1b]0;title\x07: \u202egnp "+strings.Repeat("x y ", 1<<18)))
 	term := o.onCauses(t).await("89 of 91 read").press("G").settle()
 	screen := term.screen()
-	assert.That(t, !strings.ContainsAny(screen, "\x1b\x07\u202e") && strings.Contains(screen, "q quit"),
-		"it drew over the screen:\n%q", screen)
+	assert.That(t, !strings.ContainsAny(screen, "\x1b\x07\u202e"), "it drew over the screen:\n%q", screen)
+	assert.Contains(t, screen, "q quit")
 }
 
 // Texts that all differ are grouped by what they share, and the screen says so.
@@ -174,6 +185,7 @@ func TestTooManyCauses(t *testing.T) {
 	for i := range 6000 {
 		b.put("mail.failed", message.Message{Headers: model.Table{"x-error": "OddError: no way to " + letters(i)}})
 	}
+
 	o.recount(map[string]int64{"mail.failed": 6041})
 	term := o.onCauses(t)
 	term.await("1,047 of 6,090 read; M reads the rest", "≥ 1", "the first 1,000 messages were read")
@@ -201,6 +213,7 @@ func TestCausesBudget(t *testing.T) {
 		r.Order = append(r.Order, at)
 		r.Queues[at] = &causes.Queue{Ref: at, Limit: causes.Page, Plan: free, Ready: model.Some[int64](900)}
 	}
+
 	depth := int64(900)
 	look := func() bool {
 		if r.Next(now) == nil {
@@ -209,17 +222,21 @@ func TestCausesBudget(t *testing.T) {
 		must.That(t, r.Next(now) == nil, "two looks are in flight")
 		return r.Answered(causes.ReadMsg{Request: r.Request, At: now, Looked: true, Read: depth, Depth: model.Some(depth)})
 	}
+
 	round := func() (n int) {
 		for look() {
 			n++
 		}
 		return n
 	}
+
 	assert.Equal(t, round(), 40, "the first round")
+
 	now, depth = now.Add(causes.Pause), 899
 	for _, q := range r.Queues {
 		q.Ready, q.CountedAt = model.Some(depth), now
 	}
+
 	assert.Equal(t, round(), causes.LooksAMinute/899, "queues were read again in a minute")
 	now = now.Add(time.Minute)
 	assert.Equal(t, round(), 40-causes.LooksAMinute/899, "queues were read in the next minute")
@@ -278,13 +295,14 @@ func failedAt(i int, reason string, at time.Time) message.Message {
 func onMarked(t *testing.T, path string, size ...int) *terminal {
 	t.Helper()
 	o := failedQueues()
-	o.Interval, o.Marks = 10*time.Millisecond, kept.File{Path: path}
+	o.Interval = 10 * time.Millisecond
+	o.Marks = preferences.File{Path: path}
 	return o.onCauses(t, size...).await("88 of 90 read")
 }
 
 // A resolved cause that fails again is shown as back, also by a later session.
 func TestResolvedCauseComesBack(t *testing.T) {
-	path := filepath.Join(t.TempDir(), kept.CausesName)
+	path := filepath.Join(t.TempDir(), preferences.CausesName)
 	term := onMarked(t, path)
 	term.awaitRow("new")
 	term.press("o").await("marked as resolved").awaitRow("resolved")
@@ -307,7 +325,7 @@ func TestResolvedCauseComesBack(t *testing.T) {
 
 // A note stays with its cause.
 func TestNoteOfACause(t *testing.T) {
-	path := filepath.Join(t.TempDir(), kept.CausesName)
+	path := filepath.Join(t.TempDir(), preferences.CausesName)
 	term := onMarked(t, path, 80, 24).press("W")
 	term.await("one line, kept beside the journal")
 	term.press("gateway down, ticket 12", keyEnter).await("note      gateway down, ticket 12")
@@ -317,7 +335,7 @@ func TestNoteOfACause(t *testing.T) {
 // An action that empties a cause offers to mark it as resolved, unless it is: the key would undo that.
 func TestEmptiedCauseIsResolved(t *testing.T) {
 	for _, resolved := range []bool{false, true} {
-		term := onMarked(t, filepath.Join(t.TempDir(), kept.CausesName))
+		term := onMarked(t, filepath.Join(t.TempDir(), preferences.CausesName))
 		if term.press(keyDown); resolved {
 			term.press("o").await("marked as resolved")
 		}
@@ -326,21 +344,23 @@ func TestEmptiedCauseIsResolved(t *testing.T) {
 			term.lacks("marks it as resolved", "it is offered again")
 			continue
 		}
+
 		term.await("left here: o marks it as resolved").press("o").await("marked as resolved")
 	}
 }
 
 // With a damaged file states begin again, and the file is not lost.
 func TestDamagedMarks(t *testing.T) {
-	f := kept.File{Path: filepath.Join(t.TempDir(), kept.CausesName)}
+	f := preferences.File{Path: filepath.Join(t.TempDir(), preferences.CausesName)}
 	must.Do(t, f.Save([]byte("{damaged")))
 	o := failedQueues()
 	o.Marks = f
 	term := o.onCauses(t).await("the states of causes cannot be used")
 	term.press("o").await("states of causes were damaged: they begin again", "causes.json.damaged")
 	term.awaitRow("resolved")
-	text, err := (kept.File{Path: f.Path + ".damaged"}).Load()
-	assert.That(t, string(text) == "{damaged" && err == nil, "what was set aside has %q: %v", text, err)
+	text, err := (preferences.File{Path: f.Path + ".damaged"}).Load()
+	must.Do(t, err)
+	assert.Equal(t, string(text), "{damaged", "what was set aside has %q: %v", text, err)
 }
 
 // When a broker fails while it is read, what was read stays, with the reason, and reading continues by itself.

@@ -92,6 +92,7 @@ func allCommands(a app) (all []command) {
 	for i, screen := range numbered {
 		all = append(all, command{name: a.env.Keys.Screens[i].Help().Desc, does: screen.does, run: showAlone(i)})
 	}
+
 	return append(all, []command{
 		{
 			name: "flow", does: "open a flow", run: showAlone(0), word: "flow", names: app.flowNames,
@@ -106,12 +107,9 @@ func allCommands(a app) (all []command) {
 			name: "tap", does: "watch messages pass an exchange", run: app.tapHere, word: "exchange",
 			names: app.exchangeNames, open: openTap,
 		},
-		{
-			name: "probe", does: "send a marked message through a flow", run: app.probeHere, word: "flow",
-			names: app.flowNames, open: opens("flow", app.hasFlow, trace.NewProbeScreen),
-		},
 		{name: "last", does: "the screen seen before this one", run: app.last},
 		{name: "undo", does: "the last action", run: app.undo},
+
 		{name: "help", does: "the keys", run: app.help},
 		{name: "columns", does: "hide and show columns of this list", run: app.columns},
 		{
@@ -197,6 +195,7 @@ func offlineNames[S ~string](texts []S, this S) []name {
 			names[i].in = "this one"
 		}
 	}
+
 	return names
 }
 
@@ -206,6 +205,7 @@ func (a app) goToContext(n name) (app, tea.Cmd) {
 		a.notice = shell.NoticeMsg{Text: "this is " + n.shown}
 		return a, nil
 	}
+
 	for _, t := range a.tabs {
 		for _, page := range t.stack {
 			if isBusy(page.Screen) {
@@ -214,6 +214,7 @@ func (a app) goToContext(n name) (app, tea.Cmd) {
 			}
 		}
 	}
+
 	a.next = n.Name
 	return a, tea.Quit
 }
@@ -228,6 +229,7 @@ func (a app) namesOf(n int, at func(i int) model.QueueRef) []name {
 			names[i].in = "vhost " + model.Printable(ref.VHost)
 		}
 	}
+
 	slices.SortStableFunc(names, func(a, b name) int { return cmp.Compare(a.shown, b.shown) })
 	return names
 }
@@ -260,6 +262,7 @@ func nearness(text, typed string) int {
 	case at > 0:
 		return contains
 	}
+
 	for _, r := range typed {
 		at := strings.IndexRune(text, r)
 		if at < 0 {
@@ -267,6 +270,7 @@ func nearness(text, typed string) int {
 		}
 		text = text[at+utf8.RuneLen(r):]
 	}
+
 	return scattered
 }
 
@@ -286,8 +290,10 @@ func nearest(names []name, typed string) (found []name, all int) {
 			by[rank] = append(by[rank], names[i])
 		}
 	}
+
 	for _, some := range by {
 		found = append(found, some...)
 	}
+
 	return found[:min(len(found), mostNames)], all
 }

@@ -20,9 +20,9 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
-	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/model/story"
 	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // waiting fills buffer-queue with messages with these TTLs, in seconds, published now by the broker's clock.
@@ -37,6 +37,7 @@ func waiting(seconds ...int) Options {
 		}
 		b.put("buffer-queue", m)
 	}
+
 	o.Interval = time.Hour
 	return o
 }
@@ -72,7 +73,8 @@ func TestNothingBlocked(t *testing.T) {
 	term := waiting(1, 2, 3, 4, 5).onQueue(t, "buffer-queue").await("1.0s", "5.0s")
 	for range 6 {
 		screen := term.screen()
-		must.That(t, !strings.Contains(screen, "blocks") && !strings.Contains(screen, "behind"), "%v", screen)
+		must.Lacks(t, screen, "blocks")
+		must.Lacks(t, screen, "behind")
 		term.clock.advance(900 * time.Millisecond)
 		term.press(keyDown).settle()
 	}
@@ -91,6 +93,7 @@ func TestALookIsRemembered(t *testing.T) {
 		if width >= 120 {
 			term.await("blocked 3")
 		}
+
 		term.clock.advance(20 * time.Second)
 		// someone took three
 		term.source.tell(countedAt(term.clock, later(busyBroker(), 24*time.Second, map[string]int64{"buffer-queue": 2})))
@@ -109,12 +112,14 @@ func TestStoryOfARetry(t *testing.T) {
 			queue("mail.retry.60s", ttl(60_000), dlx(""), deadKey("mail"), ready(1)),
 			queue("mail.retry.300s", ttl(300_000), dlx(""), deadKey("mail")),
 		))
+
 		death := func(queue string, count int64, ago time.Duration) model.Table {
 			return model.Table{
 				"count": count, "reason": "expired", "queue": queue, "exchange": "", "routing-keys": []any{queue},
 				"time": c.now().Add(-ago),
 			}
 		}
+
 		b.put("mail.retry.60s", message.Message{
 			RoutingKey: "mail.retry.60s", Body: []byte(`{"to":"guan@example.com"}`),
 			Properties: message.Properties{MessageID: "mail-7", Timestamp: c.now().Add(-2 * time.Minute)},
@@ -123,6 +128,7 @@ func TestStoryOfARetry(t *testing.T) {
 				"x-death": []any{death("mail.retry.60s", 1, 40*time.Second), death("mail.retry.10s", 1, 110*time.Second)},
 			},
 		})
+
 		term := o.onQueue(t, "mail.retry.60s", width, height).await("≤ 1m", "LAST FAILURE")
 		term.press(keyEnter).await("message 1 of 1", "10s ✓ › ▸1m ✓ › 5m", "next      mail  in ≤ 1m").golden()
 		c.advance(21 * time.Second)
@@ -132,7 +138,8 @@ func TestStoryOfARetry(t *testing.T) {
 
 // skew sets the broker's clock back by 192 s.
 func skew(s *model.Snapshot) {
-	s.Overview.ClockSkew, s.Overview.ClockWithin = model.Some(-192*time.Second), 500*time.Millisecond
+	s.Overview.ClockSkew = model.Some(-192 * time.Second)
+	s.Overview.ClockWithin = 500 * time.Millisecond
 }
 
 // Unknown times, and different clocks, are never shown as negative times.
@@ -144,6 +151,7 @@ func TestHostileTimes(t *testing.T) {
 			Properties: message.Properties{Timestamp: at, Expiration: expiration},
 		}
 	}
+
 	b.put(
 		"buffer-queue",
 		stamped(time.Unix(0, 0), "5000", nil),
@@ -153,17 +161,21 @@ func TestHostileTimes(t *testing.T) {
 		stamped(time.Time{}, "soon", model.Table{"timestamp_in_ms": int64(-1 << 63)}),
 		stamped(time.Time{}, "4294967295", model.Table{"timestamp_in_ms": uint64(1<<64 - 1)}),
 	)
+
 	skew(o.Source.(*recorded).snapshot)
+
 	term := o.onQueue(t, "buffer-queue").await("6 messages", "≤ 5s", "never", "the publisher's clock is at least")
 	for range 6 {
 		term.press(keyDown).settle()
 		for _, bad := range []string{"-1", "-2", "-3", "-5m", "292"} {
 			for _, line := range strings.Split(term.screen(), "\n") {
-				assert.That(t, !strings.Contains(line, "in "+bad) && !strings.Contains(line, "≤ "+bad) &&
-					!strings.HasPrefix(strings.TrimSpace(line), bad), "a negative time: %q", line)
+				assert.Lacks(t, line, "in "+bad)
+				assert.Lacks(t, line, "≤ "+bad)
+				assert.That(t, !strings.HasPrefix(strings.TrimSpace(line), bad), "a negative time: %q", line)
 			}
 		}
 	}
+
 	term.press("q", "4", "/", "clock", keyEnter).await("this machine's clock is 3m12s ahead of the broker's")
 }
 
@@ -174,6 +186,7 @@ func TestComeBack(t *testing.T) {
 		m := message.Message{RoutingKey: "k", Properties: message.Properties{MessageID: "user-" + strconv.Itoa(i)}}
 		b.put("ucenter@user@retry", m)
 	}
+
 	term := o.onQueue(t, "ucenter@user@retry")
 	look := func(n int) {
 		term.press(keyCtrlR).settle() // until then the screen may say that the previous look was 0s ago
@@ -181,6 +194,7 @@ func TestComeBack(t *testing.T) {
 			return b.peeked() == n && strings.Contains(screen, "read 0s ago")
 		})
 	}
+
 	term.await("3 messages", "≤ 30s")
 	c.advance(20 * time.Second)
 	look(2)
@@ -201,6 +215,7 @@ func TestTimesOfABrokerWithAnotherClock(t *testing.T) {
 		RoutingKey: "k", Properties: message.Properties{Expiration: "60000"},
 		Headers: model.Table{"timestamp_in_ms": c.now().Add(-192*time.Second - 20*time.Second).UnixMilli()},
 	})
+
 	skew(o.Source.(*recorded).snapshot)
 	term := o.onQueue(t, "buffer-queue")
 	term.await("20s", "41s", "03:03:45  published", "next      worker-queue  in ≤ 41s")
@@ -247,37 +262,46 @@ func blockedLine(t *testing.T, o Options, channel *amqp.Channel, second time.Dur
 	for i := 1; i < 5; i++ {
 		dial.Publish(t, channel, buffer, delayed(i, time.Duration(9-i)*second))
 	}
+
 	term := o.onFlow(t, name).await("head due: unknown").press("k").await("enter looks at them")
 	term.press(keyEnter).await(buffer, " ago")
 	if !strings.Contains(term.screen(), "1 (TTL "+model.ShortDuration(first)+") blocks 4 messages; it leaves in ") {
 		return false
 	}
 	term.awaitThat("all are overdue, or nothing is blocked any more", func(screen string) bool {
-		told, counted := overdueInWords.FindStringSubmatch(screen), overdueInHistogram.FindStringSubmatch(screen)
+		told := overdueInWords.FindStringSubmatch(screen)
+		counted := overdueInHistogram.FindStringSubmatch(screen)
 		if told == nil && counted == nil {
 			return !strings.Contains(screen, "blocks")
 		}
-		must.That(t, told != nil && counted != nil && told[1] == counted[1], "words and histogram differ:\n%s", screen)
+		must.That(t, told != nil, "words and histogram differ:\n%s", screen)
+		must.That(t, counted != nil, "words and histogram differ:\n%s", screen)
+		must.Equal(t, told[1], counted[1])
 		now, _ := strconv.Atoi(told[1])
 		must.That(t, now >= most, "%d were overdue, and then %d:\n%s", most, now, screen)
 		most = now
 		return most == 4
 	})
+
 	if got := depth.Of(t, channel, buffer); most < 4 || got != 5 && time.Since(published) >= first {
 		return false
 	} else if got != 5 {
 		t.Errorf("%d messages wait while 4 are said to be overdue", got)
 	}
+
 	term.press("q").awaitThat("the flow shows it", func(screen string) bool {
 		seen = strings.Contains(screen, "blocks 4") && strings.Contains(screen, "4 are overdue")
 		return seen || time.Since(published) > first
 	})
+
 	term.press("q", "/", name, keyEnter).awaitThat("the list shows it", func(screen string) bool {
 		listed := strings.Contains(screen, "blocked 4")
 		seen = seen && (listed || time.Since(published) <= first)
 		return listed || time.Since(published) > first
 	})
+
 	term.awaitGone("blocked 4").awaitThat("all arrived", func(string) bool { return depth.Of(t, channel, name) == 5 })
+
 	return seen
 }
 
@@ -309,6 +333,7 @@ func TestDueOnARealBroker(t *testing.T) {
 				if ttl, ok := arguments["x-message-ttl"].(int); ok {
 					arguments["x-message-ttl"] = times * ttl
 				}
+
 				buffer := delayLine(t, channel, worker, arguments)
 				ttl := func(i int) time.Duration { return time.Duration(times) * c.ttl(i) }
 				late := lateness(t, o, source, channel, buffer, worker, ttl)
@@ -327,7 +352,7 @@ func TestDueOnARealBroker(t *testing.T) {
 // lateness publishes messages into a buffer, looks at them, and returns by how much later than predicted each arrived,
 // sorted; nil when some had left before the look.
 func lateness(
-	t *testing.T, o Options, source ports.Source, channel *amqp.Channel, buffer, worker string,
+	t *testing.T, o Options, source shell.Source, channel *amqp.Channel, buffer, worker string,
 	ttl func(int) time.Duration,
 ) []time.Duration {
 	t.Helper()
@@ -341,12 +366,14 @@ func lateness(
 	peeked := must.Get(o.Broker.Peek(t.Context(), peek.For(topology, ref, peek.Want{Limit: n})))(t)
 	look := messages.PeekedMsg{Queue: ref, Peeked: peeked}
 	must.Do(t, look.Read(topology, story.Sight{}, nil, messages.OfCause{}))
+
 	waits := look.Waits
 	if waits == nil || len(waits.Messages) != n {
 		t.Logf("looked at %d messages", peeked.Messages.Len())
 		must.Do(t, channel.Cancel(worker, false))
 		return nil
 	}
+
 	var late []time.Duration
 	for range n {
 		d := receive(t, arrivals, "a message did not arrive")
@@ -355,6 +382,7 @@ func lateness(
 		must.Equal(t, waits.Messages[i].Leaves.Kind, story.DueExact, "message %d", i)
 		late = append(late, arrived.Sub(waits.Messages[i].Leaves.Time))
 	}
+
 	must.Do(t, channel.Cancel(worker, false))
 	slices.Sort(late)
 	return late
@@ -401,6 +429,7 @@ func TestSeenToArriveOnARealBroker(t *testing.T) {
 		}
 		return found != nil
 	}
+
 	term.awaitThat("it is said when it leaves", func(screen string) bool { // the visible one may be old
 		// A busy machine may not see one arrive: then the next one.
 		if !seen(screen) && depth.Of(t, channel, "ui.seen") == sent {
@@ -410,6 +439,7 @@ func TestSeenToArriveOnARealBroker(t *testing.T) {
 			published = time.Now()
 			return false
 		}
+
 		if !seen(screen) {
 			return false
 		}
@@ -418,6 +448,7 @@ func TestSeenToArriveOnARealBroker(t *testing.T) {
 			"%v after it was published, it is said to be due in %ds", time.Since(began), left)
 		return due.Before(published.Add(8*time.Second + 1500*time.Millisecond))
 	})
+
 	first = left
 	term.awaitThat("it counts down", func(screen string) bool {
 		return seen(screen) && left < first || depth.Of(t, channel, "ui.seen") == sent

@@ -36,6 +36,7 @@ func movedBroker() (before, after *model.Snapshot) {
 		bind("out.exchange", "o", "buffer-queue"),
 		queue("worker-queue", consumers(1)), bind("dlx.exchange", "k", "worker-queue"),
 	)
+
 	after = later(before, 2*time.Second, map[string]int64{"buffer-queue": 20})
 	queueIn(after, "worker-queue").Acked = model.Some[int64](5)
 	return before, after
@@ -57,8 +58,10 @@ func TestFlowLeadsNowhere(t *testing.T) {
 			exchange("direct", "x"), queue("wait.retry", ttl(10_000), dlx("x"), deadKey("w"), ready(1)),
 			queue("work", consumers(1)), bind("x", "w", "work"),
 		)
+
 		msg := shell.TopologyMsg{Topology: model.NewTopology(s)}
 		msg.Findings = findings.Of(msg.Topology)
+
 		flow := model.Flow{Name: "work", VHost: "/", Worker: model.Member{Queue: ref("work")}, Buffers: []*model.Buffer{
 			{
 				Member: model.Member{Queue: ref("wait")}, Role: model.DelayedBuffer, DLX: "gone.exchange",
@@ -69,9 +72,10 @@ func TestFlowLeadsNowhere(t *testing.T) {
 				Targets: []model.QueueRef{ref("work")},
 			},
 		}}
+
 		text := drawn(picture.Of(&flow, msg.Moment(newClock().now())), width)
-		assert.That(t, strings.Contains(text, term.MarkError) && strings.Contains(text, "gone.exchange"),
-			"the dead end is not shown:\n%s", text)
+		assert.Contains(t, text, term.MarkError)
+		assert.Contains(t, text, "gone.exchange")
 	})
 }
 
@@ -92,7 +96,9 @@ func TestBufferThatIsAnExchange(t *testing.T) {
 	}}
 	p := picture.Of(&flow, msg.Moment(newClock().now()))
 	got := p.Stations()
-	assert.That(t, len(got) == 1 && got[0].Queue == ref("work"), "the cursor passes %v", got)
+	must.Equal(t, len(got), 1, "the cursor passes %v", got)
+	assert.Equal(t, got[0].Queue, ref("work"))
+
 	for _, width := range []int{120, 80} {
 		assert.Contains(t, drawn(p, width), "later", "the exchange is not drawn")
 	}
@@ -118,10 +124,12 @@ func TestFlowWithManyBuffers(t *testing.T) {
 		exchange("direct", "back"), queue("work", consumers(1)), bind("back", "work", "work"),
 		queue("work.failed", ready(3)), queue("work.dead", ready(1)),
 	}
+
 	for i := range 30 {
 		parts = append(parts, queue(fmt.Sprintf("work.delay.%02d", i), ttl(int64(i+1)*1000), dlx("back"),
 			deadKey("work"), ready(int64(i))))
 	}
+
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, _, _ := showing(recording(parts...))
 		o.Title = ""
@@ -145,9 +153,11 @@ func (term *terminal) agreed(numbers *regexp.Regexp, screen string) int {
 	term.t.Helper()
 	found := numbers.FindAllStringSubmatch(screen, -1)
 	for _, f := range found {
-		a, b := strings.Join(f[1:], ""), strings.Join(found[0][1:], "")
+		a := strings.Join(f[1:], "")
+		b := strings.Join(found[0][1:], "")
 		must.That(term.t, a == b, "%s and %s on one screen:\n%s", b, a, screen)
 	}
+
 	return len(found)
 }
 
@@ -160,12 +170,16 @@ func TestOneCountOnAScreen(t *testing.T) {
 		failInto(t, channel, "ship.failed", "classic", "ValueError: no address", 1)
 		dial.Publish(t, channel, "ship.failed", make([]amqp.Publishing, 699)...)
 		screen := o.open(t, width, height).await("3 Failed 700", "700 ready")
-		everywhere, least := regexp.MustCompile(`\b(70\d)\b`), 4
+		everywhere := regexp.MustCompile(`\b(70\d)\b`)
+
+		least := 4
 		for n := 701; n < 705; n++ {
 			if n == 703 {
-				everywhere, least = regexp.MustCompile(`3 Failed (70\d)|\b(70\d) (?:failed|ready|messages  )`), 2
+				everywhere = regexp.MustCompile(`3 Failed (70\d)|\b(70\d) (?:failed|ready|messages  )`)
+				least = 2
 				screen.press(keyEnter).await("MOVED  live")
 			}
+
 			dial.Publish(t, channel, "ship.failed", amqp.Publishing{})
 			screen.awaitThat("the new count", func(s string) bool {
 				return screen.agreed(everywhere, s) >= least && strings.Contains(s, fmt.Sprint("3 Failed ", n))
@@ -191,6 +205,7 @@ func TestChartAndDotsAreOfThePicture(t *testing.T) {
 			<-tick.C
 		}
 	})
+
 	defer func() { cancel(); publishes.Wait() }()
 	screen := o.open(t).awaitThat("it moves", regexp.MustCompile(`[1-9]\d*\.\d/s out`).MatchString)
 	screen.press(keyEnter).await(o.VHost+"/ship", "MOVED  ", "delayed 500ms", picture.MarkDot)
@@ -199,11 +214,13 @@ func TestChartAndDotsAreOfThePicture(t *testing.T) {
 		must.That(t, !rate.MatchString(s) || !strings.Contains(s, "nothing moved"),
 			"there are rates or dots, and nothing moved:\n%s", s)
 	}
+
 	screen.press("c").awaitThat("the rate is in the box and in the chart", func(s string) bool {
 		moving(s)
 		both := screen.agreed(regexp.MustCompile(`(\d+\.\d)/s out|out (\d+\.\d)/s`), s)
 		return both == 2 && !strings.Contains(s, "out 0.0/s")
 	})
+
 	screen.press("c").awaitThat("it is delivered", func(s string) bool {
 		moving(s)
 		return strings.Contains(s, "delivered")
@@ -218,10 +235,12 @@ func TestBufferWords(t *testing.T) {
 		}
 		return b
 	}
+
 	levels := &model.Buffer{
 		Role: model.DelayedBuffer, Levels: []model.QueueRef{ref("level-0"), ref("level-1")},
 		TTL: model.Some(time.Second), MaxTTL: model.Some(90 * time.Second),
 	}
+
 	const delayed, retry = model.DelayedBuffer, model.RetryBuffer
 	for _, tc := range []struct {
 		flow model.Flow
@@ -268,7 +287,9 @@ func TestNextDue(t *testing.T) {
 		snapshot := recording(queue("b", tc.traits...))
 		buffers := []*model.Buffer{{Member: model.Member{Queue: ref("b")}, Role: model.RetryBuffer, TTL: tc.ttl}}
 		flows := []model.Flow{{Worker: model.Member{Queue: ref("w")}, Buffers: buffers}}
-		h, topology := shell.NewHistory(), model.NewTopology(snapshot)
+		h := shell.NewHistory()
+
+		topology := model.NewTopology(snapshot)
 		for at := time.Duration(0); at <= tc.still; at += 2 * time.Second {
 			h.Record(start.Add(at), topology, flows, model.Moves{ref("b"): {Went: model.Some[int64](0)}})
 		}
@@ -306,11 +327,14 @@ func TestFlowAboveItsCauses(t *testing.T) {
 		screen.awaitThat("the other queue is read, or has a cost", func(s string) bool {
 			return strings.Contains(s, "TimeoutError") || strings.Contains(s, "i reads 2, at a cost")
 		})
+
 		if !strings.Contains(screen.screen(), "TimeoutError") { // before 4.3
 			screen.await("3 of 5 read", "a look has a cost: ")
-			screen.press("i").await("Read 1 failed queue", "costs more than the mark")
-			screen.press(keyEsc).awaitGone("Read 1 failed queue").await("i reads 2, at a cost").press("i", keyEnter)
+			screen.press("i").await("Read 1 failed queue", "uses 1 of its delivery limit")
+			screen.press(keyEsc).awaitGone("Read 1 failed queue").await("i reads 2, at a cost")
+			screen.press("i").await("Read 1 failed queue").press(keyEnter)
 		}
+
 		screen.await("2 failed queues   5 messages   5 read", "TimeoutError: too late").press("G")
 		screen.awaitThat("only the causes of the queue under the cursor", func(s string) bool {
 			return strings.Contains(s, "ship.failed of 2 failed queues") && !strings.Contains(s, "TimeoutError")
@@ -331,6 +355,7 @@ func TestHomeMoves(t *testing.T) {
 		}
 		return strings.Contains(screen, picture.MarkDot)
 	})
+
 	b.set(nil, map[string]int64{"buffer-queue": 3, "worker-queue": 22})
 	term.await("3 ready", "22 ready").resize(200, 50).await("3 ready", "22 ready")
 	sideBySide := regexp.MustCompile(`MOVED/s.*│── worker-queue`)
@@ -352,9 +377,10 @@ func TestProductionIsSeen(t *testing.T) {
 		a.width, a.height = 120, 36
 		return a.headerLine(), a.env.Styles.Production.Under("x")
 	}
+
 	line, opened := header(o)
 	assert.Contains(t, line, "prod production", "the header")
 	plain, _ := header(busy())
-	assert.That(t, line[:4] == opened[:4] && plain[:4] != opened[:4], "production looks like anything else: %q, %q",
-		line, plain)
+	assert.Equal(t, line[:4], opened[:4], "production looks like anything else: %q, %q", line, plain)
+	assert.That(t, plain[:4] != opened[:4], "production looks like anything else: %q, %q", line, plain)
 }

@@ -10,22 +10,24 @@ import (
 	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/dashboard"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // Ask shows a form on this terminal until its last text was tried with success, or the user leaves it.
-func Ask(ctx context.Context, f ports.Form) error {
+func Ask(ctx context.Context, f dashboard.Form) error {
 	theme := term.Theme(f.Theme)
 	if theme == term.Auto || theme == "" {
 		theme = term.ANSI // the background is not known yet
 	}
+
 	profile := termenv.EnvColorProfile()
 	screen := shell.NewScreenFile(os.Stdin, os.Stdout)
 	if f.Plain {
-		screen.Filter = new(term.Lines).Take
+		screen.Filter = new(term.Lines).Rewrite
 	}
+
 	own, _ := term.ParseThemes(f.OwnThemes)
 	m := newForm(ctx, f, own.Styles(theme, profile, false))
 	m.env.Ascii = !term.UTF8(os.Getenv)
@@ -35,12 +37,13 @@ func Ask(ctx context.Context, f ports.Form) error {
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil || errors.Is(err, tea.ErrInterrupted) {
 		return nil // it was asked to end
 	}
+
 	return err
 }
 
 // form is a form on the screen. The cursor is on a text: enter tries it and those before it.
 type form struct {
-	ports.Form
+	dashboard.Form
 	env           *shell.Env
 	width, height int
 	fields        []term.TextField
@@ -52,7 +55,7 @@ type form struct {
 	typed         bool
 }
 
-func newForm(ctx context.Context, f ports.Form, styles *term.Styles) form {
+func newForm(ctx context.Context, f dashboard.Form, styles *term.Styles) form {
 	m := form{Form: f, wrong: -1, env: newApp(ctx, Options{}).env}
 	m.env.Styles = styles
 	for _, text := range f.Texts {
@@ -72,6 +75,7 @@ func (m form) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyMsg:
 		return m.handleKey(msg)
 	}
+
 	return m, nil
 }
 
@@ -92,19 +96,27 @@ func (m form) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 		m.fields = append([]term.TextField(nil), m.fields...)
 		before := m.fields[m.at].Text()
 		if m.fields[m.at].Update(msg); m.fields[m.at].Text() != before {
-			m.typed, m.tried, m.wrong, m.err = true, min(m.tried, m.at), -1, nil
+			m.typed = true
+			m.tried = min(m.tried, m.at)
+			m.wrong = -1
+			m.err = nil
 		}
 	}
+
 	return m, nil
 }
 
 func (m form) try() (_ tea.Model, cmd tea.Cmd) {
-	m.wrong, m.err, m.typed = -1, nil, true
+	m.wrong = -1
+	m.err = nil
+	m.typed = true
 	try, at := m.Try, m.at
+
 	texts := make([]string, len(m.fields))
 	for i, f := range m.fields {
 		texts[i] = f.Text()
 	}
+
 	m.request, cmd = shell.Ask(m.env, 0, func(ctx context.Context) (failed int, err error) { return try(ctx, texts, at) })
 	return m, cmd
 }
@@ -115,14 +127,19 @@ func (m form) answered(msg shell.EndedMsg[int]) (tea.Model, tea.Cmd) {
 	}
 	m.request = 0
 	if failed := msg.Result; msg.Err != nil {
-		m.at, m.tried, m.wrong, m.err = failed, min(m.tried, failed), failed, msg.Err
+		m.at = failed
+		m.tried = min(m.tried, failed)
+		m.wrong = failed
+		m.err = msg.Err
 		return m, nil
 	}
+
 	m.tried = max(m.tried, m.at+1)
 	if m.at++; m.at == len(m.fields) {
 		m.at--
 		return m, tea.Quit
 	}
+
 	return m, nil
 }
 
@@ -137,8 +154,10 @@ func (m form) View() string {
 	}
 	say(model.Printable(m.Why), s.Text)
 	l.Blank()
+
 	for i := range m.fields {
-		mark, text := "  ", m.shown(i, l.Width-shell.LabelWidth-4)
+		mark := "  "
+		text := m.shown(i, l.Width-shell.LabelWidth-4)
 		switch {
 		case i == m.wrong:
 			mark = s.Danger.Render(term.MarkError) + " "
@@ -147,8 +166,10 @@ func (m form) View() string {
 		case i == m.at:
 			mark = s.Accent.Render(term.MarkCursor) + " "
 		}
+
 		l.Lines = append(l.Lines, mark+s.Muted.Render(term.Fit(m.Names[i], shell.LabelWidth, false, false))+text)
 	}
+
 	l.Blank()
 	switch {
 	case m.request != 0:
@@ -156,6 +177,7 @@ func (m form) View() string {
 	case m.err != nil:
 		say(term.MarkError+" "+m.Names[m.wrong]+": "+model.Printable(m.err.Error()), s.Danger)
 	}
+
 	say(m.Names[m.at]+": "+m.Notes[m.at], s.Muted)
 	l.Blank()
 	l.Keys(term.Describe(k.Confirm, "try"), term.Describe(k.NextPane, "next"), term.Describe(k.Cancel, "leave"))
@@ -163,6 +185,7 @@ func (m form) View() string {
 	if m.env.Ascii {
 		return term.ASCII(page)
 	}
+
 	return page
 }
 
@@ -172,8 +195,10 @@ func (m form) shown(i, width int) string {
 		before, behind := f.Around()
 		f.SetAround(strings.Repeat("•", len([]rune(before))), strings.Repeat("•", len([]rune(behind))))
 	}
+
 	if i == m.at {
 		return f.View(m.env.Styles, width)
 	}
+
 	return term.Cut(model.Printable(f.Text()), width, "…")
 }

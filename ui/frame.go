@@ -17,7 +17,8 @@ import (
 	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/dashboard"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
@@ -29,11 +30,11 @@ const (
 // WriteFrame opens the dashboard without a terminal, waits until the screen has read what it shows, for at most 15 s,
 // and writes it. Nothing else is stored. The error is printable: an unknown screen, a broker that does not answer, or a
 // file that cannot be written.
-func WriteFrame(ctx context.Context, f ports.Frame, o Options) error {
+func WriteFrame(ctx context.Context, f dashboard.Frame, o Options) error {
 	if err := refusePicture(f.Path); err != nil {
 		return err
 	}
-	o.Kept = nil
+	o.Preferences, o.Consent = nil, cmp.Or(o.Consent, peek.AskEach) // no question can be answered
 	a := newApp(ctx, o)
 	a.env.Profile = termenv.TrueColor
 	dress(a.env, a.env.Theme)
@@ -41,6 +42,7 @@ func WriteFrame(ctx context.Context, f ports.Frame, o Options) error {
 		tea.WithoutSignalHandler())
 	last, err := program.Run()
 	a.env.Work.End()
+
 	if err != nil {
 		return err
 	}
@@ -48,13 +50,14 @@ func WriteFrame(ctx context.Context, f ports.Frame, o Options) error {
 	if framed.err != nil {
 		return framed.err
 	}
+
 	return writeFrame(f.Path, framed.View())
 }
 
 // framing is the dashboard until its screen is complete.
 type framing struct {
 	app
-	frame  ports.Frame
+	frame  dashboard.Frame
 	tries  int
 	opened bool
 	quiet  int // consecutive checks at which nothing was in flight
@@ -107,9 +110,11 @@ func (f framing) look() (tea.Model, tea.Cmd) {
 	default:
 		f.quiet++
 	}
+
 	if f.quiet > 1 || over {
 		return f, tea.Quit
 	}
+
 	return f, frameDue()
 }
 
@@ -119,10 +124,12 @@ func (f framing) open() (tea.Model, tea.Cmd) {
 		f.give(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(f.frame.Open), Paste: true}),
 		f.give(tea.KeyMsg{Type: tea.KeyEnter}),
 	}
+
 	if f.palette.open {
 		f.err = errors.New(cmp.Or(f.palette.wrong, model.Printable(f.frame.Open)+" is not complete: a text has to follow"))
 		return f, tea.Quit
 	}
+
 	return f, tea.Batch(append(cmds, frameDue())...)
 }
 
@@ -152,10 +159,12 @@ func writeFrame(path, frame string) error {
 	if err := refusePicture(path); err != nil {
 		return err
 	}
-	shown, text := model.Printable(path), plainFrame(frame)
+	shown := model.Printable(path)
+	text := plainFrame(frame)
 	if strings.EqualFold(filepath.Ext(path), colourEnding) {
 		text = frame + ansi.ResetStyle + "\n"
 	}
+
 	err := writeNew(path, []byte(text))
 	switch {
 	case errors.Is(err, fs.ErrExist):
@@ -163,6 +172,7 @@ func writeFrame(path, frame string) error {
 	case err != nil:
 		return fmt.Errorf("not written to %s: %s", shown, model.Printable(err.Error()))
 	}
+
 	return nil
 }
 
@@ -193,5 +203,6 @@ func writeNew(path string, data []byte) error {
 	if err = cmp.Or(err, file.Close()); err != nil {
 		_ = os.Remove(path)
 	}
+
 	return err
 }

@@ -68,7 +68,8 @@ func below(head, line, title string) (int, bool) {
 	if at < 0 {
 		return 0, false
 	}
-	runes, end := []rune(line), len([]rune(head[:at+len(title)]))
+	runes := []rune(line)
+	end := len([]rune(head[:at+len(title)]))
 	if len(runes) < end {
 		return -1, true
 	}
@@ -83,6 +84,7 @@ func (h *hour) differs() string {
 	for _, name := range hourQueues {
 		there[name] = depth.Of(h.t, h.channel, name)
 	}
+
 	failed := there["mail.failed"] + there["sms.failed"]
 	s := h.screen()
 	lines := strings.Split(s, "\n")
@@ -99,6 +101,7 @@ func (h *hour) differs() string {
 			return fmt.Sprintf("the list says %q, and there are %d", q[0], there[q[1]])
 		}
 	}
+
 	head := slices.IndexFunc(lines, listHeads.MatchString)
 	if head < 0 || len(lines) < head+2 {
 		return ""
@@ -107,6 +110,7 @@ func (h *hour) differs() string {
 	if len(row) > 4 && strings.TrimSpace(row[:4]) == "" && h.cursorRow() == "" {
 		return "no row has the cursor"
 	}
+
 	return differsInList(lines[head], lines[head+1:], there, failed)
 }
 
@@ -125,17 +129,20 @@ func differsInList(head string, rows []string, there map[string]int, failed int)
 			sum += n
 			continue
 		}
+
 		name := fields[0][strings.Index(fields[0], "/")+1:]
 		wants := map[string]int{"READY": there[name]}
 		if strings.Contains(head, "FLOW") {
 			wants = map[string]int{"FAILED": there[name+".failed"], "IN WORKER": there[name]}
 		}
+
 		for title, want := range wants {
 			if n, ok := below(head, row, title); ok && n != want {
 				return fmt.Sprintf("%s of %s is %d, and there are %d", title, name, n, want)
 			}
 		}
 	}
+
 	if strings.Contains(head, "MESSAGES") && !strings.Contains(head, "QUEUE") && sum != failed {
 		return fmt.Sprintf("the causes are of %d messages, and there are %d", sum, failed)
 	}
@@ -146,6 +153,7 @@ func differsInList(head string, rows []string, there map[string]int, failed int)
 			}
 		}
 	}
+
 	return ""
 }
 
@@ -154,14 +162,18 @@ func (h *hour) look(text string) {
 	h.t.Helper()
 	var pressed time.Time
 	h.awaitThat("there is "+text, func(s string) bool {
-		asks, key := strings.Contains(s, "enter read them"), keyEnter
+		asks := strings.Contains(s, "enter read them")
+		key := keyEnter
 		if !asks {
-			asks, key = strings.Contains(s, "look costs") || strings.Contains(s, "a look has a cost"), "i"
+			asks = strings.Contains(s, "look costs") || strings.Contains(s, "a look has a cost")
+			key = "i"
 		}
+
 		if asks && time.Since(pressed) > time.Second {
 			pressed = time.Now()
 			h.press(key).settle()
 		}
+
 		return strings.Contains(s, text) && !asks
 	})
 }
@@ -202,10 +214,12 @@ func playHour(t *testing.T, width, height int) {
 	if model.ParseVersion(testNode.Get(t).Version()).AtLeast(4, 0) {
 		kind = "quorum"
 	}
+
 	arguments := amqp.Table{"x-queue-type": kind}
 	for _, name := range []string{"mail", "sms"} {
 		dial.Queue(t, channel, name, arguments)
 	}
+
 	retry := waitingFor(30_000, "mail")
 	retry["x-queue-type"] = kind
 	dial.Queue(t, channel, "mail.retry", retry)
@@ -228,6 +242,7 @@ func playHour(t *testing.T, width, height int) {
 			})
 		}
 	}
+
 	o.Files, o.Editor = export.Files{}, ""
 	o.Editor, _ = scripted(t, `sed -i 's/A-10/B-10/' "$f"`)
 	h := &hour{terminal: o.open(t, width, height), channel: channel}

@@ -31,6 +31,7 @@ func withJournal(t *testing.T, o *Options, n int) *journal.Journal {
 	o.Journal = j
 	id := writeDrop(t, j, n, n)
 	must.Do(t, j.Finish(id, nil, plan.Account{Planned: n, Dropped: n}))
+
 	return j
 }
 
@@ -49,8 +50,10 @@ func writeDrop(t *testing.T, j *journal.Journal, n, dropped int) int64 {
 		Operation: plan.Drop, From: ref(failedQueue), User: "guest",
 		Broker: "mq1:5672", Planned: n,
 	})
+
 	must.Do(t, err)
 	var entries []plan.Entry
+
 	var settled []plan.Settled
 	for i := range n {
 		m := failedMessage(i)
@@ -58,6 +61,7 @@ func writeDrop(t *testing.T, j *journal.Journal, n, dropped int) int64 {
 		entries = append(entries, plan.NewEntry(&m, nil, false))
 		settled = append(settled, plan.Settled{Position: i + 1, Outcome: plan.Dropped})
 	}
+
 	must.Do(t, j.Write(id, entries, settled[:dropped]))
 	return id
 }
@@ -72,11 +76,34 @@ func withUnfinishedDrop(t *testing.T, o *Options) int64 {
 	return id
 }
 
+// The journal shows one broker at a time.
+func TestJournalIsOfOneBroker(t *testing.T) {
+	o := failed(5)
+	j := withJournal(t, &o, 3)
+	id := must.Get(j.Begin(t.Context(), plan.Record{
+		Operation: plan.Move, From: ref(failedQueue), To: "queue:elsewhere", User: "guest",
+		Broker: "other:5672",
+	}))(t)
+
+	must.Do(t, j.Finish(id, nil, plan.Account{Planned: 1, Moved: 1}))
+	term := o.open(t).press("5").await("3 dropped", "1 record of other brokers: b shows all")
+	term.lacks("elsewhere", "another broker's record")
+
+	long := must.Get(j.Begin(t.Context(), plan.Record{
+		Operation: plan.Replay, From: ref(failedQueue), To: "queue:worker", User: "guest", Broker: "mq1:5672",
+	}))(t)
+	must.Do(t, j.Finish(long, nil, plan.Account{Planned: 9, Moved: 3, Refused: 2, Returned: 1, Unknown: 3}))
+	term.resize(80, 24).await("3 moved, 2 refused, 1 returned, 3 unknown  ucenter@").resize(120, 36)
+	term.press("b").await("guest@other:5672", "elsewhere", "b this broker").press("b").awaitGone("elsewhere")
+}
+
 // Enter on a message of a record shows what the journal keeps of it, and says when it has no body.
 func TestBodiesOfTheJournal(t *testing.T) {
 	o := failed(5)
 	j := withJournal(t, &o, 3)
-	id := must.Get(j.Begin(t.Context(), plan.Record{Operation: plan.Replay, From: ref(failedQueue), User: "guest"}))(t)
+	id := must.Get(j.Begin(t.Context(), plan.Record{
+		Operation: plan.Replay, From: ref(failedQueue), User: "guest", Broker: "mq1:5672",
+	}))(t)
 	m := failedMessage(4)
 	m.Position, m.BodyBytes, m.Fingerprint = 1, len(m.Body), message.FingerprintOf(&m)
 	e := plan.NewEntry(&m, &message.Publishing{Properties: m.Properties, Body: m.Body}, false)
@@ -168,6 +195,7 @@ func TestRecordThatCannotBeReadToItsEnd(t *testing.T) {
 		})
 		return ansi.Strip(r.View(80, 19))
 	}
+
 	rows := []act.EntryRow{{Position: 1, Id: "m-1"}, {Position: 2, Id: "m-2"}}
 	for _, step := range []struct {
 		rows []act.EntryRow
@@ -190,18 +218,24 @@ func TestRecordThatCannotBeReadToItsEnd(t *testing.T) {
 // A poll while the journal is read starts no other reading, which would make the first one outdated.
 func TestSlowReadingsOfTheJournalAreShown(t *testing.T) {
 	e := newApp(t.Context(), journaled(t, 0, 0)).env
-	record, list := act.NewRecordScreen(e, plan.Record{ID: 1}), act.NewJournalScreen(e)
+	record := act.NewRecordScreen(e, plan.Record{ID: 1})
+	list := act.NewJournalScreen(e)
 	record, _ = record.Update(shell.TopologyMsg{})
 	list, _ = list.Update(shell.TopologyMsg{})
-	ofRecord, ofList := record.(act.RecordScreen).Request, list.(act.JournalScreen).Request
+	ofRecord := record.(act.RecordScreen).Request
+	ofList := list.(act.JournalScreen).Request
+
 	for range 2 {
 		record, _ = record.Update(shell.TopologyMsg{})
 		list, _ = list.Update(shell.TopologyMsg{})
 	}
+
 	record, _ = record.Update(shell.EndedMsg[act.Entries]{
 		Request: ofRecord, Result: act.Entries{Rows: []act.EntryRow{{Position: 1, Id: "m-1"}}},
 	})
-	list, _ = list.Update(shell.EndedMsg[[]plan.Record]{Request: ofList, Result: []plan.Record{{ID: 4711}}})
+	list, _ = list.Update(shell.EndedMsg[[]plan.Record]{
+		Request: ofList, Result: []plan.Record{{ID: 4711, Broker: "mq1:5672"}},
+	})
 	assert.Contains(t, record.View(80, 19), "m-1", "the messages are not shown")
 	assert.Contains(t, list.View(80, 19), "4711", "the records are not shown")
 	_, next := record.Update(shell.TopologyMsg{})
@@ -230,8 +264,8 @@ func TestUndoLeftWhileItIsChecked(t *testing.T) {
 	left, _ := u.Update(tea.KeyMsg{Type: tea.KeyEsc})
 	after, cmd := left.Update(answer)
 	state := after.(act.FollowUpScreen).State
-	assert.That(t, state != shell.DialogRunning && cmd == nil, "it is in the state %d, and has a command: %t", state,
-		cmd != nil)
+	assert.That(t, state != shell.DialogRunning, "it is in the state %d, and has a command: %t", state, cmd != nil)
+	assert.That(t, cmd == nil, "it is in the state %d, and has a command: %t", state, cmd != nil)
 }
 
 // interrupted are options of failed messages, with a journal of an interrupted replay of five: one had arrived, two are
@@ -250,7 +284,9 @@ func interrupted(t *testing.T) Options {
 			Recipients: []plan.Recipient{{Queue: ref("ucenter@user"), Consumers: model.Some[int64](1)}},
 		},
 	})
+
 	must.Do(t, err)
+
 	var entries []plan.Entry
 	for i, m := range b.messages[ref(failedQueue)][:3] {
 		m.Position = i + 1
@@ -260,6 +296,7 @@ func interrupted(t *testing.T) Options {
 		}
 		entries = append(entries, plan.NewEntry(&m, &p, false))
 	}
+
 	must.Do(t, j.Write(id, entries, []plan.Settled{{Position: 1, Outcome: plan.Moved}}))
 	b.messages[ref(failedQueue)] = b.messages[ref(failedQueue)][1:]
 	must.Do(t, j.Close()) // like the end of its program

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/causes"
+	"github.com/dlxtop/dlxtop/ui/flows"
+	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -30,93 +34,55 @@ type Key struct {
 // KeyHelp is what every key does, place by place. docs/keys.md is generated from it.
 func KeyHelp() []KeyGroup {
 	k := shell.NewKeyMap()
-	shared := KeyGroup{Place: "everywhere"}
-	for _, b := range everywhere(k) {
-		shared.Keys = append(shared.Keys, group("", []explained{b.explained}).Keys...)
+	e := &shell.Env{Terminal: shell.Terminal{Keys: k, Styles: &term.Styles{}}}
+	detail, copies := messages.OtherKeys(e)
+	rows := term.NewList(term.NewTable[int, int](e.Kit(), nil, nil), nil)
+	list := group("in every list", append(motions(k), rows.Keys()...))
+	groups := []KeyGroup{group("everywhere", sharedKeys(k)), list}
+	for _, place := range []struct {
+		name string
+		keys []term.Key
+	}{
+		{"on Flows", flows.NewFlowsScreen(e).Keys()},
+		{"on Queues", causes.NewQueuesScreen(e).Keys()},
+		{"on the causes of failed messages", causes.NewFailedScreen(e, model.QueueRef{}).Keys()},
+		{"on Findings", flows.NewFindingsScreen(e).Keys()},
+		{"on Journal", act.NewJournalScreen(e).Keys()},
+
+		{"on a flow", flows.NewFlowScreen(e, model.QueueRef{}).Keys()},
+		{"on messages", messages.NewScreen(e, model.QueueRef{}).Keys()},
+		{"in the detail of a message", detail},
+		{"on what was found", messages.NewFindScreen(e, "", nil).Keys()},
+		{"after " + k.Copy.Help().Key + ", what to copy", copies},
+	} {
+		g := group(place.name, place.keys)
+		g.Keys = slices.DeleteFunc(g.Keys, func(k Key) bool {
+			return slices.ContainsFunc(list.Keys, func(l Key) bool { return l.Does == k.Does })
+		})
+		groups = append(groups, g)
 	}
-	typed := KeyGroup{Place: "commands, after " + k.Palette.Help().Key}
-	for _, c := range allCommands(app{env: &shell.Env{Terminal: shell.Terminal{Keys: k}}}) {
-		name := strings.TrimSpace(c.name + " " + strings.ToUpper(c.word))
-		typed.Keys = append(typed.Keys, Key{[]string{name}, c.does})
-	}
+
+	return append(groups, byHand(k)...)
+}
+
+// byHand are the keys of dialogs and fields.
+func byHand(k *shell.KeyMap) []KeyGroup {
 	return []KeyGroup{
-		shared,
-		group("in every list", lists(k)),
-		group("on Flows, Queues, Failed, Findings and Journal", []explained{
-			{k.Open, "open what is under the cursor; on the page of a finding, its flow or its queue"},
-			{k.Failed, "the failed messages of this flow (Flows); the failed queues, the causes again (Failed)"},
-			{k.Causes, "what failed in this flow, and why (Flows)"},
-			{k.Undo, "undo the action under the cursor (Journal)"},
-			{k.Resume, "resume the action under the cursor, if it did not come to its end (Journal)"},
-		}),
-		group("on a flow", []explained{
-			{k.Open, "the messages of the queue under the cursor"},
-			{k.NextPane, "next queue"},
-			{k.PrevPane, "previous queue"},
-			{k.Failed, "the failed messages of this flow"},
-			{k.Causes, "what failed in this flow, and why"},
-			{k.Tap, "tap: watch messages pass its exchanges"},
-			{k.Chart, "chart the queue under the cursor over five minutes; close the chart"},
-		}),
-		group("on the causes of failed messages", []explained{
-			{k.Open, "the messages that failed for this cause, in all its queues"},
-			{k.Failed, "on its messages in several queues: these queues"},
-			{k.Replay, "replay them all"},
-			{k.Drop, "drop them all"},
-			{k.Move, "move them all to a queue of choice"},
-			{k.Mend, "change them all by one jq program, then replay them"},
-			{k.Export, "export them all to a file"},
-			{k.Resolve, "mark it as resolved; again: not resolved. If it fails again, it is shown as back"},
-			{k.Ignore, "ignore it; again: do not ignore it"},
-			{k.Note, "a note of one line"},
-			{k.More, "read more of the queues that were read in part"},
-			{k.Insist, "read the queues where a look has a cost: it asks first"},
-			{k.Peek, "read the queues again, and put the most frequent causes first"},
-		}),
-		group("on messages", messageKeys(k)),
-		group("in the detail of a message", []explained{
-			{k.NextPane, "next pane: story, headers, body"},
-			{k.Open, "this pane on the whole screen; again: all panes"},
-			{k.PrevPane, "previous pane"},
-			{k.Earlier, "the message before"},
-			{k.Later, "the message after"},
-			{k.Raw, "the body as it lies in the queue; again: decoded"},
-			{k.Fold, "fold the body to its outermost level; again: all of it"},
-			{k.Filter, "look for a text in this message"},
-			{k.NextMatch, "the next line with the text that is looked for, here or in the next pane; then the next message"},
-			{k.PrevMatch, "the line before; then the message before"},
-		}),
-		group("on what was found", []explained{
-			{k.Open, "the messages of its queue, with the cursor on it"},
-			{k.Back, "stop the search"},
-			{k.Insist, "search the queues where a look has a cost, too"},
-			{k.Peek, "search again"},
-		}),
-		group("on two messages side by side", []explained{
-			{k.Fold, "show equal lines, too; again: only those that differ"},
-		}),
-		group("after "+k.Copy.Help().Key+", what to copy", []explained{
-			{k.CopyBody, "the body"},
-			{k.CopyHeaders, "the headers"},
-			{k.CopyID, "the message id"},
-			{k.CopyJSON, "all of it as JSON"},
-		}),
 		group("in a dialog", dialogs(k)),
-		group("where a queue is chosen", []explained{
+		group("where a queue is chosen", told([]explained{
 			{k.ChooseUp, "up"},
 			{k.ChooseDown, "down"},
 			{k.Confirm, "choose"},
 			{k.Cancel, "back"},
-		}),
-		group("in a filter, and after "+k.Palette.Help().Key, []explained{
+		})),
+		group("in a filter, and after "+k.Palette.Help().Key, told([]explained{
 			{k.Accept, "keep the filter; run the command"},
 			{k.Abandon, "clear the filter; close the line"},
 			{k.Complete, "complete the command, or a name in an expression; again: the next one"},
 			{k.CompleteBack, "complete the one before"},
-			{k.ChooseUp, "the command before"},
-			{k.ChooseDown, "the command after"},
-		}),
-		typed,
+			{k.ChooseUp, "the suggestion before; from the first one, the command before"},
+			{k.ChooseDown, "the suggestion after; in earlier commands, the command after"},
+		})),
 	}
 }
 
@@ -126,79 +92,63 @@ type explained struct {
 	does    string
 }
 
+func told(all []explained) (keys []term.Key) {
+	for _, e := range all {
+		keys = append(keys, term.Key{Binding: e.binding, Does: e.does})
+	}
+	return keys
+}
+
 // global is a key that does the same on every screen.
 type global struct {
-	explained
+	term.Key
 	run effect // nil: it is handled before the screens get it
 }
 
 // everywhere are the keys that do the same on every screen; first those of the numbered screens.
 func everywhere(k *shell.KeyMap) (all []global) {
-	for i, screen := range k.Screens {
-		does := explained{screen, "the screen " + screen.Help().Desc}
-		all = append(all, global{does, func(a app) (app, tea.Cmd) { return a.show(i) }})
+	add := func(b key.Binding, does string, run effect) {
+		all = append(all, global{term.Key{Binding: b, Does: does}, run})
 	}
 	turn := func(by int) effect {
 		return func(a app) (app, tea.Cmd) { return a.show((a.tab + by + len(a.tabs)) % len(a.tabs)) }
 	}
-	return append(all, []global{
-		{explained{k.NextScreen, "next screen"}, turn(1)},
-		{explained{k.PrevScreen, "previous screen"}, turn(-1)},
-		{
-			explained{k.Palette, "a command, or a flow or queue by a part of its name; the line completes them"},
-			app.openPalette,
-		},
-		{explained{k.Undo, "undo the last action"}, app.undo},
-		{explained{k.Pause, "stop reading the broker; read it again"}, app.pause},
-		{explained{k.ReadNow, "read the broker again now"}, app.read},
-		{explained{k.Help, "help: the keys of this screen"}, app.help},
-		{explained{k.Back, "back"}, app.back},
-		{explained{k.Last, "the screen seen before this one, as with `cd -`; twice: this one again"}, app.last},
-		{explained{k.Quit, "back; on the first screen of a tab it quits"}, app.quit},
-		{explained{k.ForceQuit, "quit, always, with the terminal restored"}, nil},
-		{explained{k.Suspend, "suspend; `fg` continues and reads the broker again"}, nil},
-	}...)
-}
 
-func lists(k *shell.KeyMap) (all []explained) {
-	for _, motion := range k.Motions() {
-		all = append(all, explained{motion, motion.Help().Desc})
+	for i, screen := range k.Screens {
+		add(screen, "the screen "+screen.Help().Desc, func(a app) (app, tea.Cmd) { return a.show(i) })
 	}
-	return append(all, []explained{
-		{k.Filter, "filter: plain text; on messages also `=` and an expression"},
-		{k.NextMatch, "the next row that matches the filter; from the last one to the first"},
-		{k.PrevMatch, "the row before"},
-		{k.Sort, "sort by the next column"},
-		{k.Reverse, "reverse the order"},
-	}...)
+
+	add(k.NextScreen, "next screen", turn(1))
+	add(k.PrevScreen, "previous screen", turn(-1))
+	add(k.Palette, "a command, or a flow or queue by a part of its name; the line completes them", app.openPalette)
+	add(k.Undo, "undo the last action", app.undo)
+	add(k.Pause, "stop reading the broker; read it again", app.pause)
+	add(k.ReadNow, "read the broker again now", app.read)
+	add(k.Help, "help: the keys of this screen", app.help)
+	add(k.Back, "back", app.back)
+	add(k.Last, "the screen seen before this one, as with `cd -`; twice: this one again", app.last)
+	add(k.Quit, "back; on the first screen of a tab it quits", app.quit)
+	add(k.ForceQuit, "quit, always, with the terminal restored", nil)
+	add(k.Suspend, "suspend; `fg` continues and reads the broker again", nil)
+	return all
 }
 
-func messageKeys(k *shell.KeyMap) []explained {
-	return []explained{
-		{k.Open, "story, headers and body of this message"},
-		{k.NextPane, "into the detail beside the list, where there is room for it"},
-		{k.PrevPane, "the same, from its end"},
-		{k.Choose, "select this message, or not"},
-		{k.Range, "select a range: from here to where the cursor goes"},
-		{k.ChooseAll, "select all that the filter shows"},
-		{k.Replay, "replay the selection, else the message under the cursor"},
-		{k.ReplayAll, "replay all that the filter shows"},
-		{k.Drop, "drop the selection, else the message under the cursor"},
-		{k.DropAll, "drop all that the filter shows"},
-		{k.Move, "move the selection, else the message under the cursor, to a queue of choice"},
-		{k.Edit, "edit this message in $VISUAL or $EDITOR, then replay it"},
-		{k.Mend, "change the selection, else all that are shown, by one jq program, then replay them"},
-		{k.Export, "export the selection, else all that the filter shows, to a file"},
-		{k.Copy, "copy something of this message"},
-		{k.Compare, "compare the two selected messages, side by side"},
-		{k.More, "read more messages: 5,000, 50,000, 200,000"},
-		{k.Peek, "look again"},
-		{k.Insist, "look anyway, where a look is refused for its cost"},
+func sharedKeys(k *shell.KeyMap) (keys []term.Key) {
+	for _, b := range everywhere(k) {
+		keys = append(keys, b.Key)
 	}
+	return keys
 }
 
-func dialogs(k *shell.KeyMap) []explained {
-	return []explained{
+func motions(k *shell.KeyMap) (keys []term.Key) {
+	for _, b := range k.Motions() {
+		keys = append(keys, term.Key{Binding: b, Does: b.Help().Desc})
+	}
+	return keys
+}
+
+func dialogs(k *shell.KeyMap) []term.Key {
+	return told([]explained{
 		{k.Confirm, "do it"},
 		{k.Cancel, "back, nothing is done; while it runs: stop"},
 		{k.Target, "the next target of a replay, at last a queue of choice; the next exchange of a tap"},
@@ -212,18 +162,23 @@ func dialogs(k *shell.KeyMap) []explained {
 		{k.Mend, "edit the jq program again"},
 		{k.GoOn, "do not wait longer for the canary"},
 		{k.Undo, "undo what was just done"},
-	}
+	})
 }
 
-func group(place string, all []explained) KeyGroup {
+// group are the keys of a place that have a sentence.
+func group(place string, keys []term.Key) KeyGroup {
 	g := KeyGroup{Place: place}
-	for _, e := range all {
+	for _, k := range keys {
+		if k.Does == "" {
+			continue
+		}
 		var names []string
-		for _, pressed := range e.binding.Keys() {
+		for _, pressed := range k.Binding.Keys() {
 			names = append(names, keyName(pressed))
 		}
-		g.Keys = append(g.Keys, Key{names, e.does})
+		g.Keys = append(g.Keys, Key{names, k.Does})
 	}
+
 	return g
 }
 
@@ -247,74 +202,126 @@ func CheckActionKey(name string) error {
 			}
 		}
 	}
+
 	return nil
 }
 
-// helpScreen lists the active keys of the screen it was opened from.
-type helpScreen struct{ shell.Listing[int, helpRow] }
+// helpScreen says what the active keys of a screen do.
+type helpScreen struct {
+	env    *shell.Env
+	blocks [2][]helpBlock // of the screen; and of all
+	text   shell.Scroll
+}
 
-type helpRow struct {
-	place int
-	where string
-	help  key.Help
+type helpBlock struct {
+	title string
+	keys  []term.Key
 }
 
 func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
 	if h, ok := of.(helpScreen); ok {
 		return h
 	}
-	k := e.Keys
-	shared := []key.Binding{term.Binding("1 … 5", "flows … journal", "1")}
-	for _, b := range everywhere(k)[len(k.Screens):] {
-		shared = append(shared, b.binding)
+	tabs := term.Key{
+		Binding: term.Binding("1 … 5", "", "1"), Does: "the screens " + strings.Join(shell.Tabs[:], ", "),
 	}
-	var rows []helpRow
-	for _, group := range []struct {
-		where    string
-		bindings []key.Binding
-	}{
-		{of.Title(), of.Keys()},
-		{"moving", k.Motions()},
-		{"everywhere", shared},
-	} {
-		for _, b := range group.bindings {
-			if b.Enabled() {
-				rows = append(rows, helpRow{len(rows), group.where, b.Help()})
-			}
-		}
+
+	h := helpScreen{env: e}
+	h.blocks[0] = []helpBlock{{"on " + of.Title(), meanings(e.Keys, of.Keys())}, {"to move", motions(e.Keys)}}
+	h.blocks[1] = []helpBlock{
+		{"everywhere", append([]term.Key{tabs}, sharedKeys(e.Keys)[len(shell.Tabs):]...)},
 	}
-	byPlace := func(a, b helpRow) int { return cmp.Compare(a.place, b.place) }
-	s := e.Styles
-	type column = term.Column[helpRow]
-	h := helpScreen{shell.NewListing(e, "help", func(r helpRow) int { return r.place }, byPlace,
-		func(r helpRow) []string { return []string{r.help.Key, r.help.Desc, r.where} },
-		column{Title: "KEY", Width: 12, Compare: byPlace}.Text(&s.Accent, func(r helpRow) string { return r.help.Key }),
-		column{Title: "WHAT IT DOES", Width: 20, Flex: 1, Max: 40}.
-			Text(&s.Text, func(r helpRow) string { return r.help.Desc }),
-		column{Title: "WHERE", Width: 12, Flex: 1}.Text(&s.Muted, func(r helpRow) string { return r.where }))}
-	h.Table.Set(rows)
 	return h
 }
 
-func (h helpScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
-	if pressed, ok := msg.(tea.KeyMsg); !h.Handle(msg) && ok && term.Is(pressed, h.Env.Keys.Help) {
-		return h, shell.Pop
+// meanings are the sentences of the keys that are named now.
+func meanings(k *shell.KeyMap, keys []term.Key) (named []term.Key) {
+	for _, b := range keys {
+		if !b.Named() {
+			continue
+		}
+		for _, d := range dialogs(k) {
+			if b.Run == nil && slices.Equal(d.Keys(), b.Keys()) {
+				b.Does = d.Does
+			}
+		}
+
+		b.Does = cmp.Or(b.Does, b.Help().Desc)
+		named = append(named, b)
 	}
+
+	return named
+}
+
+// twoColumns is the width from which the keys of the screen and those of all screens stand side by side.
+const twoColumns = 100
+
+func (h helpScreen) lines(width int) []string {
+	if width < twoColumns {
+		return append(h.column(h.blocks[0], width), h.column(h.blocks[1], width)...)
+	}
+	half := width / 2
+	left := h.column(h.blocks[0], half)
+	right := h.column(h.blocks[1], width-half)
+	for len(left) < len(right) {
+		left = append(left, "")
+	}
+	for i := range right {
+		left[i] = term.Pad(left[i], half) + right[i]
+	}
+
+	return left
+}
+
+func (h helpScreen) column(blocks []helpBlock, width int) (lines []string) {
+	s := h.env.Styles
+	const indent, room = "   ", 11
+	for _, b := range blocks {
+		lines = append(lines, indent+s.Heading.Render(b.title))
+		for _, k := range b.keys {
+			first, size := utf8.DecodeRuneInString(k.Does)
+			lead := indent + s.Accent.Render(term.Fit(k.Help().Key, room, false, false)) + " "
+			does := strings.ToUpper(string(first)) + k.Does[size:] + "."
+			lines = append(lines, s.Text.Wrap(lead, does, width-len(indent)-room-3)...)
+		}
+		lines = append(lines, "")
+	}
+
+	return lines
+}
+
+func (h helpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
+	if msg, ok := msg.(tea.KeyMsg); ok {
+		h.text.Key(h.env.Keys, msg)
+		cmd, _ = term.Press(h.Keys(), msg)
+	}
+
+	return h, cmd
+}
+
+func (h helpScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+	h.text.Prepare(width, height-2, h.lines)
 	return h, nil
 }
 
+func (h helpScreen) Title() string { return "help" }
+func (h helpScreen) Typing() bool  { return false }
+
 // Keys makes a second "?" close the help.
-func (h helpScreen) Keys() []key.Binding {
-	return h.Bindings(term.Describe(h.Env.Keys.Help, "close"))
+func (h helpScreen) Keys() []term.Key {
+	k := h.env.Keys
+	return append([]term.Key{term.On(k.Help, "", func() tea.Cmd { return shell.Pop }).As("close")},
+		term.Named(k.Up, k.Down, k.PageUp, k.PageDown)...)
 }
 
 func (h helpScreen) View(width, height int) string {
-	s := h.Env.Styles
+	s := h.env.Styles
 	marks := "   " + s.Danger.Render(term.MarkError) + " lost or will be   " +
 		s.Warning.Render(term.MarkWarning) + " risky   " +
 		s.Accent.Render(term.MarkCursor) + " cursor   " + s.Chosen.Render(term.MarkChosen) + " selected   " +
 		s.Muted.Render("?") + " not known"
-	list := h.List.View(width, height-2, nil) // first: it fits the rows to the height
-	more := term.Partition(s, "", h.Table.Position(), width)
-	return list + "\n" + term.Block([]string{more, term.Cut(marks, width, "…")}, width, 2)
+
+	text := term.Block(h.text.Seen(), width, height-2)
+	return text + "\n" + term.Block([]string{term.Partition(s, "", h.text.Position(), width), term.Cut(marks, width, "…")},
+		width, 2)
 }

@@ -38,12 +38,14 @@ func (b *countedBroker) count(refs []model.QueueRef) (map[model.QueueRef]model.Q
 	b.asked++
 	b.last = refs
 	b.clock.advance(250 * time.Millisecond)
+
 	counts := map[model.QueueRef]model.QueueCounts{}
 	for _, r := range refs {
 		if n, ok := b.ready[r.Name]; ok {
 			counts[r] = model.QueueCounts{Ready: model.Some(n), Consumers: model.Some[int64](0)}
 		}
 	}
+
 	return counts, b.err
 }
 
@@ -99,6 +101,7 @@ func TestCountsStopWhenNoScreenNeedsThem(t *testing.T) {
 		got := b.times()
 		assert.That(t, got == asked, "counted %d times %s", got-asked, why)
 	}
+
 	term.press("2").await("QUEUE")
 	still("while another tab is seen")
 	term.press("1").awaitThat("it is counted again", func(string) bool { return b.times() > 6 })
@@ -119,6 +122,7 @@ func TestACountThatFailsIsShownAndTriedSlower(t *testing.T) {
 	if took := time.Since(began); took < time.Second/2 { // a storm would have asked twice in half a second
 		t.Errorf("asked twice in %v after an error", took)
 	}
+
 	b.set(nil, map[string]int64{"buffer-queue": 7})
 	term.await("live, 4 counts a second", "7 ready")
 }
@@ -131,6 +135,7 @@ func TestHowQueuesAreCounted(t *testing.T) {
 			func(q *model.Queue) { q.Arguments["x-expires"] = int64(60_000) }),
 		queue("plain", ttl(3000), dlx(""), deadKey("work")),
 	), map[string]int64{})
+
 	source := o.Source.(*recorded)
 	term := o.onFlow(t, "work").await("live, 4 counts a second")
 	term.awaitThat("totals were asked for", func(string) bool {
@@ -138,8 +143,9 @@ func TestHowQueuesAreCounted(t *testing.T) {
 	})
 	b.Lock()
 	defer b.Unlock()
-	assert.That(t, model.Plural(len(b.last), "queue") == "2 queues" && b.last[0] == ref("plain") &&
-		b.last[1] == ref("work"), "declared passively: %v", b.last)
+	assert.Equal(t, model.Plural(len(b.last), "queue"), "2 queues", "declared passively: %v", b.last)
+	assert.Equal(t, b.last[0], ref("plain"))
+	assert.Equal(t, b.last[1], ref("work"))
 }
 
 func TestChart(t *testing.T) {
@@ -150,11 +156,13 @@ func TestChart(t *testing.T) {
 			asked := b.times()
 			term.awaitThat("it was counted", func(string) bool { return b.times() > asked+1 })
 		}
+
 		term.press("c", "g").await("LAST 5 MINUTES  buffer-queue", "5m ago", "now", "MOVED", "0┤", "out ")
 		for _, line := range strings.Split(term.screen(), "\n") {
 			assert.That(t, !strings.Contains(line, "in 1") || strings.Contains(line, picture.MarkUnknown),
 				"what was not known is drawn: %s", line)
 		}
+
 		term.press("c").awaitGone("LAST 5 MINUTES")
 	})
 }
@@ -163,11 +171,12 @@ func TestChart(t *testing.T) {
 func TestPace(t *testing.T) {
 	poll := shell.Pace{Least: 2 * time.Second, Most: slowestPoll, Share: pollShare - 1}
 	for took, want := range map[time.Duration]time.Duration{
-		50 * time.Millisecond: 2 * time.Second, 2 * time.Second: 38 * time.Second,
-		6 * time.Second: 114 * time.Second, time.Minute: slowestPoll,
+		50 * time.Millisecond: 2 * time.Second, 500 * time.Millisecond: 9500 * time.Millisecond,
+		2 * time.Second: 15 * time.Second, time.Minute: 15 * time.Second,
 	} {
 		assert.Equal(t, poll.Every(took), want, "a poll that takes %v is made every", took)
 	}
+
 	assert.Equal(t, shell.DeclarePace.Every(time.Millisecond), 250*time.Millisecond, "counted every")
 	assert.Equal(t, shell.DeclarePace.Every(200*time.Millisecond), 800*time.Millisecond,
 		"over a slow line counted every")
@@ -190,9 +199,12 @@ func celeryDelays(waiting map[int]int64) build.Part {
 		for _, p := range parts {
 			p(s)
 		}
+
 		for i := range s.Queues { // a look at them has no cost
-			s.Queues[i].Type, s.Queues[i].CountedAt = model.Classic, s.TakenAt
+			s.Queues[i].Type = model.Classic
+			s.Queues[i].CountedAt = s.TakenAt
 		}
+
 		for level, n := range waiting {
 			queueIn(s, fmt.Sprint("celery_delayed_", level)).Ready = model.Some(n)
 		}
@@ -244,12 +256,14 @@ func TestDelayLevelsOnARealBroker(t *testing.T) {
 			"task": "shop.charge", "id": "1", "root_id": "1", "retries": int32(0), "eta": due.Format(time.RFC3339Nano),
 		},
 	})
+
 	term := o.onFlow(t, worker).await("celery_delayed_0…27", "1 ready in 1 level", "celery_delayed_27")
 	publishTo(t, channel, "celery_delayed_27", levelKey(16, worker), amqp.Publishing{MessageId: "soon"})
 	term.await("2 ready in 2 levels").await("1 ready in 1 level")
 	term.press("k").await("1 in celery_delayed_6; enter opens celery_delayed_6")
-	term.press(keyEnter).await("celery_delayed_6", "i reads it, at a cost").press("i")
-	term.await("1 message ", "at the earliest", "shop.charge").press("q")
+	term.press(keyEnter).await("celery_delayed_6")
+	term.answer("shop.charge", "i reads it, at a cost", "i") // before 4.0 nothing limits looks here, so it is read at once
+	term.await("1 message ", "at the earliest").press("q")
 	term.awaitThat("the first has arrived", func(string) bool { return depth.Of(t, channel, worker) == 1 })
 	term.await("1 in celery_delayed_5; enter opens celery_delayed_5")
 	term.awaitThat("both have arrived", func(string) bool { return depth.Of(t, channel, worker) == 2 })
@@ -263,16 +277,19 @@ func declareCeleryDelays(t *testing.T, channel *amqp.Channel) (worker string) {
 	exchanges(t, channel, "topic", "celery_delayed_delivery")
 	next := "celery_delayed_delivery"
 	for level := range celeryLevels {
-		name, words := fmt.Sprintf("celery_delayed_%d", level), strings.Repeat("*.", celeryLevels-1-level)
+		name := fmt.Sprintf("celery_delayed_%d", level)
+		words := strings.Repeat("*.", celeryLevels-1-level)
 		exchanges(t, channel, "topic", name)
 		dial.Queue(t, channel, name, amqp.Table{
 			"x-queue-type": "quorum", "x-overflow": "reject-publish", "x-message-ttl": int64(1000) << level,
 			"x-dead-letter-exchange": next, "x-dead-letter-strategy": "at-least-once",
 		})
+
 		bindIn(t, channel, name, words+"1.#", name)
 		must.Do(t, channel.ExchangeBind(next, words+"0.#", name, false, nil))
 		next = name
 	}
+
 	worker = dial.Queue(t, channel, "ui.celery", nil)
 	exchanges(t, channel, "topic", worker)
 	must.Do(t, channel.ExchangeBind(worker, "#."+worker, "celery_delayed_delivery", false, nil))
@@ -314,12 +331,14 @@ func TestRejectsThatComeBackToTheEntry(t *testing.T) {
 	worker := must.Get(channel.Consume("entry.work", "", false, false, false, false, nil))(t)
 	p := amqp.Publishing{Body: []byte("m")}
 	must.Do(t, channel.PublishWithContext(t.Context(), "entry", "work.new", true, false, p))
+
 	for try := range 2 { // as published, and as it comes back
 		d := receive(t, worker, "no message")
 		deaths, _ := d.Headers["x-death"].([]any)
 		assert.That(t, len(deaths) == 2*try, "at try %d it has died so: %v", try, deaths)
 		must.Do(t, d.Reject(false))
 	}
+
 	term.await("1 consumer", "rejected")
 }
 
@@ -352,6 +371,7 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 	bindIn(t, channel, "back.in", "created", "back.save")
 	bindIn(t, channel, "back.delay", "delay.10m", "back.later")
 	bindIn(t, channel, "back.retry", "back.save.#", "back.save")
+
 	publishTo(t, channel, "back.delay", "back.save.created", amqp.Publishing{
 		Headers: amqp.Table{
 			"CC": []any{"delay.10m"},
@@ -362,6 +382,7 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 		},
 		Body: []byte("m"),
 	})
+
 	term := o.onFlow(t, "back.save").await("delayed 10m", "╭ back.delay ╮")
 	term.press(keyTab).await("▸ back.later").press(keyEnter).await("1 message", "back.save.created")
 	term.press("q").await("retry 10m", "via back.delay", "╭ back.in ")
@@ -378,6 +399,7 @@ func TestAWorkerThatRequeues(t *testing.T) {
 		<-tick.C
 		_ = d.Nack(false, true)
 	})
+
 	term := o.onFlow(t, "again.work")
 	term.await("├─╮", "│◀╯", "1 consumer", "/s redelivered",
 		"returns its 2 messages and receives them again", "seen", "since ")

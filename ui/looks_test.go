@@ -11,11 +11,12 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/turns"
+	"github.com/dlxtop/dlxtop/preferences"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/messages"
@@ -27,12 +28,14 @@ import (
 func indexed(t *testing.T, dir string) (Options, *recordedBroker) {
 	t.Helper()
 	o, b, source, c := manyFailed()
-	o.Index = kept.Index{Dir: dir}
+	o.Index = preferences.CauseIndex{Dir: dir}
+	o.Consent = peek.AskEach
 	source.snapshot.Overview.ClusterName = "rabbit@mq1"
 	term := o.onCauses(t).await("88 of 90 read").press("i").await("Read 1 failed queue")
 	term.press(keyEnter).await("   90 read", "KeyError").awaitGone("as of").press("q").awaitEnd()
 	c.advance(time.Hour)
 	o.recount(nil)
+
 	return o, b
 }
 
@@ -105,20 +108,22 @@ func TestDamagedIndex(t *testing.T) {
 		text := [][]byte{[]byte("dlxtop causes 1\n…"), {}, []byte("{}")}[i]
 		must.Do(t, os.WriteFile(path, text, 0o600))
 	}
+
 	term := o.onCauses(t).await("88 of 90 read", "not read: 2 of lots.failed").awaitGone("as of")
 	term.press("q").awaitEnd()
 	o.onCauses(t).await("88 of 90 read")
 	sound := 0
 	for _, path := range files {
-		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "dlxtop causes 5\n") {
+		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "dlxtop causes 6\n") {
 			sound++
 		}
 	}
+
 	assert.Equal(t, sound, 2, "files were written again")
 
 	file := filepath.Join(t.TempDir(), "file")
 	must.Do(t, os.WriteFile(file, nil, 0o600))
-	o.Index = kept.Index{Dir: filepath.Join(file, "causes")}
+	o.Index = preferences.CauseIndex{Dir: filepath.Join(file, "causes")}
 	o.onCauses(t).await("88 of 90 read")
 }
 
@@ -126,20 +131,24 @@ func TestDamagedIndex(t *testing.T) {
 // have left.
 func TestEarlierCausesAreNotBack(t *testing.T) {
 	o, _, _, c := manyFailed()
-	marks, lots := &shell.MarksInMemory{}, ref("lots.failed")
+	marks := &shell.MarksInMemory{}
+	lots := ref("lots.failed")
 	o.Marks = marks
 	r := causes.NewReading(newApp(t.Context(), o).env)
 	for i := range 2 {
 		m := message.Message{Headers: model.Table{"x-error": "KeyError: lot"}, Fingerprint: message.Fingerprint{byte(i)}}
 		r.Groups.Add(lots, &m)
 	}
+
 	found := r.Groups.List()[0]
 	_, err := marks.Change(func(text []byte) ([]byte, error) {
 		return cause.WithStates(text, r.Broker, func(s cause.States) {
 			s.Mark(&cause.Group{ID: found.ID, Cause: found.Cause}, cause.Resolved, c.now()) // none of them was left
 		})
 	})
+
 	must.Do(t, err)
+
 	for _, c := range []struct {
 		earlier *cause.Earlier
 		want    cause.State
@@ -148,8 +157,9 @@ func TestEarlierCausesAreNotBack(t *testing.T) {
 		msg := causes.ReadMsg{At: r.Env.Now()}
 		r.Finishing(nil)(&msg)
 		got := msg.Marks.States.Of(found.ID).State
-		assert.That(t, got == c.want && len(msg.List) == 1 && msg.List[0].Messages == 2,
-			"of the index %v: it is %s, %+v", c.earlier != nil, got, msg.List)
+		assert.Equal(t, got, c.want, "of the index %v: it is %s, %+v", c.earlier != nil, got, msg.List)
+		must.Equal(t, len(msg.List), 1, "%v", c.earlier != nil)
+		assert.Equal(t, msg.List[0].Messages, 2, "%v", c.earlier != nil)
 	}
 }
 
@@ -167,6 +177,7 @@ func (b stuckBroker) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, err
 	case b.began <- struct{}{}:
 	default:
 	}
+
 	<-ctx.Done()
 	return peek.Peeked{Plan: plan}, ctx.Err()
 }
@@ -183,8 +194,8 @@ func TestQuietLooksGiveWay(t *testing.T) {
 
 // A requested operation begins when the messages are back, not before.
 func TestGivingWayWaits(t *testing.T) {
-	q := shell.NewQuietLooks(nil)
-	q.GiveWay()() // there is none
+	q := turns.NewBackground()
+	q.Suspend()() // there is none
 	began, back := make(chan struct{}), false
 	go func() {
 		_ = q.Run(t.Context(), func(ctx context.Context) error {
@@ -194,30 +205,43 @@ func TestGivingWayWaits(t *testing.T) {
 			return ctx.Err()
 		})
 	}()
+
 	<-began
-	defer q.GiveWay()()
+	defer q.Suspend()()
 	assert.That(t, back, "it did not wait")
+}
+
+// While something waits for its turn, the screen says which program has it.
+func TestScreenSaysForWhomItWaits(t *testing.T) {
+	var tell func(*model.InUse)
+	term := busy().openWith(t, nil, func(a *app) { tell = model.TellerOfWaits(a.env.Work.Ctx) })
+	tell(&model.InUse{Queue: ref("q")})
+	term.await("waits: ", "q is in use by another dlxtop")
+	tell(nil)
+	term.awaitGone("waits: ")
 }
 
 // Requested operations do not wait for earlier ones, and a quiet look waits for all of them, or until it is cancelled.
 func TestQuietLooksWait(t *testing.T) {
-	q := shell.NewQuietLooks(nil)
-	first := q.GiveWay()
+	q := turns.NewBackground()
+	first := q.Suspend()
 	ctx, cancel := context.WithCancel(t.Context())
 	given := make(chan error)
 	go func() { given <- q.Run(ctx, func(context.Context) error { return nil }) }()
 	ran := make(chan error)
 	go func() { ran <- q.Run(t.Context(), func(context.Context) error { return nil }) }()
-	second := q.GiveWay()
+	second := q.Suspend()
 	cancel()
 	err := <-given
 	assert.That(t, errors.Is(err, context.Canceled), "given up: %v", err)
 	first()
+
 	select {
 	case <-ran:
 		t.Error("it ran beside what was asked for")
 	default:
 	}
+
 	second()
 	assert.Succeeds(t, <-ran)
 }
@@ -235,8 +259,8 @@ func TestAWishOutlivesGivingWay(t *testing.T) {
 		q.Wanted, q.Agreed = true, true
 		reading.Look(q)
 		reading.Answered(causes.ReadMsg{Request: reading.Request, Looked: true, Err: test.err})
-		assert.That(t, q.Wanted == test.want && q.Agreed == test.want, "after %v it is wanted: %t, and agreed to: %t",
-			test.err, q.Wanted, q.Agreed)
+		assert.Equal(t, q.Wanted, test.want, "after %v it is wanted: %t, and agreed to: %t", test.err, q.Wanted, q.Agreed)
+		assert.Equal(t, q.Agreed, test.want, "%v", test.err)
 	}
 }
 
@@ -248,12 +272,14 @@ func TestMoreIsOfferedAgain(t *testing.T) {
 		Ref: ref(failedQueue), Limit: causes.Page, Read: causes.Page, ReadAt: c.now(),
 		Plan: peek.Plan{Method: peek.Stream, Free: true}, Depth: model.Some[int64](50_000),
 	}
-	reading.Queues[q.Ref] = q
+
+	reading.Queues[q.Ref], reading.Order = q, []model.QueueRef{q.Ref}
 	for range 2 {
 		must.That(t, reading.More() == 1, "more is not offered")
 		reading.Extend()
-		assert.That(t, q.Limit == causes.Page*messages.PeekFactor && q.Wanted, "%d messages are asked for, and wanted: %t",
-			q.Limit, q.Wanted)
+		assert.Equal(t, q.Limit, causes.Page*messages.PeekFactor, "%d messages are asked for, and wanted: %t", q.Limit,
+			q.Wanted)
+		assert.That(t, q.Wanted, "%d messages are asked for, and wanted: %t", q.Limit, q.Wanted)
 		reading.Look(q)
 		err := errors.New("the queue's node is down")
 		reading.Answered(causes.ReadMsg{Request: reading.Request, Looked: true, Err: err})
@@ -305,10 +331,12 @@ func TestLeavingEndsTheLook(t *testing.T) {
 func countedLooks(looked map[model.QueueRef]model.Looked) (Options, *recordedBroker, *recorded) {
 	s := recording(queue("orders.failed"), queue("orders"))
 	o, b, _ := showing(s)
-	o.Interval, b.looked = 10*time.Millisecond, looked
+	o.Interval = 10 * time.Millisecond
+	b.looked = looked
 	for i := range s.Queues {
 		s.Queues[i].Type, s.Queues[i].Consumers, s.Queues[i].Ready = model.Quorum, model.Some[int64](0), model.Some[int64](2)
 	}
+
 	return o, b, o.Source.(*recorded)
 }
 
@@ -334,11 +362,13 @@ func TestNoLookAfterAFailedOne(t *testing.T) {
 		}},
 	} {
 		o, b, source := countedLooks(nil)
-		b.err, b.rescued = test.err, peek.Rescued{Copied: 1, JournalID: 7}
+		b.err = test.err
+		b.rescued = peek.Rescued{Copied: 1, JournalID: 7}
 		term := o.onQueue(t, "orders.failed").await("i reads it, at a cost").press("i").await(test.says...)
 		polls := source.times()
 		term.awaitThat("five polls", func(string) bool { return source.times() > polls+5 })
 		assert.Equal(t, b.peeked(), 1, "it looked")
+
 		if len(test.says) == 1 {
 			continue // nothing is insisted on
 		}
@@ -346,4 +376,112 @@ func TestNoLookAfterAFailedOne(t *testing.T) {
 		term.press("i").awaitThat("insisting reads it", func(string) bool { return b.peeked() == 2 })
 		b.change(func() { assert.That(t, b.peeks[1].Agreed, "%+v", b.peeks[1]) })
 	}
+}
+
+// limitedFailed is a broker of 4.0 on which a flow's failed queue has three messages, and looks at it use up its
+// delivery limit.
+func limitedFailed() (Options, *recordedBroker) {
+	s := recording(queue("orders", dlx("dlx"), consumers(1)), queue("orders.failed"), exchange("fanout", "dlx"),
+		bind("dlx", "", "orders.failed"))
+	o, b, _ := showing(s)
+	s.Overview.ClusterName = "rabbit@mq1"
+	failedQueue := queueIn(s, "orders.failed")
+	failedQueue.Type, failedQueue.Consumers, failedQueue.Ready = model.Quorum, model.Some[int64](0), model.Some[int64](3)
+	for i := range 3 {
+		b.put("orders.failed", failedFor(i, "KeyError: lot"))
+	}
+
+	return o, b
+}
+
+// looksAtOrders checks how often the failed queue was looked at, and that each look took all.
+func looksAtOrders(t *testing.T, b *recordedBroker, want int) {
+	t.Helper()
+	assert.Equal(t, b.looksAt("orders.failed"), want, "looks")
+	b.change(func() {
+		for _, p := range b.peeks {
+			assert.Equal(t, p.Limit, peek.MostLook, "messages that a look takes")
+		}
+	})
+}
+
+// Once for a broker there is one question, and one look answers what failed, why and how many.
+func TestOneQuestionAndOneLook(t *testing.T) {
+	o, b := limitedFailed()
+	o.Preferences = preferences.File{Path: filepath.Join(t.TempDir(), preferences.ScreensName)}
+	term := o.open(t).await("orders ").press("3")
+	term.await("Read 1 failed queue", "orders.failed, 3 messages: at most 20 looks left of 20", "1 ask each time",
+		"esc not now")
+	term.press(keyEsc).await("3 messages wait in orders.failed, not read yet",
+		"One look reads all of a queue and uses 1 of its delivery limit: at most 20 looks left of 20",
+		"i reads them; looks begin: ask each time (L changes that)",
+		`rabbitmqctl set_policy -p '/' --apply-to quorum_queues --priority 0 free-looks '^(orders\.failed)$'`)
+
+	looksAtOrders(t, b, 0)
+	term.press("L", "2").await("   3 read", "KeyError")
+	term.press("i").settle().lacks("Read 1 failed queue", "it asks about what was read")
+	term.press(":find lot", keyEnter).await("3 found", "complete").press("q")
+	looksAtOrders(t, b, 1)
+	term.press("q").awaitEnd()
+
+	term = o.open(t).await("orders ").press("3").await("   3 read", "KeyError").settle()
+	term.lacks("1 ask each time", "it asks once more")
+	looksAtOrders(t, b, 2) // nothing was kept on disk
+	text := must.Get(preferences.File{Path: o.Preferences.(preferences.File).Path}.Load())(t)
+	assert.Equal(t, shell.ChoicesIn(text).Looks["rabbit@mq1"], peek.WhileHalf)
+}
+
+// What each answer, and each word of a configuration, lets happen.
+func TestConsentToLooks(t *testing.T) {
+	for name, c := range map[string]struct {
+		consent peek.Consent // of the configuration
+		key     string       // the answer
+		used    int64        // of the delivery limit
+		looks   int
+	}{
+		"ask, now":             {"", "1", 3, 1},
+		"half, 17 left":        {"", "2", 3, 1},
+		"half, 10 left":        {"", "2", 10, 0},
+		"always, 10 left":      {"", "3", 10, 1},
+		"configured to ask":    {peek.AskEach, "", 3, 0},
+		"configured, 17 left":  {peek.WhileHalf, "", 3, 1},
+		"configured, 10 left":  {peek.WhileHalf, "", 10, 0},
+		"configured to always": {peek.Always, "", 10, 1},
+		"2 left":               {peek.Always, "", 18, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, b := limitedFailed()
+			o.Consent, b.looked = c.consent, map[model.QueueRef]model.Looked{
+				ref("orders.failed"): {Highest: c.used, Limit: 20},
+			}
+			term := o.open(t).await("orders ").press("3")
+			if c.key != "" {
+				term.await("1 ask each time").press(c.key).awaitGone("1 ask each time")
+			}
+
+			if c.looks > 0 {
+				term.await("   3 read", "KeyError")
+			} else {
+				term.await("0 of 3 read").settle()
+				term.lacks("1 ask each time", "it asks what is configured")
+			}
+
+			looksAtOrders(t, b, c.looks)
+		})
+	}
+}
+
+// A look begins by itself once: a queue that fills would soon use up its limit. A key reads on.
+func TestLooksDoNotBeginByThemselvesAgain(t *testing.T) {
+	o, b := limitedFailed()
+	o.Consent = peek.Always
+	o.Interval = 10 * time.Millisecond
+	term := o.open(t).await("orders ").press("3").await("   3 read")
+	term.clock.advance(time.Minute)
+	b.put("orders.failed", failedFor(4, "KeyError: lot"))
+	term.recount(map[string]int64{"orders.failed": 4})
+	term.await("3 of 4 read; M reads all with 1 new, at a cost").settle()
+	looksAtOrders(t, b, 1)
+	term.press("M").await("   4 read")
+	looksAtOrders(t, b, 2)
 }

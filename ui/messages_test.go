@@ -104,6 +104,7 @@ func longMessage(mark string) message.Message {
 			fmt.Fprintf(&body, "the %s Needle %d\n", mark, i)
 		}
 	}
+
 	return message.Message{
 		RoutingKey: "k", Body: []byte(body.String()), Properties: message.Properties{ContentType: "text/plain"},
 	}
@@ -130,8 +131,8 @@ func TestRereadKeepsCursorAndSelection(t *testing.T) {
 	term.press(keyCtrlR).await("29 messages", "1 selected")
 	now := term.cursorRow()
 	body := func(row string) string { return row[strings.Index(row, `{"id"`):] }
-	assert.That(t, strings.Contains(now, " 3 ") && body(now) == body(aimed),
-		"the cursor is on another message:\nbefore %q\nafter  %q", aimed, now)
+	assert.Contains(t, now, " 3 ")
+	assert.Equal(t, body(now), body(aimed), "the cursor is on another message:\nbefore %q\nafter  %q", aimed, now)
 	term.press("r").await("Replay 1 message", "the selection: #1, id 0f3c9a02-user")
 }
 
@@ -205,10 +206,13 @@ func TestHostileMessage(t *testing.T) {
 			},
 			message.Message{RoutingKey: "plain", Body: []byte("after it")},
 		).onFailed(t, width, height).await("malformed")
+
 		term.press(keyEnter).await("message 1 of 2")
+
 		if width < 100 {
 			term.await("x-death:").press(keyTab, keyTab)
 		}
+
 		term.await("▸ Body").press(keyEsc).await("malformed").press("r").await("Replay 1 message")
 		lines := strings.Split(term.screen(), "\n")
 		assert.That(t, strings.HasPrefix(lines[0], " dlxtop"), "the message moved the screen:\n%s", term.screen())
@@ -231,9 +235,10 @@ func TestCopy(t *testing.T) {
 		sequence := copied.String()[before:]
 		payload := strings.TrimSuffix(strings.TrimPrefix(sequence, "\x1b]52;c;"), "\x07")
 		text, err := base64.StdEncoding.DecodeString(payload)
-		assert.That(t, err == nil && strings.Contains(string(text), test.want), "y %s copied %q (%v), want %q", test.key,
-			text, err, test.want)
+		must.That(t, err == nil, "y %s copied %q (%v), want %q", test.key, text, err, test.want)
+		assert.Contains(t, string(text), test.want, "%v", test.key)
 	}
+
 	term.press("y", keyEsc, "j").awaitRow(" 2 ")
 }
 
@@ -244,15 +249,18 @@ func TestManyMessagesScrollQuickly(t *testing.T) {
 		m.Properties.MessageID = fmt.Sprint(i)
 		many[i] = m
 	}
+
 	term := newTerminal(t, holding(many...), 120, 36, withQueue(failedQueue), func(a *app) {
 		top := a.tabs[0].stack[1].Screen.(messages.Screen)
 		top.Limit = len(many)
 		a.tabs[0].stack[1].Screen = top
 	})
+
 	term.await(model.Count(int64(len(many))) + " messages")
 	for range 100 {
 		term.press(keyDown)
 	}
+
 	term.awaitRow(" 101 ")
 	term.press("/", "valueerror").await(
 		fmt.Sprintf("of %s in %s", model.Count(int64(len(many)/2)), model.Count(int64(len(many)))))
@@ -281,6 +289,7 @@ func runs(step chan struct{}) func(context.Context, plan.Run, func(plan.Account)
 				progress(a)
 			}
 		}
+
 		return a, nil
 	}
 }
@@ -296,6 +305,7 @@ func TestDeliveryBudget(t *testing.T) {
 		b.put("orders.failed", message.Message{RoutingKey: "k", Headers: model.Table{"x-delivery-count": count}},
 			message.Message{RoutingKey: "k"})
 	}
+
 	put(3)
 	term := o.onQueue(t, "orders.failed").await("i reads it, at a cost").press("i")
 	term.await("2 messages", "16 looks left of 20")
@@ -322,9 +332,11 @@ func TestTheLimitOfALookIsNoGrowth(t *testing.T) {
 	}{{300_000, 0, false}, {300_001, 0, true}, {299_999, 1, false}} {
 		counted := recording(queue("failed", ready(step.now),
 			func(q *model.Queue) { q.CountedAt = c.now().Add(time.Minute) }))
-		s.Topology, s.Taken = model.NewTopology(counted), step.taken
+		s.Topology = model.NewTopology(counted)
+		s.Taken = step.taken
 		now, changed := s.ReadyNow()
-		assert.That(t, now == step.now && changed == step.changed, "%+v: now %d, changed %t", step, now, changed)
+		assert.Equal(t, now, step.now, "%+v: now %d, changed %t", step, now, changed)
+		assert.Equal(t, changed, step.changed, "%v", step)
 	}
 }
 

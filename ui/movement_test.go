@@ -57,6 +57,7 @@ func (w statistics) are(t *model.Topology, vhost string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -91,18 +92,21 @@ func (s *stage) follow(before ...totals) {
 				case <-ctx.Done():
 				}
 			}
+
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):
 			}
 		}
 	})
+
 	running.Go(func() {
 		ticker := time.NewTicker(250 * time.Millisecond)
 		defer ticker.Stop()
 		var topology *model.Topology
 		var awaited statistics
 		var first time.Time
+
 		times := 0
 		for {
 			select {
@@ -116,13 +120,17 @@ func (s *stage) follow(before ...totals) {
 					continue
 				}
 				if s.watch == nil {
-					s.watch, first = watch.New(topology, flow), topology.Snapshot.TakenAt
+					s.watch = watch.New(topology, flow)
+					first = topology.Snapshot.TakenAt
 				}
+
 				s.watch.Poll(topology, flow, s.client.Held(topology.Snapshot.TakenAt.Add(-model.LateStatistics)))
+
 				// Earlier statistics may be from before the watch, which does not count that.
 				if topology.Snapshot.TakenAt.Sub(first) > model.LateStatistics && awaited.are(topology, s.worker.VHost) {
 					times++
 				}
+
 				if awaited.known != nil && times == 2 {
 					close(awaited.known)
 					awaited.known = nil
@@ -134,6 +142,7 @@ func (s *stage) follow(before ...totals) {
 			}
 		}
 	})
+
 	s.stop = sync.OnceFunc(func() { cancel(); running.Wait(); s.client.Close(); s.source.Close() })
 	s.Cleanup(s.stop)
 	s.await(before)
@@ -160,12 +169,14 @@ func (s *stage) count(ctx context.Context, t *model.Topology) {
 			totals = append(totals, ref)
 		}
 	}
+
 	if len(declare) > 0 {
 		at := time.Now()
 		if counts, err := s.client.Count(ctx, declare); err == nil {
 			s.watch.Count(model.Counts{At: at, Took: time.Since(at), Queues: counts})
 		}
 	}
+
 	if len(totals) > 0 {
 		at := time.Now()
 		if counts, err := s.source.Counts(ctx); err == nil {
@@ -206,6 +217,7 @@ func (s *stage) consume(queue string, handle func(d amqp.Delivery)) *atomic.Int6
 		got.Add(1)
 		handle(d)
 	})
+
 	return &got
 }
 
@@ -224,6 +236,7 @@ func (s *stage) wantThrough(from, to string, want int64) (arrived int64) {
 	came, went := s.watch.Total(s.ref(from))
 	s.want("came into the buffer", came, want)
 	s.want("went from the buffer", went, want)
+
 	left := int64(0)
 	for _, m := range s.watch.Log() {
 		if m.Kind != watch.MoveHop || m.Queue.Name != from {
@@ -236,6 +249,7 @@ func (s *stage) wantThrough(from, to string, want int64) (arrived int64) {
 			}
 		}
 	}
+
 	s.want("left the buffer by the log", left, want)
 	return arrived
 }
@@ -246,6 +260,7 @@ func (s *stage) total(kind watch.MoveKind, queue string) (n int64) {
 			n += m.N
 		}
 	}
+
 	return n
 }
 
@@ -259,13 +274,16 @@ func (s *stage) want(what string, got, want int64) {
 func (s *stage) check(waited ...time.Duration) {
 	s.Helper()
 	for _, m := range s.watch.Log() {
-		assert.That(s, m.Missing() <= 0 && m.Kind != watch.MoveLook && !m.Redeclared, "a false alarm: %s", m)
+		assert.That(s, m.Missing() <= 0, "a false alarm: %s", m)
+		assert.That(s, m.Kind != watch.MoveLook, "a false alarm: %s", m)
+		assert.That(s, !m.Redeclared, "a false alarm: %s", m)
 		least, most := m.Waited()
 		if m.Kind == watch.MoveHop && least.Known() && len(waited) == 2 &&
 			(least.Or(0) < waited[0]-600*time.Millisecond || most.Or(0) > waited[1]+600*time.Millisecond) {
 			s.Errorf("the TTL is from %s to %s: %s", waited[0], waited[1], m)
 		}
 	}
+
 	if s.Failed() {
 		for _, m := range s.watch.Log() {
 			s.Logf("%s %s", m.At.Format(flows.LogTime), m)
@@ -308,6 +326,7 @@ func retryQueueMoves(t *testing.T) {
 			acknowledge(d)
 		}
 	})
+
 	s.follow(totals{"test-delay", 0, 0})
 	s.send(sent, "", "test-delay")
 	s.settled("all were consumed", func() bool { return got.Load() >= sent }, func() []totals {
@@ -322,7 +341,9 @@ func retryQueueMoves(t *testing.T) {
 // delayedMoves wants everything sent to have gone through a buffer into its worker, and to be there. The scenario has
 // two of them, distinguished by a suffix.
 func delayedMoves(suffix string, expirations []string, waited ...time.Duration) func(t *testing.T) {
-	buffer, worker := "buffer-queue"+suffix, "worker-queue"+suffix
+	buffer := "buffer-queue" + suffix
+	worker := "worker-queue" + suffix
+
 	return func(t *testing.T) {
 		s := stageOf(t, scenario(t, "delayed"), worker)
 		s.follow(totals{buffer, 0, 0})
@@ -346,6 +367,7 @@ func delayedRetryMoves(t *testing.T) {
 	for range seeded {
 		again("retry.out.exchange", "retry.out.routing.key", amqp.Publishing{Body: []byte("x")})
 	}
+
 	got := s.consume("retry.worker-queue", func(d amqp.Delivery) {
 		if _, tried := d.Headers["x-tries"]; !tried {
 			again("retry.out.exchange", "retry.out.routing.key",
@@ -353,6 +375,7 @@ func delayedRetryMoves(t *testing.T) {
 		}
 		acknowledge(d)
 	})
+
 	s.follow() // seeded messages come back while it is followed
 	s.send(sent/2, "retry.out.exchange", "retry.out.routing.key")
 	s.settled("all were consumed twice", func() bool { return got.Load() >= sent+2*seeded }, func() []totals {
@@ -377,8 +400,10 @@ func pubsubMoves(t *testing.T) {
 		}
 		acknowledge(d)
 	})
+
 	s.follow(totals{"ucenter@user@retry", 0, 0}, totals{failedQueue, 0, 0})
 	s.send(sent, "master.retry", "ucenter@user@retry", "3000")
+
 	s.settled("all were consumed", func() bool { return got.Load() >= sent }, func() []totals {
 		return []totals{
 			{"ucenter@user@retry", sent, 0},
@@ -386,6 +411,7 @@ func pubsubMoves(t *testing.T) {
 			{"ucenter@user", 0, got.Load()},
 		}
 	})
+
 	arrived := s.wantThrough("ucenter@user@retry", "ucenter@user", sent)
 	givenUp, _ := s.watch.Total(s.ref(failedQueue))
 	s.want("returned by the log", s.total(watch.MoveReturn, "ucenter@user@retry"), sent-s.late("ucenter@user@retry"))
@@ -403,6 +429,7 @@ func lifecycleMoves(t *testing.T) {
 	for i := range 10 {
 		publish("amq.fanout", "", amqp.Publishing{Body: []byte("x"), Expiration: fmt.Sprint(1000 * i)})
 	}
+
 	all := func() bool { return s.counted("example.delay.heaven") >= 10 }
 	s.settled("the last one left, after 9 s", all, func() []totals {
 		return []totals{{"example.delay.life", 10, 0}}
@@ -422,6 +449,7 @@ func (s *stage) late(queue string) (n int64) {
 			n += m.N
 		}
 	}
+
 	return n
 }
 

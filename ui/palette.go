@@ -28,8 +28,7 @@ type palette struct {
 	at        int          // the one that enter takes
 	completed bool         // it is in the field
 
-	past   []string // earlier commands, newest last
-	recall shell.Recall
+	recall shell.Recall // of earlier commands
 
 	names  map[string][]name // by command, as of when the palette was opened
 	unread bool              // there is no broker yet whose names could be offered
@@ -43,10 +42,14 @@ type suggestion struct {
 }
 
 func (p palette) opened(a app) palette {
-	p.open, p.wrong, p.completed = true, "", false
-	p.recall.Restart(p.past)
-	p.names, p.unread = map[string][]name{}, a.latest.Topology == nil
+	p.open = true
+	p.wrong = ""
+	p.completed = false
+	p.recall.Restart()
+	p.names = map[string][]name{}
+	p.unread = a.latest.Topology == nil
 	p.field.Set("")
+
 	return p.searched(a)
 }
 
@@ -58,7 +61,15 @@ func (p palette) refreshed(a app) palette {
 	if p.unread && a.latest.Topology != nil {
 		p.unread, p.names = false, map[string][]name{}
 	}
-	return p.searched(a)
+
+	chosen := ""
+	if p.at < len(p.found) {
+		chosen = p.found[p.at].text
+	}
+
+	p = p.searched(a)
+	p.at = max(0, slices.IndexFunc(p.found, func(s suggestion) bool { return s.text == chosen }))
+	return p
 }
 
 func (a app) commanded(msg tea.KeyMsg) (app, tea.Cmd) {
@@ -66,13 +77,17 @@ func (a app) commanded(msg tea.KeyMsg) (app, tea.Cmd) {
 	if a.palette, chosen = a.palette.handle(msg, a); chosen == nil {
 		return a, nil
 	}
-	text := a.palette.past[len(a.palette.past)-1]
-	keep := a.env.Keep(func(c *shell.KeptChoices) { c.Commands = shell.Remembered(c.Commands, text) })
-	m, cmd := chosen(a)
-	if keep == nil {
-		return m, cmd
+	return chosen(a)
+}
+
+// keepCommand keeps the text of a command before it runs: it may quit.
+func keepCommand(text string, run effect) effect {
+	return func(a app) (app, tea.Cmd) {
+		a.env.Commands.Add(text)
+		keep := a.env.Keep(func(c *shell.KeptChoices) { c.Commands = shell.Remembered(c.Commands, text) })
+		a, cmd := run(a)
+		return a, tea.Sequence(keep, cmd)
 	}
-	return m, tea.Sequence(keep, cmd) // quitting comes after it
 }
 
 // handle handles a key while the palette is open, and returns what to run.
@@ -86,23 +101,31 @@ func (p palette) handle(msg tea.KeyMsg, a app) (palette, effect) {
 	case term.Is(msg, k.CompleteBack):
 		return p.complete(a, -1), nil
 	case term.Is(msg, k.ChooseUp):
-		return p.recalled(a, -1), nil
+		return p.moved(a, -1), nil
 	case term.Is(msg, k.ChooseDown):
-		return p.recalled(a, 1), nil
+		return p.moved(a, 1), nil
+	case msg.Type == tea.KeyPgUp:
+		return p.moved(a, -paletteRows), nil
+	case msg.Type == tea.KeyPgDown:
+		return p.moved(a, paletteRows), nil
 	case term.Is(msg, k.Accept):
 		return p.accept(a)
 	}
+
 	before := p.field.Text()
 	p.field.Update(msg)
 	if p.field.Text() != before {
-		p.recall.Restart(p.past)
+		p.recall.Restart()
 		p = p.searched(a)
 	}
+
 	return p, nil
 }
 
 func (p palette) closed() palette {
-	p.open, p.names, p.found = false, nil, nil
+	p.open = false
+	p.names = nil
+	p.found = nil
 	return p
 }
 
@@ -115,12 +138,12 @@ func (p palette) accept(a app) (palette, effect) {
 		p.wrong = cmp.Or(p.wrong, p.nothing())
 		return p, nil
 	}
+
 	chosen := p.found[p.at]
 	if chosen.run == nil {
 		return p.complete(a, 1), nil
 	}
-	p.past = shell.Remembered(p.past, strings.TrimSpace(chosen.text))
-	return p.closed(), chosen.run
+	return p.closed(), keepCommand(strings.TrimSpace(chosen.text), chosen.run)
 }
 
 func (p palette) complete(a app, by int) palette {
@@ -130,30 +153,40 @@ func (p palette) complete(a app, by int) palette {
 	if p.completed {
 		p.at = (p.at + by + len(p.found)) % len(p.found)
 	}
+
 	chosen := p.found[p.at]
 	p.field.Set(chosen.text)
 	if p.completed = true; chosen.of != "" {
 		p.field.Set(chosen.text + " ")
 		return p.searched(a) // now for names
 	}
+
 	return p
 }
 
-func (p palette) recalled(a app, by int) palette {
-	if !p.recall.Step(&p.field, p.past, by) {
-		return p
+// moved goes through the suggestions, and from the first one up through earlier commands.
+func (p palette) moved(a app, by int) palette {
+	if p.at == 0 && p.recall.Step(&p.field, min(max(by, -1), 1)) {
+		return p.searched(a)
 	}
-	return p.searched(a)
+	p.at = max(0, min(p.at+by, len(p.found)-1))
+	return p
 }
 
 // searched finds suggestions for the typed text.
 func (p palette) searched(a app) palette {
-	p.found, p.hidden, p.at, p.completed, p.wrong = nil, 0, 0, false, ""
+	p.found = nil
+	p.hidden = 0
+	p.at = 0
+	p.completed = false
+	p.wrong = ""
 	typed := strings.TrimLeft(p.field.Text(), " ")
 	word, argument, more := strings.Cut(typed, " ")
+
 	all := commands(a)
 	for i := range all {
-		switch c := &all[i]; {
+		c := &all[i]
+		switch {
 		case !more || c.name != word:
 		case c.names != nil:
 			p.offerNames(a, c, strings.TrimSpace(argument))
@@ -163,6 +196,7 @@ func (p palette) searched(a app) palette {
 			return p
 		}
 	}
+
 	typed = strings.ToLower(strings.TrimSpace(typed))
 	var begun []suggestion
 	for _, c := range all {
@@ -174,6 +208,7 @@ func (p palette) searched(a app) palette {
 			begun = append(begun, s)
 		}
 	}
+
 	if p.found = append(p.found, begun...); typed == "" {
 		return p
 	}
@@ -183,6 +218,7 @@ func (p palette) searched(a app) palette {
 			p.offerNames(a, c, typed)
 		}
 	}
+
 	return p
 }
 
@@ -196,6 +232,7 @@ func (p *palette) offerText(c *command, text string) {
 		}
 		s.text, s.of = c.name+" "+text, ""
 	}
+
 	p.found = append(p.found, s)
 }
 
@@ -208,6 +245,7 @@ func (p *palette) offerNames(a app, c *command, typed string) {
 		names = c.names(a)
 		p.names[c.name] = names
 	}
+
 	found, all := nearest(names, typed)
 	p.hidden += all - len(found)
 	for _, n := range found {
@@ -223,7 +261,7 @@ func actions(of shell.Screen, typed string) []suggestion {
 	var found []suggestion
 	for _, b := range of.Keys() {
 		words := b.Help().Desc
-		if !b.Enabled() || slices.Contains(wordless, b.Keys()[0]) || nearness(strings.ToLower(words), typed) > contains {
+		if !b.Named() || slices.Contains(wordless, b.Keys()[0]) || nearness(strings.ToLower(words), typed) > contains {
 			continue
 		}
 		press, ok := shell.PressOf(b.Keys()[0])
@@ -235,6 +273,7 @@ func actions(of shell.Screen, typed string) []suggestion {
 			run: func(a app) (app, tea.Cmd) { return a.handleKey(press) },
 		})
 	}
+
 	return found
 }
 
@@ -248,19 +287,22 @@ func (p palette) nothing() string {
 			return "there is no " + c.word + " " + model.Printable(strings.TrimSpace(argument))
 		}
 	}
+
 	if p.unread {
 		return "no such command, and the broker has not been read yet"
 	}
+
 	return "no command, flow or queue has that name"
 }
 
 // view is the typed text, and its suggestions.
 func (p palette) view(width int) []string {
 	s := p.env.Styles
-	hints := s.Muted.Render("tab completes   ↑ ↓ earlier commands   esc closes ")
+	hints := s.Muted.Render("tab completes   ↑ ↓ choose, earlier ones   esc closes ")
 	if ansi.StringWidthWc(p.field.Text()) > width-6-ansi.StringWidthWc(hints) {
 		hints = ""
 	}
+
 	room := width - 4 - ansi.StringWidthWc(hints)
 	lines := []string{term.Spread(s.Accent.Render(" : ")+p.field.View(s, room), hints, width)}
 	first := max(0, min(p.at-paletteRows+2, len(p.found)-paletteRows))
@@ -268,24 +310,30 @@ func (p palette) view(width int) []string {
 	for _, c := range p.found[first:min(first+paletteRows, len(p.found))] {
 		texts = max(texts, ansi.StringWidthWc(c.text+" "+c.of))
 	}
+
 	texts = min(texts, width*3/5)
 	for i := first; i < min(first+paletteRows, len(p.found)); i++ {
 		c := p.found[i]
 		mark, look := "  ", s.Text
 		if i == p.at {
-			mark, look = s.Accent.Render(term.MarkCursor)+" ", s.Strong
+			mark = s.Accent.Render(term.MarkCursor) + " "
+			look = s.Strong
 		}
+
 		text := term.CutMiddle(c.text, texts)
 		if c.of != "" {
 			text += " " + c.of
 		}
+
 		line := " " + mark + look.Render(term.Fit(text, texts, false, false)) + "   " + s.Muted.Render(c.does)
 		if i == first+paletteRows-1 && (i < len(p.found)-1 || p.hidden > 0) {
 			count := model.Count(int64(len(p.found)-i-1+p.hidden)) + " more "
 			line = term.Spread(term.Cut(line, width-len(count)-1, "…"), s.Muted.Render(count), width)
 		}
+
 		lines = append(lines, term.Cut(line, width, "…"))
 	}
+
 	if len(p.found) == 0 {
 		words := p.wrong
 		if words == "" {
@@ -293,8 +341,10 @@ func (p palette) view(width int) []string {
 		}
 		lines = append(lines, "   "+term.Cut(s.Danger.Render(term.MarkError+" "+words), width-4, "…"))
 	}
+
 	for len(lines) < paletteRows+1 {
 		lines = append(lines, "")
 	}
+
 	return lines
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
-	"github.com/dlxtop/dlxtop/ui/trace"
 )
 
 // command types into the palette and waits until it shows something.
@@ -100,8 +100,8 @@ func TestPaletteTakesAnyName(t *testing.T) {
 	o.Broker, o.Now = broker, c.now
 	term := o.open(t).await("No flows here").command("evil", "▸ queue evil ")
 	screen := term.screen()
-	must.That(t, !strings.ContainsAny(screen, "\x1b\u202e") && utf8.ValidString(screen),
-		"something unprintable is on the screen:\n%q", screen)
+	must.That(t, !strings.ContainsAny(screen, "\x1b\u202e"), "something unprintable is on the screen:\n%q", screen)
+	must.That(t, utf8.ValidString(screen), "something unprintable is on the screen:\n%q", screen)
 	term.press(keyTab, keyEnter).await("now 1").command("failed", "vhost orders", "vhost /")
 	term.press("\x15queue orders/failed").await("▸ queue orders/failed").press(keyTab, keyTab, keyEnter)
 	term.awaitThat("both were opened", func(string) bool { return broker.peeked() == 2 })
@@ -124,39 +124,50 @@ func TestNearest(t *testing.T) {
 	for _, n := range []string{"billing.Orders", "orders", "orders.failed", "o-r-d-e-r-s", "payments"} {
 		names = append(names, name{QueueRef: ref(n), shown: n})
 	}
+
 	found, all := nearest(names, "orders")
 	var got []string
 	for _, n := range found {
 		got = append(got, n.Name)
 	}
+
 	want := "orders orders.failed billing.Orders o-r-d-e-r-s"
-	assert.That(t, strings.Join(got, " ") == want && all == 4, "found %v of %d, want %s", got, all, want)
+	assert.Equal(t, strings.Join(got, " "), want, "found %v of %d, want %s", got, all, want)
+	assert.Equal(t, all, 4)
 	found, all = nearest(slices.Repeat([]name{{shown: "queue"}}, 10_000), "queue")
-	assert.That(t, len(found) == mostNames && all == 10_000, "offers %d of %d", len(found), all)
+	assert.Equal(t, len(found), mostNames, "offers %d of %d", len(found), all)
+	assert.Equal(t, all, 10_000)
 }
 
 func TestPressOfEveryKey(t *testing.T) {
 	for _, name := range []string{"r", " ", "*", "ctrl+r", "enter", "shift+tab", "pgup"} {
 		press, ok := shell.PressOf(name)
-		assert.That(t, ok && press.String() == name, "the press of %q is %q", name, press.String())
+		assert.That(t, ok, "the press of %q is %q", name, press.String())
+		assert.Equal(t, press.String(), name)
 	}
+
 	_, ok := shell.PressOf("hyper+x")
 	assert.That(t, !ok, "there is a press for a key that is none")
 	got := shell.Remembered(make([]string, 10_000), "x")
-	assert.That(t, len(got) == shell.MostCommands && got[len(got)-1] == "x", "%d commands are remembered", len(got))
+	must.Equal(t, len(got), shell.MostCommands, "%d commands are remembered", len(got))
+	assert.Equal(t, got[len(got)-1], "x")
 }
 
 // Every binding of the program is explained somewhere: a new key needs a description.
 func TestKeyHelpHasEveryKey(t *testing.T) {
 	var explained []string
 	for _, g := range KeyHelp() {
-		assert.That(t, g.Place != "" && len(g.Keys) > 0, "%+v is empty", g)
+		assert.That(t, g.Place != "", "%+v is empty", g)
+		assert.That(t, len(g.Keys) > 0, "%+v is empty", g)
 		for _, k := range g.Keys {
-			assert.That(t, len(k.Names) > 0 && k.Does != "", "%s: %+v is empty", g.Place, k)
+			assert.That(t, len(k.Names) > 0, "%s: %+v is empty", g.Place, k)
+			assert.That(t, k.Does != "", "%s: %+v is empty", g.Place, k)
 			explained = append(explained, k.Names...)
 		}
 	}
+
 	var visit func(name string, v reflect.Value)
+
 	visit = func(name string, v reflect.Value) {
 		if b, ok := v.Interface().(key.Binding); ok {
 			for _, pressed := range b.Keys() {
@@ -165,21 +176,19 @@ func TestKeyHelpHasEveryKey(t *testing.T) {
 			}
 			return
 		}
+
 		for i := range v.NumField() {
-			visit(v.Type().Field(i).Name, v.Field(i))
-		}
-	}
-	keys := reflect.ValueOf(*shell.NewKeyMap())
-	for i := range keys.NumField() {
-		field := keys.Field(i)
-		if field.Kind() == reflect.Array {
-			for j := range field.Len() {
-				visit(keys.Type().Field(i).Name, field.Index(j))
+			if field := v.Field(i); field.Kind() == reflect.Array {
+				for j := range field.Len() {
+					visit(v.Type().Field(i).Name, field.Index(j))
+				}
+			} else {
+				visit(v.Type().Field(i).Name, field)
 			}
-			continue
 		}
-		visit(keys.Type().Field(i).Name, field)
 	}
+
+	visit("", reflect.ValueOf(*shell.NewKeyMap()))
 }
 
 // "-" goes to the previous screen, across tabs, and back again; a closed one is opened again.
@@ -189,6 +198,7 @@ func TestLastScreen(t *testing.T) {
 		_, path, _ := strings.Cut(strings.Split(term.screen(), "\n")[1], "5 Journal")
 		return strings.TrimSpace(path)
 	}
+
 	term.await("ucenter@user").press("-").await("no other screen was seen before this one")
 	term.press("j", keyEnter).await("next queue").press("f").await("5 messages   read")
 	assert.Equal(t, way(), "ucenter@user › ucenter@user@failed", "the way")
@@ -227,7 +237,8 @@ func TestContextIsChosenInThePalette(t *testing.T) {
 	term.press("prod", keyEnter).await("this is prod").command("context nowhere", "✗ there is no context nowhere")
 	term.press(keyEsc).awaitGone("tab completes").command("context st", "▸ context staging").press(keyEnter)
 	term.awaitEnd()
-	assert.That(t, term.last.next == "staging" && term.err == nil, "goes to %q: %v", term.last.next, term.err)
+	must.Do(t, term.err)
+	assert.Equal(t, term.last.next, "staging", "goes to %q: %v", term.last.next, term.err)
 }
 
 // Without a broker there is still a way to another one.
@@ -243,12 +254,12 @@ func TestContextIsChosenWithoutABroker(t *testing.T) {
 func TestContextWaitsForWhatRuns(t *testing.T) {
 	o := going(5)
 	a := newApp(t.Context(), o)
-	busy := trace.NewProbeScreen(a.env, ref("worker-queue")).(trace.ProbeScreen)
+	busy := act.NewUndoScreen(a.env, 7).(act.FollowUpScreen)
 	busy.State = shell.DialogRunning
 	a.tabs[1].stack = append(a.tabs[1].stack, a.env.NewPage(busy))
 	b, _ := a.goToContext(name{QueueRef: model.QueueRef{Name: "staging"}, shown: "staging"})
-	assert.That(t, b.next == "" && strings.Contains(b.notice.Text, "what runs on probe worker-queue"),
-		"goes to %q, and says %q", b.next, b.notice.Text)
+	assert.Equal(t, b.next, "", "goes to %q, and says %q", b.next, b.notice.Text)
+	assert.Contains(t, b.notice.Text, "what runs on undo")
 }
 
 func TestMoveToAQueueOfChoice(t *testing.T) {
@@ -260,6 +271,7 @@ func TestMoveToAQueueOfChoice(t *testing.T) {
 	for range "no such queue" {
 		terms.press("\x7f")
 	}
+
 	terms.press("USER").await(term.MarkCursor + " ucenter@user ")
 	terms.press(keyDown).await(term.MarkCursor+" ucenter@user@retry").press(keyUp, keyEnter)
 	terms.await("through (default), key ucenter@user", "reaches   ucenter@user, 3 consumers", "strips    x-death",

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"reflect"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,7 +20,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
@@ -39,7 +37,8 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 			}
 		},
 		"a command": func(o *Options, armed *atomic.Bool) {
-			o.Source, o.Interval = defective{o.Source, armed}, time.Millisecond
+			o.Source = defective{o.Source, armed}
+			o.Interval = time.Millisecond
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -48,6 +47,7 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 			defer master.Close()
 			var armed atomic.Bool
 			written := make(chan []byte, 1) // all of it
+
 			go func() {
 				var text []byte
 				buffer := make([]byte, 1<<16)
@@ -60,15 +60,18 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 						armed.Store(true)
 					}
 				}
+
 				written <- text
 			}()
+
 			must.Do(t, pty.Setsize(tty, &pty.Winsize{Cols: 100, Rows: 30}))
 			before := must.Get(term.GetState(tty.Fd()))(t)
 			o := failed(3)
 			defect(&o, &armed)
 			stdout := os.Stdout
 			os.Stdout = tty // Bubble Tea reports the panic there
-			a, screen := newApp(t.Context(), o), shell.NewScreenFile(tty, tty)
+			a := newApp(t.Context(), o)
+			screen := shell.NewScreenFile(tty, tty)
 			a.env.Screen = screen
 			_, err = run(a, tea.NewProgram(a, tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithInput(keyless{tty, t}),
 				tea.WithOutput(screen)))
@@ -76,9 +79,10 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 			after, stateErr := term.GetState(tty.Fd())
 			tty.Close()
 			text := <-written
-			assert.That(t, err != nil && strings.Contains(err.Error(), "dlxtop journal"), "the error is %v", err)
-			assert.That(t, stateErr == nil && reflect.DeepEqual(before, after), "the terminal was %+v and is %+v (%v)", before,
-				after, stateErr)
+			assert.Fails(t, err, "dlxtop journal")
+			must.Do(t, stateErr)
+			assert.That(t, reflect.DeepEqual(before, after), "the terminal was %+v and is %+v (%v)", before, after, stateErr)
+
 			for on, off := range map[string]string{
 				ansi.SetModeAltScreenSaveCursor: ansi.ResetModeAltScreenSaveCursor, ansi.HideCursor: ansi.ShowCursor,
 			} {
@@ -91,7 +95,7 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 
 // defective is a source that panics.
 type defective struct {
-	ports.Source
+	shell.Source
 	armed *atomic.Bool
 }
 

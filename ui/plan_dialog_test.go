@@ -27,8 +27,12 @@ func TestAccountGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, b, _ := failedOptions(47)
 		b.execute = ends(func(a *plan.Account) {
-			a.Moved, a.Returned, a.Refused, a.Gone = 40, 3, 1, 2
-			a.Stopped, a.Elapsed = "the connection was lost", 1234*time.Millisecond
+			a.Moved = 40
+			a.Returned = 3
+			a.Refused = 1
+			a.Gone = 2
+			a.Stopped = "the connection was lost"
+			a.Elapsed = 1234 * time.Millisecond
 			for i := range 4 {
 				a.Problems = append(a.Problems, plan.Problem{
 					MessageID: fmt.Sprintf("0f3c9a%02d-user", i),
@@ -36,27 +40,10 @@ func TestAccountGolden(t *testing.T) {
 				})
 			}
 		})
+
 		term := o.onFailed(t, width, height).press("R").await("enter replay")
 		term.press(keyEnter).await("What happened", "40 of 47 messages moved").golden()
 	})
-}
-
-func TestStripWords(t *testing.T) {
-	for _, test := range []struct{ names, want string }{
-		{"", ""},
-		{
-			"x-death x-first-death-exchange x-first-death-queue x-first-death-reason expiration",
-			"x-death x-first-death-* expiration",
-		},
-		{"x-first-death-exchange x-first-death-queue x-first-death-reason x-last-death-exchange x-last-death-queue " +
-			"x-last-death-reason", "x-first-death-* x-last-death-*"},
-		// only what is there
-		{"x-first-death-exchange x-first-death-queue", "x-first-death-exchange x-first-death-queue"},
-	} {
-		names := strings.Fields(test.names)
-		got := strings.Join(act.StripWords(names), " ")
-		assert.That(t, got == test.want && strings.Join(names, " ") == test.names, "%s: %q", test.names, got)
-	}
 }
 
 // An action that moved nothing does not offer an undo, which would undo an older one.
@@ -81,6 +68,21 @@ func TestUndoOfWhatHappened(t *testing.T) {
 		return strings.Contains(screen, "ucenter@user@failed") && !strings.Contains(screen, "What happened") &&
 			!strings.Contains(screen, "Undo 1")
 	})
+}
+
+// A run that a lost node ended says first what became of all messages, and the next step is one key.
+func TestLostNodeIsSaidInNumbersAndResumedByAKey(t *testing.T) {
+	o, b, _ := failedOptions(47)
+	withJournal(t, &o, 3)
+	b.execute = ends(func(a *plan.Account) {
+		a.Unknown = 13
+		a.Arrived = 12
+		a.JournalID = 1
+		a.Stopped = "the connection to the broker was lost"
+	})
+
+	term := o.onFailed(t).press("R").agree("replay", "What happened")
+	term.await("12 arrived, 1 unknown, 34 untouched", "r resumes it", "r resume").press("r").await("Resume 1")
 }
 
 func TestReplayTargets(t *testing.T) {
@@ -129,9 +131,11 @@ func TestQuitWhileARunIsStopping(t *testing.T) {
 		time.Sleep(50 * time.Millisecond) // messages in flight are awaited
 		return plan.Account{Operation: p.Operation, Planned: p.Planned}, ctx.Err()
 	}
+
 	term := o.onFailed(t, 80, 24).press("R").await("enter replay")
 	term.press(keyEnter).await("Replaying 3 messages").press(keyCtrlC, keyCtrlC)
 	term.awaitEnd()
+
 	select {
 	case <-ended:
 	default:
@@ -159,6 +163,7 @@ func TestNameIsTyped(t *testing.T) {
 				term.press(keyEnter).await("dropped", "What happened")
 				return
 			}
+
 			term.await(fmt.Sprintf("of %s, type %d:", failedQueue, test.messages))
 			term.press(keyEnter, "1", keyEnter).await("Nothing was changed: you typed 1, not ")
 			must.That(t, len(b.executed()) == 0, "it ran without the number")
@@ -184,6 +189,7 @@ func TestOnlyWhatStayedStays(t *testing.T) {
 		a.Moved = 2
 		a.Add(plan.Returned, &message.Message{Fingerprint: message.FingerprintOf(&m)}, "no queue took it")
 	})
+
 	term := o.onFailed(t).press("R").await("enter replay")
 	term.press(keyEnter).await("2 of 3 messages moved").press(keyEnter).await("1 message ", `{"id":121`)
 	term.awaitGone(`{"id":120`)
@@ -194,6 +200,7 @@ func TestProgressFeedNeverBlocks(t *testing.T) {
 	for i := range 1000 {
 		f.Put(plan.Account{Moved: i})
 	}
+
 	next := f.Next(func(a plan.Account) tea.Msg { return a.Moved })
 	assert.Equal(t, next(), tea.Msg(999), "the screen got account")
 	f.Close()
@@ -227,10 +234,12 @@ func TestKeysWhileItPlans(t *testing.T) {
 	o := failed(1)
 	list := message.MessageList{failedMessage(0)}
 	rows := must.Get(shell.MessageRows(list, ref(failedQueue), false, func(int, *message.Message) {}))(t)
-	e, topology := newApp(t.Context(), o).env, model.NewTopology(o.Source.(*recorded).snapshot)
+	e := newApp(t.Context(), o).env
+	topology := model.NewTopology(o.Source.(*recorded).snapshot)
 	d, make := act.NewPlanDialog(e, plan.Replay, act.Subject{
 		Topology: topology, Queue: ref(failedQueue), Rows: rows, Words: "all",
 	})
+
 	planned := func() {
 		t.Helper()
 		var again tea.Cmd
@@ -239,11 +248,13 @@ func TestKeysWhileItPlans(t *testing.T) {
 		}
 		must.That(t, d.State == shell.DialogAsking, "%v: %v", d.State, d.Plan.Refusal)
 	}
+
 	press := func(keys ...tea.KeyMsg) {
 		for _, k := range keys {
 			d, make = d.Update(k)
 		}
 	}
+
 	canary := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("c")}
 	first := make
 	press(canary, tea.KeyMsg{Type: tea.KeyEnter})
@@ -257,7 +268,8 @@ func TestKeysWhileItPlans(t *testing.T) {
 	assert.That(t, d.Plan.Canary != nil, "three presses of the canary's key made none")
 	press(tea.KeyMsg{Type: tea.KeyTab}, canary)
 	planned()
-	assert.That(t, d.Mode == 1 && d.Plan.Canary == nil, "target %d, canary %v", d.Mode, d.Plan.Canary)
+	assert.Equal(t, d.Mode, 1, "target %d, canary %v", d.Mode, d.Plan.Canary)
+	assert.That(t, d.Plan.Canary == nil, "target %d, canary %v", d.Mode, d.Plan.Canary)
 }
 
 // Tab offers the flow's buffer, from which the worker gets the messages later, and o spreads them over a time.
@@ -280,8 +292,10 @@ func TestSpreadGoesRound(t *testing.T) {
 	for range act.Spreads {
 		d.Over = (d.Over + 1) % len(act.Spreads)
 	}
-	assert.That(t, d.Over == 0 && act.Spreads[0] == 0 && act.Spreads[len(act.Spreads)-1] == plan.LongestSpread &&
-		act.Spreads[1] >= time.Second, "%d of %v", d.Over, act.Spreads)
+	assert.Equal(t, d.Over, 0, "%d of %v", d.Over, act.Spreads)
+	assert.Equal(t, act.Spreads[0], 0)
+	assert.Equal(t, act.Spreads[len(act.Spreads)-1], plan.LongestSpread)
+	assert.That(t, act.Spreads[1] >= time.Second, "%d of %v", d.Over, act.Spreads)
 }
 
 // After the number, for one message and for a cause in several queues: every key is then a letter of the reason, the
@@ -298,6 +312,7 @@ func TestReasonIsAskedInProduction(t *testing.T) {
 		reasons = append(reasons, plan.ReasonOf(ctx))
 		return plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Dropped: p.Planned}, nil
 	}
+
 	term := o.onSMTP(t, 80, 24).press("d").await("type 64:").press("64").await("enter drop 64 messages")
 	term.press(keyEnter).await("Why? The journal keeps it with your name.", "enter drop 64 messages", "esc back")
 	term.press(keyEnter, "o", "c", "x", keyEsc).await("type 64:", "> 64").press(keyEnter).await("Why?")
@@ -319,6 +334,7 @@ func TestReadOnly(t *testing.T) {
 		term.lacks("undoes it", "an undo is promised of what is not possible")
 		term.press(keyEnter, keyEsc).awaitGone("not possible")
 	}
+
 	term.wantFroms()
 }
 
@@ -333,28 +349,34 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 
 	p := act.PlanDialog{Dialog: shell.NewDialog(e, shell.DialogAsking), Operation: plan.Replay}
 	p.Queue = ref(failedQueue)
-	p.Rows, p.Modes = make([]*shell.MessageRow, 47), make([]act.ReplayTarget, 2)
-	p.Plan = plan.Plan{Operation: plan.Replay, From: ref(failedQueue), Warnings: warnings, Strips: []string{"x-death"}}
+	p.Rows = make([]*shell.MessageRow, 47)
+	p.Modes = make([]act.ReplayTarget, 2)
+	risks := plan.Risks{Warnings: warnings}
+	p.Plan = plan.Plan{Operation: plan.Replay, From: ref(failedQueue), Risks: risks, Strips: []string{"x-death"}}
 	p.ChangedAt, p.Changes = e.Now(), changed
 
 	u := act.NewUndoScreen(e, 1).(act.FollowUpScreen)
 	u.State, u.ChangedAt, u.Changes = shell.DialogAsking, e.Now(), changed
-	undo := plan.UndoPlan{Record: plan.Record{ID: 1, Operation: plan.Replay}, Back: ref(failedQueue), Warnings: warnings}
+
+	undo := plan.UndoPlan{Record: plan.Record{ID: 1, Operation: plan.Replay}, Back: ref(failedQueue), Risks: risks}
 	for i := range 8 {
-		undo.Takes = append(undo.Takes, plan.Plan{
-			From: ref(fmt.Sprint("taken.from.", i)), Planned: 3, Undoing: &plan.Undoing{},
+		undo.Takes = append(undo.Takes, plan.Take{
+			Plan: plan.Plan{From: ref(fmt.Sprint("taken.from.", i)), Planned: 3}, Undoing: &plan.Undoing{},
 		})
 	}
+
 	u.Is = act.Undoing{{Id: 1, Undo: undo}}
 
 	r := act.NewResumeScreen(e, 1).(act.FollowUpScreen)
 	r.State = shell.DialogAsking
 	rest := resume.Plan{Record: plan.Record{ID: 1, Operation: plan.Replay, From: ref(failedQueue), Planned: 500}}
-	rest.Rest.Planned, rest.Rest.Warnings = 500, warnings
+	rest.Rest.Planned = 500
+	rest.Rest.Warnings = warnings
 	for i := range 4 {
 		why := strings.Repeat("nobody can say it ", 9)
 		rest.Undecided = append(rest.Undecided, resume.Undecided{Position: i, Why: why})
 	}
+
 	r.Is = act.Resuming{Id: 1, Rest: rest}
 
 	for name, test := range map[string]struct {
@@ -377,4 +399,12 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 			assert.Contains(t, ansi.Strip(test.view), want, "%s has no", name)
 		}
 	}
+}
+
+// On a small terminal every line of a plan can be read; the keys stay.
+func TestPlanScrolls(t *testing.T) {
+	o, _, _ := failedOptions(47)
+	term := o.onFailed(t).press("R").await("enter replay").resize(60, 16)
+	term.await("… ↓ j shows every line", "enter replay").press(keyDown).await("lines 1–", "from  ", "enter replay")
+	term.press("G").awaitGone("from  ").await("enter replay").press("g").await("shows every line")
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
-	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -18,8 +17,8 @@ import (
 
 const (
 	defaultInterval = 2 * time.Second
-	slowestPoll     = 2 * time.Minute // the longest pause for a slow broker
-	pollShare       = 20              // a poll takes at most a twentieth of the time
+	slowestPoll     = 15 * time.Second // the longest pause for a slow broker: what is shown must not be older
+	pollShare       = 20               // otherwise a poll takes at most a twentieth of the time
 	retryFirst      = time.Second
 	retryMost       = 10 * time.Second
 )
@@ -27,13 +26,14 @@ const (
 // poller reads the broker repeatedly: the next poll starts when the last has ended and the interval has passed, so that
 // a slow broker is not asked faster than it answers. An error is kept as its state until the next success.
 type poller struct {
-	source   ports.Source
+	source   shell.Source
 	held     func(since time.Time) map[model.QueueRef]bool // nil: nothing is ever held
-	counter  ports.Counter                                 // confirms what late statistics report; nil: they stand
+	counter  shell.Counter                                 // confirms what late statistics report; nil: they stand
 	looked   func(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
-	looks    *shell.Looks
-	interval time.Duration // between the end of a poll and the next one, at least
-	pause    time.Duration // the current one: longer for a slow broker
+	looks    *shell.DueTimes
+	recall   func(*model.Topology) // takes over what others have read; nil: nothing
+	interval time.Duration         // between the end of a poll and the next one, at least
+	pause    time.Duration         // the current one: longer for a slow broker
 
 	asking
 	next   time.Time
@@ -85,8 +85,17 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 		return nil
 	}
 	p.inFlight, p.timer = e.NewRequest(), 0
-	source, held, looked, id, before, recent := p.source, p.held, p.looked, p.inFlight, p.last, p.recent
-	counter, seen, memory := p.counter, p.looks.Seen, p.found
+	source := p.source
+	held := p.held
+	looked := p.looked
+	id := p.inFlight
+	before := p.last
+	recent := p.recent
+	counter := p.counter
+	seen := p.looks.Seen
+	memory := p.found
+	recall := p.recall
+
 	return e.Command(shell.PollTimeout, func(ctx context.Context) tea.Msg {
 		began := time.Now() // the real time: its duration does not depend on the screen's clock
 		snapshot, err := source.Snapshot(ctx)
@@ -99,6 +108,7 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 		if looked != nil {
 			snapshot.Remember(looked(ctx, snapshot.Overview.ClusterName))
 		}
+
 		var own map[model.QueueRef]bool
 		if before != nil {
 			if held != nil {
@@ -106,24 +116,36 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 			}
 			snapshot.LeaveOut(own, before.Snapshot)
 		}
+
 		topology := before.Next(snapshot)
 		if counter != nil {
 			topology = topology.Confirmed(shell.Counted(ctx, counter, findings.Unconfirmed(topology)), false)
 		}
+		if recall != nil {
+			recall(topology)
+		}
 		if before != nil {
 			recent = recent.After(model.MovesBetween(before.Snapshot, snapshot), snapshot.TakenAt.Sub(before.Snapshot.TakenAt))
 		}
+
 		moves := recent.Moves()
-		found := findings.Sort(slices.Concat(findings.Of(topology), findings.LosingNow(topology, moves, recent.Span())))
+		losing := findings.LosingNow(topology, moves, recent.Span())
+		found := findings.Together(topology, findings.Sort(slices.Concat(findings.Of(topology), losing)))
 		memory = memory.Mark(found, snapshot.TakenAt)
-		return polledMsg{request: id, recent: recent, found: memory, took: time.Since(began), topology: shell.TopologyMsg{
-			Held:     own,
-			Topology: topology,
-			Moves:    moves,
-			Flows:    topology.Flows(),
-			Findings: found,
-			About:    findings.NewAbout(found),
-		}}
+		return polledMsg{
+			request: id,
+			recent:  recent,
+			found:   memory,
+			took:    time.Since(began),
+			topology: shell.TopologyMsg{
+				Held:     own,
+				Topology: topology,
+				Moves:    moves,
+				Flows:    topology.Flows(),
+				Findings: found,
+				About:    findings.NewAbout(found),
+			},
+		}
 	})
 }
 
@@ -137,13 +159,18 @@ func (p *poller) answered(msg polledMsg, e *shell.Env) (ok bool, wait tea.Cmd) {
 	if msg.err != nil && p.err == nil {
 		p.lostAt = now
 	}
+
 	// the pause itself, so that it is never shorter than the interval
 	p.pause = shell.Pace{Least: p.interval, Most: slowestPoll, Share: pollShare - 1}.Every(msg.took)
 	pause := p.asking.answered(msg.err, p.pause)
 	if msg.err == nil {
-		p.last, p.recent, p.found, p.took = msg.topology.Topology, msg.recent, msg.found, msg.took
+		p.last = msg.topology.Topology
+		p.recent = msg.recent
+		p.found = msg.found
+		p.took = msg.took
 		p.readAt = now.Add(-msg.took.Truncate(time.Second))
 	}
+
 	return msg.err == nil, p.wait(pause, e)
 }
 
@@ -153,10 +180,12 @@ func (p *poller) lost(why error, e *shell.Env) tea.Cmd {
 	if p.err == nil {
 		p.lostAt = e.Now()
 	}
+
 	p.err, p.inFlight = why, 0
 	if p.paused {
 		return nil
 	}
+
 	return p.read(e)
 }
 
@@ -169,13 +198,14 @@ func (p *poller) wait(pause time.Duration, e *shell.Env) tea.Cmd {
 	if p.wanted.After(now) {
 		pause = min(pause, p.wanted.Sub(now))
 	}
+
 	p.timer, p.next = e.NewRequest(), now.Add(pause)
 	id := p.timer
 	return tea.Tick(pause, func(time.Time) tea.Msg { return pollDueMsg{id} })
 }
 
-// soon brings the next poll forward to when statistics include what was just done: on a broker that is polled every two
-// minutes, replayed messages would otherwise be shown at their old place until then.
+// soon brings the next poll forward to when statistics include what was just done: on a broker that is slow, replayed
+// messages would otherwise be shown at their old place for longer.
 func (p *poller) soon(e *shell.Env) tea.Cmd {
 	now := e.Now()
 	p.wanted = now.Add(model.LateStatistics)
@@ -208,6 +238,7 @@ func (p *poller) trouble() (cause, next string) {
 	default:
 		connect = model.PollFailed.With(model.ConnectValues{Detail: p.err.Error()})
 	}
+
 	return connect.Cause, connect.Next
 }
 
@@ -230,6 +261,7 @@ type countDueMsg struct{ timer shell.Request } // says that the wait before a co
 func (c *counter) read(e *shell.Env, lane int, queues []model.QueueRef) tea.Cmd {
 	c.inFlight = e.NewRequest()
 	id, ask := c.inFlight, c.ask
+
 	return e.Command(shell.CountTimeout, func(ctx context.Context) tea.Msg {
 		began, at := time.Now(), e.Now()
 		counts, err := ask(ctx, queues)
@@ -240,6 +272,7 @@ func (c *counter) read(e *shell.Env, lane int, queues []model.QueueRef) tea.Cmd 
 				msg.Counts.Queues[ref] = q
 			}
 		}
+
 		return msg
 	})
 }
@@ -253,21 +286,25 @@ func (a *app) count() tea.Cmd {
 	if screen, ok := a.top().(watching); ok {
 		queues[0], queues[1] = screen.Watched()
 	}
+
 	more, others := a.latest.Topology.CountableOf(a.env.Unsettled())
 	for lane, refs := range [2][]model.QueueRef{more, others} {
 		queues[lane] = append(queues[lane], slices.DeleteFunc(refs, func(ref model.QueueRef) bool {
 			return slices.Contains(queues[lane], ref)
 		})...)
 	}
+
 	if a.env.Broker == nil {
 		queues[0] = nil // there are only polls and totals
 	}
+
 	var cmds []tea.Cmd
 	for lane := range a.counters {
 		if c := &a.counters[lane]; c.inFlight == 0 && c.timer == 0 && len(queues[lane]) > 0 {
 			cmds = append(cmds, c.read(a.env, lane, queues[lane]))
 		}
 	}
+
 	return tea.Batch(cmds...)
 }
 
@@ -293,7 +330,9 @@ func (a *app) recounted(c model.Counts) (changed bool) {
 	touched := append(slices.Clone(a.counts), c)
 	a.forget(c.At)
 	a.counts = append(a.counts, c)
-	before, now := a.latest.Topology, a.latest.Topology.Counted(a.counts)
+	before := a.latest.Topology
+
+	now := a.latest.Topology.Counted(a.counts)
 	for _, counts := range touched {
 		for ref := range counts.Queues {
 			was, _ := before.Queue(ref)
@@ -301,9 +340,11 @@ func (a *app) recounted(c model.Counts) (changed bool) {
 			changed = changed || ok && (is.Ready != was.Ready || is.Consumers != was.Consumers)
 		}
 	}
+
 	if a.latest.Topology = now; changed {
 		a.latest.Failed = failedIn(a.latest)
 	}
+
 	return changed
 }
 

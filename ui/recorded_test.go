@@ -35,7 +35,6 @@ type recordedBroker struct {
 	clock    *clock
 	peeks    []peek.Plan
 	plans    []plan.Run
-	probe    func(plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResult, error)
 	tap      func(ctx context.Context, see func(*message.Message, time.Time), tell func(trace.TapCounts)) error
 	count    func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) // nil: nothing is counted
 	held     map[model.QueueRef]bool
@@ -61,6 +60,11 @@ func (b *recordedBroker) Lost(ctx context.Context) error {
 func (b *recordedBroker) User() string {
 	outsideView("the broker")
 	return "guest"
+}
+
+func (b *recordedBroker) MayWrite(context.Context, model.ExchangeRef) (bool, error) {
+	outsideView("the broker")
+	return true, nil
 }
 
 func (b *recordedBroker) Count(_ context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
@@ -99,6 +103,7 @@ func (b *recordedBroker) Read(_ context.Context, plan peek.Plan, each func(*mess
 			return peek.Read{}, err
 		}
 	}
+
 	return peek.Read{}, nil
 }
 
@@ -119,6 +124,10 @@ func (b *recordedBroker) Undo(_ context.Context, p plan.UndoPlan, progress func(
 	return a, nil
 }
 
+func (b *recordedBroker) Others(context.Context, []plan.Left) (map[model.QueueRef]plan.Others, error) {
+	return nil, nil
+}
+
 func (b *recordedBroker) AwaitGone(
 	context.Context, *plan.Record, func(context.Context) ([]string, error), ...model.QueueRef,
 ) error {
@@ -128,7 +137,7 @@ func (b *recordedBroker) AwaitGone(
 func (b *recordedBroker) Resume(
 	ctx context.Context, run resume.Run, progress func(plan.Account),
 ) (plan.Account, error) {
-	return b.Execute(ctx, run.Rest.On(run.Topology), progress)
+	return b.Execute(ctx, run.RestOn(), progress)
 }
 
 func (b *recordedBroker) put(queue string, messages ...message.Message) {
@@ -144,6 +153,7 @@ func (b *recordedBroker) put(queue string, messages ...message.Message) {
 		}
 		all[i].Deaths, all[i].DeathsError = message.ParseDeaths(all[i].Headers)
 	}
+
 	b.messages[ref(queue)] = all
 }
 
@@ -169,6 +179,7 @@ func (b *recordedBroker) Peek(_ context.Context, plan peek.Plan) (peek.Peeked, e
 		n, _ := all[i].Headers.Integer("x-delivery-count")
 		highest = max(highest, n+1)
 	}
+
 	return peek.Peeked{
 		Plan: plan, Highest: highest, Messages: slices.Clone(message.MessageList(all[:min(len(all), plan.Limit)])),
 		Depth: model.Some(int64(len(all))), TakenAt: b.clock.now(),
@@ -187,6 +198,7 @@ func (b *recordedBroker) Execute(ctx context.Context, p plan.Run, progress func(
 	} else {
 		a.Moved = p.Planned
 	}
+
 	progress(a)
 	return a, nil
 }
@@ -202,7 +214,8 @@ func (b *recordedBroker) executed() []plan.Run {
 func (term *terminal) ran(wanted func(p plan.Run) bool) *terminal {
 	term.t.Helper()
 	plans := term.broker.executed()
-	assert.That(term.t, len(plans) == 1 && wanted(plans[0]), "executed %+v", plans)
+	must.Equal(term.t, len(plans), 1, "executed %+v", plans)
+	assert.That(term.t, wanted(plans[0]), "executed %+v", plans)
 	return term
 }
 
@@ -222,6 +235,7 @@ func failedMessage(i int) message.Message {
 		"TimeoutError: smtp gateway did not answer in 5 s",
 		"ValueError: the user has no valid e-mail address",
 	}
+
 	return message.Message{
 		Exchange: "master.failed", RoutingKey: "ucenter@user@failed",
 		Properties: message.Properties{
@@ -267,20 +281,12 @@ func (b *recordedBroker) Tap(
 	return nil
 }
 
-// Probe reports the test's steps.
-func (b *recordedBroker) Probe(
-	_ context.Context, plan trace.ProbePlan, tell func(trace.ProbeStep),
-) (trace.ProbeResult, error) {
-	if b.probe == nil {
-		return trace.ProbeResult{}, nil
-	}
-	return b.probe(plan, tell)
-}
-
 // recording is what a broker with these parts reported, written down in the language of model/build.
 func recording(parts ...build.Part) *model.Snapshot {
 	s := build.Broker("4.0.5", parts...)
-	s.TakenAt, s.Overview.Node, s.Overview.User = newClock().now(), "rabbit@mq1", "guest"
+	s.TakenAt = newClock().now()
+	s.Overview.Node = "rabbit@mq1"
+	s.Overview.User = "guest"
 	return s
 }
 
@@ -294,6 +300,7 @@ func later(s *model.Snapshot, after time.Duration, ready map[string]int64) *mode
 			next.Queues[i].Ready = model.Some(n)
 		}
 	}
+
 	return &next
 }
 
@@ -328,6 +335,7 @@ func queue(name string, settings ...build.Setting) build.Part {
 		q.State, q.CountedAt = "running", newClock().now()
 		q.Published, q.Acked = model.Some[int64](0), model.Some[int64](0)
 	}
+
 	return build.Queue(name, append([]build.Setting{counted}, settings...)...)
 }
 
@@ -378,6 +386,7 @@ func manyQueues(n int) *model.Snapshot {
 		}
 		queue(fmt.Sprintf("plain.%05d.events", i), ready(int64(i%1009)), consumers(int64(i%3)))(s)
 	}
+
 	s.Queues = s.Queues[:n]
 	return s
 }
@@ -406,18 +415,22 @@ func TestAnswersOfTheTerminalAreNoKeys(t *testing.T) {
 		k := &keyboard{File: from, background: func(light bool) {
 			heard = map[bool]string{true: "light", false: "dark"}[light]
 		}}
+
 		var keys strings.Builder
 		for _, read := range tc.reads {
 			keys.Write(k.without([]byte(read)))
 		}
-		assert.That(t, keys.String() == tc.keys && heard == tc.light, "%q are the keys %q and %q, want %q and %q", tc.reads,
-			keys.String(), heard, tc.keys, tc.light)
+
+		assert.Equal(t, keys.String(), tc.keys, "%q are the keys %q and %q, want %q and %q", tc.reads, keys.String(), heard,
+			tc.keys, tc.light)
+		assert.Equal(t, heard, tc.light, "%v", tc.reads)
 		k.held, heard = nil, ""
 		must.Get(to.WriteString(strings.Join(tc.reads, "")))(t)
 		to.Close()
 		if text, err := io.ReadAll(k); err != nil || string(text) != tc.keys || heard != tc.light {
 			t.Errorf("read at once, %q are %q and %q (%v)", tc.reads, text, heard, err)
 		}
+
 		from.Close()
 	}
 }
@@ -426,13 +439,14 @@ func TestAnswersOfTheTerminalAreNoKeys(t *testing.T) {
 func TestBackgroundIsWaitedFor(t *testing.T) {
 	a := newApp(t.Context(), busy())
 	a.width, a.height = 80, 24
-	a.env.Profile, a.env.Asking = termenv.TrueColor, true
+	a.env.Profile = termenv.TrueColor
+	a.env.Asking = true
 	dress(a.env, term.Auto)
 	assert.That(t, a.View() == "", "something is drawn before the terminal has said its background")
 	dark := a.env.Styles.Danger
 	m, _ := a.Update(backgroundMsg{})
-	assert.That(t, m.View() != "" && a.env.Styles.Danger == dark,
-		"without an answer, what is drawn is not for a dark background")
+	assert.That(t, m.View() != "", "without an answer, what is drawn is not for a dark background")
+	assert.Equal(t, a.env.Styles.Danger, dark, "without an answer, what is drawn is not for a dark background")
 	m.Update(backgroundMsg{known: true, light: true})
 	assert.That(t, a.env.Styles.Danger != dark, "a light background has the colours of a dark one")
 }
@@ -445,11 +459,12 @@ func TestThemeOfTheMoment(t *testing.T) {
 		dress(a.env, term.Dark)
 		e = a.env
 	})
+
 	terminal.await("ucenter@user").press(":theme").await("theme THEME")
 	terminal.press(" li", keyEnter).awaitGone("tab completes").press("q")
 	terminal.awaitEnd()
-	assert.That(t, *e.Styles == *term.NewStyles(term.Light, termenv.TrueColor) && e.Theme == term.Light, "the theme is %s",
-		e.Theme)
+	assert.Equal(t, *e.Styles, *term.NewStyles(term.Light, termenv.TrueColor), "the theme is %s", e.Theme)
+	assert.Equal(t, e.Theme, term.Light)
 	other := busy().open(t, 80, 24).await("ucenter@user")
 	other.press(":theme sepia", keyEnter).await("there is no theme sepia")
 }

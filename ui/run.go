@@ -10,36 +10,36 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
-	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/dashboard"
+	"github.com/dlxtop/dlxtop/model/mend"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// What outlives the dashboard, and what acts for it.
-type (
-	Kept   = shell.Kept
-	Broker = shell.Broker
-)
-
 // Options are what the dashboard shows and how it may act.
 type Options struct {
-	ports.Looks // checked by CheckTheme (OwnThemes) and CheckActionKey (the keys of Actions)
-	Source      ports.Source
-	Broker      Broker
-	Journal     ports.Records // nil: actions are not recorded, and there is no undo
-	Files       ports.Files   // nil: nothing can be exported
+	dashboard.Appearance // checked by CheckTheme (OwnThemes) and CheckActionKey (the keys of Actions)
+
+	Source      shell.Source
+	Broker      shell.Broker
+	Journal     shell.Records // nil: actions are not recorded, and there is no undo
+	Files       shell.Files   // nil: nothing can be exported
+	JQ          mend.Runner   // runs the jq programs that edit messages
 	Editor      string        // the command that edits a file, as in VISUAL or EDITOR; "" is vi or nano
 	Title       string        // the context's name or the broker's host:port, for the header; never a password
 	VHost       string        // "" is all of them
 	Interval    time.Duration // between the end of a poll and the next one; 0 is 2 s
 	ReadOnly    bool
 	Production  bool
-	Kept        Kept             // nil: choices and commands are lost with the program
-	Marks       Kept             // nil: marks of causes are lost with the program
-	Index       ports.Index      // nil: each start reads the failed queues before it shows their causes
-	Contexts    []string         // brokers that the user can switch to, by name
-	Trouble     string           // why switching to one failed; "" otherwise
-	Now         func() time.Time // nil: time.Now
+	Consent     peek.Consent      // to looks that use up delivery limits; "" asks, and what was chosen earlier counts
+	Preferences shell.Preferences // nil: choices and commands are lost with the program
+	Marks       shell.Preferences // nil: marks of causes are lost with the program
+	Index       shell.Index       // nil: each start reads the failed queues before it shows their causes
+	Store       peek.Store        // nil: peeks of earlier starts and other programs are made again
+	Contexts    []string          // brokers that the user can switch to, by name
+	Trouble     string            // why switching to one failed; "" otherwise
+	Now         func() time.Time  // nil: time.Now
 
 	dotStep time.Duration // between two cells of a dot; 0 is picture.DotStep. For tests, which hold dots
 }
@@ -65,14 +65,16 @@ func CheckTheme(name string, colours map[string]string) error {
 // The caller handles signals, and ends ctx: Bubble Tea 1.3.10's own handler waits for ever for a program that ctx has
 // just ended.
 func Run(ctx context.Context, o Options) (next string, err error) {
-	a, screen := newApp(ctx, o), shell.NewScreenFile(os.Stdin, os.Stdout)
+	a := newApp(ctx, o)
+	screen := shell.NewScreenFile(os.Stdin, os.Stdout)
 	a.env.Screen, a.env.Parent = screen, os.Getppid()
 	a.env.Profile = termenv.EnvColorProfile()
 	dress(a.env, a.env.Theme)
 	a.env.Ascii = !term.UTF8(os.Getenv)
 	if o.Plain {
-		screen.Filter = new(term.Lines).Take
+		screen.Filter = new(term.Lines).Rewrite
 	}
+
 	// The lower the profile, the more colours.
 	a.env.Asking = canAsk && !o.Plain && a.env.Theme == term.Auto && a.env.Profile < termenv.ANSI
 	var program *tea.Program
@@ -81,9 +83,11 @@ func Run(ctx context.Context, o Options) (next string, err error) {
 		tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithInput(keys), tea.WithOutput(screen),
 		tea.WithFPS(framesPerSecond),
 	}
+
 	if o.Mouse {
 		options = append(options, tea.WithMouseCellMotion())
 	}
+
 	program = tea.NewProgram(a, options...)
 	return run(a, program)
 }
@@ -96,6 +100,7 @@ func run(a app, program *tea.Program) (next string, err error) {
 	if a.env.Screen != nil {
 		ended = watchSignals(program, a.env.Screen)
 	}
+
 	last, err := program.Run()
 	ended()
 	a.env.Work.End()
@@ -108,6 +113,7 @@ func run(a app, program *tea.Program) (next string, err error) {
 	if a, ok := last.(app); ok && err == nil {
 		next = a.next
 	}
+
 	return next, err
 }
 

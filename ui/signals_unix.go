@@ -21,7 +21,8 @@ const suspendable = true // whether the shell can have the terminal in between
 func watchSignals(p *tea.Program, screen *shell.ScreenFile) (ended func()) {
 	signals := make(chan os.Signal, 8) // more than arrive before one is handled
 	signal.Notify(signals, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTSTP, syscall.SIGCONT)
-	over, done := make(chan struct{}), make(chan struct{})
+	over := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for {
@@ -33,6 +34,7 @@ func watchSignals(p *tea.Program, screen *shell.ScreenFile) (ended func()) {
 			}
 		}
 	}()
+
 	return func() {
 		signal.Stop(signals)
 		close(over)
@@ -73,6 +75,7 @@ func (s *suspension) Run() error {
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
 	s.screen.Stopped.Store(true)
+
 	// Not SIGTSTP: once a Go program has registered for it, it is no longer stopped by it, whatever is reset (Go 1.26).
 	if err := syscall.Kill(0, syscall.SIGSTOP); err != nil {
 		return err
@@ -84,6 +87,7 @@ func (s *suspension) Run() error {
 			s.screen.Stopped.Store(false)
 		}
 	}
+
 	return nil
 }
 

@@ -65,6 +65,7 @@ func (t *tab) send(msg tea.Msg) tea.Cmd {
 		stack[i], cmd = p.Takes(msg)
 		cmds = append(cmds, cmd)
 	}
+
 	t.stack = stack
 	return tea.Batch(cmds...)
 }
@@ -112,6 +113,7 @@ func (a app) place() place {
 		}
 		p.way = append(p.way, s)
 	}
+
 	return p
 }
 
@@ -138,6 +140,7 @@ func (a app) last() (app, tea.Cmd) {
 		a.trail = a.trail[:i:i]
 		return a.goTo(p)
 	}
+
 	a.notice = shell.NoticeMsg{Text: "no other screen was seen before this one"}
 	return a, nil
 }
@@ -169,10 +172,12 @@ func (a app) goTo(p place) (app, tea.Cmd) {
 	n := a.kept(p)
 	a.tabs[a.tab].drop(n)
 	cmds := []tea.Cmd{a.refresh()}
+
 	trail := slices.Clone(a.trail)
 	for i := range trail {
 		trail[i].way = slices.Clone(trail[i].way)
 	}
+
 	for _, s := range p.way[n:] {
 		var cmd tea.Cmd
 		a, cmd = a.push(s.again())
@@ -185,6 +190,7 @@ func (a app) goTo(p place) (app, tea.Cmd) {
 			}
 		}
 	}
+
 	a.trail = trail
 	return a, tea.Batch(cmds...)
 }
@@ -197,6 +203,7 @@ func (a app) answer(msg shell.AnswerMsg) (app, tea.Cmd) {
 		a.looks.Dead[looked.Queue] = shell.DeadLetters{Dead: looked.Dead, Of: len(looked.Rows)}
 		a.looks.Seen = a.looks.Seen.With(looked.Seen)
 	}
+
 	if marked, ok := msg.Msg.(shell.MarkedMsg); ok {
 		return a, a.env.Marks.Take(marked)
 	}
@@ -204,6 +211,7 @@ func (a app) answer(msg shell.AnswerMsg) (app, tea.Cmd) {
 	if _, acted := msg.Msg.(shell.EndedMsg[plan.Account]); acted {
 		soon = a.poller.soon(a.env)
 	}
+
 	for i := range a.tabs {
 		t := &a.tabs[i]
 		at := slices.IndexFunc(t.stack, func(p shell.Page) bool { return p.Number == msg.Page })
@@ -215,17 +223,12 @@ func (a app) answer(msg shell.AnswerMsg) (app, tea.Cmd) {
 		t.stack[at], cmd = t.stack[at].Takes(msg.Msg)
 		return a, tea.Batch(cmd, soon)
 	}
+
 	if isLook && looked.Err == nil {
 		return a, messages.Closing(looked.Peeked.Messages)
 	}
-	return a, soon
-}
 
-func (a app) probeHere() (app, tea.Cmd) {
-	if flow, ok := a.top().(flows.FlowScreen); ok {
-		return a.push(trace.NewProbeScreen(a.env, flow.Worker))
-	}
-	return a.refuse("open a flow first, or name one: probe FLOW")
+	return a, soon
 }
 
 func (a app) tapHere() (app, tea.Cmd) {
@@ -244,29 +247,26 @@ func (a app) undo() (app, tea.Cmd) {
 			return a, nil
 		}
 	}
-	if len(a.env.Together) > 1 {
-		return a.push(act.NewUndoScreen(a.env, a.env.Together...))
+
+	if len(a.env.Together()) > 1 {
+		return a.push(act.NewUndoScreen(a.env, a.env.Together()...))
 	}
+
 	return a.push(act.NewUndoScreen(a.env, 0))
 }
 
 // chosen takes in the choices of earlier starts. Commands of this one are newer.
 func (a app) chosen(c shell.KeptChoices) (app, tea.Cmd) {
-	past := c.Commands
-	for _, command := range a.palette.past {
-		past = shell.Remembered(past, command)
-	}
-	a.palette.past = past
-	a.palette.recall.Restart(past)
-	programs := c.Programs
-	for _, program := range a.env.Programs {
-		programs = shell.Remembered(programs, program)
-	}
-	a.env.Programs = programs
+	a.env.Recall(c)
+	a.env.Commands.Precede(c.Commands)
+	a.palette.recall.Restart()
+	a.env.Programs.Precede(c.Programs)
+
 	var cmds []tea.Cmd
 	for name, titles := range c.Hidden {
 		cmds = append(cmds, a.hide(shell.HideMsg{Screen: name, Titles: titles}))
 	}
+
 	return a, tea.Batch(cmds...)
 }
 
@@ -285,6 +285,7 @@ func (a app) unkept(err error) app {
 		a.saidUnkept = true
 		a.notice = shell.NoticeMsg{Text: "columns and commands are not kept for the next start: " + err.Error(), Bad: true}
 	}
+
 	return a
 }
 
@@ -298,5 +299,6 @@ func (a app) columns() (app, tea.Cmd) {
 	if titles == nil {
 		return a.refuse("columns are chosen on 1 flows, 2 queues and 3 failed")
 	}
+
 	return a.push(shell.ColumnsScreen{Env: a.env, List: list, Titles: titles, Hidden: hidden})
 }

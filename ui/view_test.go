@@ -21,10 +21,10 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/model/dashboard"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -103,7 +103,7 @@ func outsideView(what string) {
 // recordedBroker.
 type (
 	askedBroker struct{ shell.Broker }
-	records     = ports.Records // it has a method with its own name
+	records     = shell.Records // it has a method with its own name
 
 	askedRecords  struct{ records }
 	askedMessages struct{ message.Messages }
@@ -171,6 +171,7 @@ func TestViewAsksNoBroker(t *testing.T) {
 	inQueue := func(more ...string) []string {
 		return append([]string{"3", "CAUSE", "f", "FAILED QUEUE", keyEnter, "5 messages"}, more...)
 	}
+
 	for name, steps := range map[string][]string{ // a key, and what is then awaited
 		"flows":    nil,
 		"flow":     {keyEnter, "nothing moved while"},
@@ -184,6 +185,7 @@ func TestViewAsksNoBroker(t *testing.T) {
 		"journal":  {"5", "3 dropped"},
 		"record":   {"5", "3 dropped", keyEnter, "undo"},
 		"undo":     {"u", "byte for byte"},
+
 		"undone":   {"u", "byte for byte", keyEnter, "What happened"},
 		"messages": inQueue(),
 		"another":  inQueue(keyDown, "0f3c9a01-user"),
@@ -198,19 +200,25 @@ func TestViewAsksNoBroker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, _, c := failedOptions(5)
+
 			withJournal(t, &o, 3)
-			o.Broker, o.Journal = askedBroker{o.Broker}, askedRecords{o.Journal}
+			o.Broker = askedBroker{o.Broker}
+			o.Journal = askedRecords{o.Journal}
+
 			o.Now = func() time.Time {
 				outsideView("the clock")
 				return c.now()
 			}
+
 			d := drive(t, o)
 			d.app.env.Clipboard = io.Discard
 			d.await("ucenter@user")
+
 			for i := 0; i < len(steps); i += 2 {
 				d.press(steps[i])
 				d.await(steps[i+1])
 			}
+
 			for _, size := range []tea.WindowSizeMsg{
 				{Width: 120, Height: 36}, {Width: 80, Height: 24}, {Width: 200, Height: 50},
 			} {
@@ -237,7 +245,7 @@ func TestFrame(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), test.file)
-			must.Do(t, WriteFrame(t.Context(), ports.Frame{Path: path, Open: test.open, Width: 120, Height: 36}, failed(5)))
+			must.Do(t, WriteFrame(t.Context(), dashboard.Frame{Path: path, Open: test.open, Width: 120, Height: 36}, failed(5)))
 			frame := must.Get(os.ReadFile(path))(t)
 			for _, want := range test.want {
 				assert.Contains(t, string(frame), want, "the frame")
@@ -263,11 +271,12 @@ func TestFrameThatCannotBeWritten(t *testing.T) {
 			if !filepath.IsAbs(test.path) {
 				test.path = filepath.Join(t.TempDir(), test.path)
 			}
-			err := WriteFrame(t.Context(), ports.Frame{Path: test.path, Open: test.open, Width: 120, Height: 36}, failed(5))
-			assert.That(t, err != nil && strings.Contains(err.Error(), test.want) && !strings.Contains(err.Error(), "\x1b"),
-				"%v", err)
+			err := WriteFrame(t.Context(), dashboard.Frame{Path: test.path, Open: test.open, Width: 120, Height: 36}, failed(5))
+			must.Fails(t, err, test.want)
+			assert.Lacks(t, err.Error(), "\x1b")
 			info, err := os.Stat(test.path)
-			assert.That(t, (err != nil || info.Size() <= 0) && (err == nil || test.path != there), "it was written: %v", err)
+			assert.That(t, err != nil || info.Size() <= 0, "it was written: %v", err)
+			assert.That(t, err == nil || test.path != there, "it was written: %v", err)
 		})
 	}
 }
@@ -288,11 +297,14 @@ func TestSnapshot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	term, text := snapshotOfQueues(t, path)
 	lines := strings.Split(text, "\n")
-	assert.That(t, len(lines) == 37 && !strings.Contains(text, "\x1b") && strings.Contains(text, "UNACKED") &&
-		!strings.Contains(text, "snapshot") && lines[0] == strings.TrimRight(lines[0], " "), "the frame has %d lines:\n%s",
-		len(lines), text)
+	must.Equal(t, len(lines), 37, "the frame has %d lines:\n%s", len(lines), text)
+	assert.Lacks(t, text, "\x1b")
+	assert.Contains(t, text, "UNACKED")
+	assert.Lacks(t, text, "snapshot")
+	assert.Equal(t, lines[0], strings.TrimRight(lines[0], " "))
 	info, err := os.Stat(path)
-	assert.That(t, err == nil && info.Mode().Perm() == 0o600, "%v, %v", info.Mode(), err)
+	must.Do(t, err)
+	assert.Equal(t, info.Mode().Perm(), 0o600, "%v, %v", info.Mode(), err)
 	term.command("snapshot "+path, "▸ snapshot /").press(keyEnter).await("the file exists already")
 	term.command("snapshot "+filepath.Join(path, "below"), "▸ snapshot /").press(keyEnter).await("not written to")
 }
@@ -301,7 +313,8 @@ func TestSnapshot(t *testing.T) {
 func TestSnapshotInColours(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame.ANSI")
 	screen, text := snapshotOfQueues(t, path)
-	assert.That(t, strings.Contains(text, "38;2;255;123;113") && strings.Count(text, "\n") == 36, "%q", text)
+	assert.Contains(t, text, "38;2;255;123;113")
+	assert.Equal(t, strings.Count(text, "\n"), 36, "%q", text)
 	screen.command("snapshot "+path+".png", "▸ snapshot /").press(keyEnter).await("a snapshot is text")
 	_, err := os.Stat(path + ".png")
 	assert.That(t, err != nil, "there is a picture")
@@ -353,12 +366,16 @@ func (g *glass) text() string {
 				x++
 				continue
 			}
+
 			b.WriteString(c.Content)
 			x += c.Width
 		}
+
 		lines[y] = strings.TrimRight(b.String(), " ")
 	}
-	g.drawn, g.stale = strings.Join(lines, "\n")+"\n", false
+
+	g.drawn = strings.Join(lines, "\n") + "\n"
+	g.stale = false
 	return g.drawn
 }
 
@@ -392,6 +409,7 @@ func (m marked) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		msg(m.Model.(app))
 		return m, nil
 	}
+
 	var command tea.Cmd
 	m.Model, command = m.Model.Update(msg)
 	return m, command
@@ -443,11 +461,12 @@ type voice struct {
 func (v *voice) Write(b []byte) (int, error) {
 	v.Lock()
 	defer v.Unlock()
-	out := v.lines.Take(b)
+	out := v.lines.Rewrite(b)
 	v.said.Write(out)
 	if _, err := v.to.Write(out); err != nil {
 		return 0, err
 	}
+
 	return len(b), nil
 }
 
@@ -462,6 +481,7 @@ func (v *voice) heard() (lines []string) {
 			lines = append(lines, line)
 		}
 	}
+
 	v.said.Reset()
 	return lines
 }
@@ -487,6 +507,7 @@ func (terms *terminal) awaitPolls(n int) *terminal {
 			return !a.poller.readAt.Equal(before)
 		})
 	}
+
 	return terms
 }
 
@@ -496,6 +517,7 @@ func TestPlainScreen(t *testing.T) {
 	for name, n := range map[string]int{"mail": 6, "push": 4, "sms": 2} {
 		failInto(t, channel, name+".failed", "classic", "ValueError: no address", n)
 	}
+
 	o.Plain = true
 	screen := o.open(t, 120, 24)
 	screen.await("[1 Flows]", "3 Failed 12", o.VHost+"/mail ", o.VHost+"/push ", o.VHost+"/sms ").press("g").onRow("mail ")
@@ -506,15 +528,18 @@ func TestPlainScreen(t *testing.T) {
 		said = screen.voice.heard()
 		must.That(t, tries < 20, "nothing happens but time, and it says %q", said)
 	}
+
 	screen.press("j").onRow("push ")
 	said = screen.voice.heard()
-	assert.That(t, len(said) == 1 && strings.HasPrefix(said[0], o.VHost+"/push "), "j said %q", said)
+	must.Equal(t, len(said), 1, "j said %q", said)
+	assert.That(t, strings.HasPrefix(said[0], o.VHost+"/push "), "j said %q", said)
 	failInto(t, channel, "sms.failed", "classic", "ValueError: no address", 1)
 	screen.await("3 Failed 13").awaitThat("the row has it", regexp.MustCompile(`sms .* 3\n`).MatchString)
 	for _, line := range screen.voice.heard() {
 		assert.That(t, strings.HasPrefix(line, o.VHost+"/sms ") || strings.Contains(line, "3 Failed 13"),
 			"said %q, which did not change", line)
 	}
+
 	screen.onRow("push ")
 	screen.press("z") // the pane, in turn
 	screen.await("failed queue", "2 of 3").press("z").onRow("push ")
@@ -526,10 +551,12 @@ func TestPlainListScrolls(t *testing.T) {
 	for i := range 30 {
 		failInto(t, channel, "mail.failed", "classic", fmt.Sprint("ValueError: number ", i), 1)
 	}
+
 	o.Plain = true
 	screen := o.open(t, 120, 24).onRow("mail ").press("f").await(o.VHost + "/mail.failed   30 messages")
 	screen.onRow("number 0 ").awaitPolls(2)
 	screen.voice.heard()
+
 	for i := range 25 { // more than a screen
 		screen.press("j")
 		row := fmt.Sprintf("ValueError: number %d ", i+1)
@@ -537,13 +564,16 @@ func TestPlainListScrolls(t *testing.T) {
 		said := slices.DeleteFunc(screen.voice.heard(), func(line string) bool { // statistics of new queues may arrive
 			return !strings.Contains(line, "ValueError")
 		})
-		must.That(t, len(said) == 1 && strings.Contains(said[0], row), "j to %q said %q", row, said)
+		must.Equal(t, len(said), 1, "j to %q said %q", row, said)
+		must.Contains(t, said[0], row)
 	}
+
 	screen.press("/", "number 1").await("/ number 1")
 	screen.awaitThat("the terminal's cursor is in the field", func(s string) bool {
 		x, y := screen.glass.cursor()
 		return strings.HasSuffix(strings.Split(s, "\n")[y][:x], "/ number 1")
 	})
+
 	screen.press(keyEnter, keyEsc, "r").await("Replay 1 message")
 	if s := screen.screen(); strings.Contains(s, "ValueError: number 3") || strings.ContainsAny(s, "│╭▸─") {
 		t.Errorf("a dialog stands among something else\n%s", s)

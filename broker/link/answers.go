@@ -47,6 +47,7 @@ func (p *Pool) Declared(channel *amqp.Channel, queue string) (q amqp.Queue, answ
 		err := channel.Qos(1, 0, false) // a channel for counts has no consumers, so this only makes a round trip
 		return time.Since(began), err
 	})
+
 	return q, answered, err
 }
 
@@ -58,6 +59,7 @@ func (r *roundTrips) inTime(took time.Duration, roundTrip func() (time.Duration,
 		r.add(took)
 		return true, nil
 	}
+
 	for range 3 {
 		alone, err := roundTrip()
 		if err != nil {
@@ -67,5 +69,6 @@ func (r *roundTrips) inTime(took time.Duration, roundTrip func() (time.Duration,
 			return false, nil
 		}
 	}
+
 	return true, nil
 }

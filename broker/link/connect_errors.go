@@ -29,6 +29,7 @@ func (p *Pool) connectError(ctx context.Context, err error, vhost string, w *wir
 	if e := p.tlsError(err, first); e != nil {
 		return e
 	}
+
 	// amqp091-go takes any end of the handshake for a refusal; a timeout is not one.
 	late := timedOut(readErr) || timedOut(err) || errors.Is(ctx.Err(), context.DeadlineExceeded)
 	if e := p.loginError(err, vhost); e != nil && (!late || e.Kind != model.Unreachable) {
@@ -44,6 +45,7 @@ func (p *Pool) connectError(ctx context.Context, err error, vhost string, w *wir
 	case first == "":
 		return p.failed(model.AMQPHungUp, "")
 	}
+
 	return p.failed(model.AMQPEnded, Words(err))
 }
 
@@ -82,17 +84,16 @@ func (p *Pool) unreachable(err error) error {
 	case errors.As(err, &dns):
 		return model.AMQPNoLookup.With(model.ConnectValues{Name: p.uri.Host, Detail: dns.Err})
 	case errors.Is(err, syscall.ECONNREFUSED):
-		if p.uri.Port == 5672 && (p.uri.Host == "localhost" || p.uri.Host == "127.0.0.1" || p.uri.Host == "::1") {
-			return p.failed(model.AMQPNothingHere, "")
-		}
 		return p.failed(model.AMQPNothingListens, "")
 	case timedOut(err) || errors.Is(err, context.DeadlineExceeded):
 		return p.failed(model.AMQPSlow, model.ShortDuration(p.Timeout))
 	}
+
 	var op *net.OpError
 	if errors.As(err, &op) {
 		err = op.Err
 	}
+
 	return p.failed(model.AMQPNotReached, err.Error())
 }
 
@@ -105,6 +106,7 @@ func (p *Pool) tlsError(err error, first string) error {
 		}
 		return nil
 	}
+
 	var record tls.RecordHeaderError
 	var alert tls.AlertError
 	if e := p.certificateError(err); e != nil {
@@ -116,6 +118,7 @@ func (p *Pool) tlsError(err error, first string) error {
 	case errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
 		return p.failed(model.AMQPHandshake, err.Error())
 	}
+
 	return nil
 }
 
@@ -127,6 +130,7 @@ func (p *Pool) certificateError(err error) error {
 		hostname    x509.HostnameError
 		invalid     x509.CertificateInvalidError
 	)
+
 	if !errors.As(err, &certificate) {
 		return nil
 	}
@@ -139,6 +143,7 @@ func (p *Pool) certificateError(err error) error {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return p.failed(model.CertificateExpired, words)
 	}
+
 	return p.failed(model.CertificateUntrusted, words)
 }
 
@@ -152,7 +157,9 @@ func (p *Pool) loginError(err error, vhost string) *model.ConnectError {
 	if reached := limitReached(err, p.uri.Username, vhost, 0); reached != nil {
 		return reached
 	}
-	why, values := ReasonOf(OnLogin, err), model.ConnectValues{At: p.Address(), User: p.uri.Username, VHost: vhost}
+	why := ReasonOf(OnLogin, err)
+	values := model.ConnectValues{At: p.Address(), User: p.uri.Username, VHost: vhost}
+
 	switch {
 	case e == amqp.ErrSASL && len(p.uri.AuthMechanism) > 0:
 		values.Name = strings.ToUpper(strings.Join(p.uri.AuthMechanism, ", "))
@@ -173,5 +180,6 @@ func (p *Pool) loginError(err error, vhost string) *model.ConnectError {
 	case e == amqp.ErrVhost:
 		return model.AMQPVHostClosed.With(values)
 	}
+
 	return nil
 }

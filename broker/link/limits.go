@@ -65,11 +65,13 @@ func limitReached(err error, user, vhost string, channelMax int) *model.ConnectE
 	case !e.Server || e.Code != amqp.NotAllowed:
 		return nil
 	}
+
 	for _, l := range limits {
 		if found := l.words.FindStringSubmatch(e.Reason); found != nil {
 			return l.reached.With(model.ConnectValues{User: user, VHost: vhost, Detail: found[1]})
 		}
 	}
+
 	return nil
 }
 
@@ -100,11 +102,13 @@ func Patiently(ctx context.Context, inTheWay func(error) bool, try func() error)
 			return err
 		case <-time.After(pause):
 		}
+
 		again := try()
 		if again != nil && ctx.Err() != nil {
 			return err
 		}
 		err = again
 	}
+
 	return err
 }

@@ -25,6 +25,7 @@ func TestLimitReached(t *testing.T) {
 		ofNode     = notAllowed + "number of channels opened on node 'rabbit@host' has reached the maximum allowed " +
 			"limit of %s"
 	)
+
 	for said, want := range map[string][2]string{
 		// 3.10.8; 4.0.5, which names the node; 4.3.6
 		fmt.Sprintf(ofUser, "o'ps", "(1)"): {
@@ -47,6 +48,7 @@ func TestLimitReached(t *testing.T) {
 		notAllowed + "connection refused for user 'o'ps': user connection limit (2) is reached": {
 			"the user o'ps may have 2 connections (max-connections), and all are in use", "max-connections of this user",
 		},
+
 		notAllowed + "access to vhost 'a limit' refused for user 'ops': connection limit (1) is reached": {
 			"the vhost a limit takes 1 connection (max-connections), and it is in use", "max-connections of this vhost",
 		},
@@ -67,9 +69,11 @@ func TestLimitReached(t *testing.T) {
 			t.Errorf("%s\ngot  %v\nwant %s", said, reached, want)
 		}
 	}
+
 	const want = "the broker allows 1 channel for each connection (channel_max), and dlxtop needs 3"
 	got := limitReached(amqp.ErrChannelMax, "ops", "/", 1)
-	assert.That(t, got != nil && got.Cause == want, "got %v, want %s", got, want)
+	must.That(t, got != nil, "got %v, want %s", got, want)
+	assert.Equal(t, got.Cause, want)
 	got = limitReached(errors.New("user connection limit (1) is reached"), "ops", "/", 1)
 	assert.That(t, got == nil, "that is no error of the broker: %v", got)
 }
@@ -84,7 +88,8 @@ func TestLoginErrorIsNotMisledByNames(t *testing.T) {
 	} {
 		var e *model.ConnectError
 		err := p.loginError(&amqp.Error{Code: amqp.NotAllowed, Reason: said, Server: true}, "x")
-		assert.That(t, errors.As(err, &e) && e.Kind == kind, "%s: %v is not %s", said, err, kind)
+		must.That(t, errors.As(err, &e), "%s: %v is not %s", said, err, kind)
+		assert.Equal(t, e.Kind, kind, "%v", said)
 	}
 }
 
@@ -100,7 +105,9 @@ func TestALimitIsTheReason(t *testing.T) {
 		cancel()
 		return ctx.Err()
 	})
-	assert.That(t, errors.Is(err, limit) && tries == 2, "after %d tries: %v", tries, err)
+
+	assert.That(t, errors.Is(err, limit), "after %d tries: %v", tries, err)
+	assert.Equal(t, tries, 2)
 }
 
 // An answer after the limit is only believed where each round trip takes about as long: a single slow one, on a busy
@@ -126,18 +133,23 @@ func TestAnswersInTime(t *testing.T) {
 			asked++
 			return test.alone[asked-1], nil
 		})
-		assert.That(t, got == test.want && asked == len(test.alone) && err == nil,
-			"%s: %v after %d round trips, %v; want %v after %d", test.name, got, asked, err, test.want, len(test.alone))
+		must.That(t, err == nil, "%s: %v after %d round trips, %v; want %v after %d", test.name, got, asked, err, test.want,
+			len(test.alone))
+		assert.Equal(t, got, test.want, "%v", test.name)
+		assert.Equal(t, asked, len(test.alone), "%v", test.name)
 	}
+
 	before := roundTrips{}
 	before.add(4 * ms) // in a quieter moment
 	if got, err := before.inTime(260*ms, func() (time.Duration, error) { return 200 * ms, nil }); got || err != nil {
 		t.Errorf("the limit, while each round trip takes as long: %v, %v", got, err)
 	}
+
 	believed := false
 	for range before.last {
 		believed, _ = before.inTime(310*ms, func() (time.Duration, error) { return 305 * ms, nil })
 	}
+
 	assert.That(t, believed, "a way that has become slow is never believed")
 	var none roundTrips
 	fails := func() (time.Duration, error) { return 0, net.ErrClosed }
@@ -154,7 +166,8 @@ func TestReleaseForgetsWhatWasNotClaimed(t *testing.T) {
 	header := "\x02\x00\x01\x00\x00\x00\x0e\x00\x3c" + strings.Repeat("\x00", 12) + "\xce" // without a body
 	go func() { _, _ = far.Write([]byte(header)) }()
 	_, err := conn.Read(make([]byte, 100))
-	must.That(t, err == nil && conn.Unclaimed() == 1, "%d contents wait: %v", conn.Unclaimed(), err)
+	must.Do(t, err)
+	must.Equal(t, conn.Unclaimed(), 1, "%d contents wait: %v", conn.Unclaimed(), err)
 	new(links).release(&Link{Wire: conn})
 	assert.Equal(t, conn.Unclaimed(), 0, "contents wait after the release")
 }
@@ -180,6 +193,15 @@ func TestReasons(t *testing.T) {
 		},
 		{OnQueue, 541, "INTERNAL_ERROR - ... {nodedown,'rabbit@b'}", queueDown},
 		{OnQueue, 403, "ACCESS_REFUSED - access to queue 'q' in vhost '/' refused for user 'u'", noReadRight},
+		{
+			OnPublish, 403, "ACCESS_REFUSED - access to topic 'k' in exchange 'x' in vhost '/' refused for user 'u'",
+
+			NoTopicRight,
+		},
+		{
+			OnPublish, 403, "ACCESS_REFUSED - write access to topic 'k' in exchange 'x' in vhost '/' refused for user 'u'",
+			NoTopicRight,
+		},
 		{OnPublish, 403, "ACCESS_REFUSED - access to exchange 'x' in vhost '/' refused for user 'u'", NoWriteRight},
 		// 4.0.5, 4.3.6
 		{OnQueue, 404, "NOT_FOUND - queue 'q' in vhost '/' process is stopped by supervisor", queueDown},
@@ -190,6 +212,8 @@ func TestReasons(t *testing.T) {
 		{OnLogin, 403, "ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN.", badLogin},
 		{OnLogin, 530, "NOT_ALLOWED - vhost v not found", noVHost},
 		{OnLogin, 530, "NOT_ALLOWED - access to vhost 'not found' refused for user 'u'", noVHostRight},
+		{OnUnbind, 403, "ACCESS_REFUSED - operation not permitted on the default exchange", WriteRight},
+
 		// The meaning of the same words depends on the attempt.
 		{OnLogin, 404, "NOT_FOUND - no queue 'q' in vhost '/'", UnknownReason},
 		{OnQueue, 320, "CONNECTION_FORCED - broker forced connection closure with reason 'shutdown'", connectionEnded},
@@ -197,6 +221,7 @@ func TestReasons(t *testing.T) {
 	} {
 		err := &amqp.Error{Code: test.code, Reason: test.said, Server: true}
 		assert.Equal(t, ReasonOf(test.on, fmt.Errorf("get: %w", err)), test.want, "%s\nis", test.said)
+
 		err.Server = false
 		assert.That(t, ReasonOf(test.on, err) == UnknownReason, "that is no answer of the broker: %s", test.said)
 	}

@@ -69,6 +69,7 @@ func (p *Pool) KeptChannel(ctx context.Context, vhost string) (*amqp.Channel, er
 		found.opening--
 		l.mu.Unlock()
 	}()
+
 	return p.Open(found.Connection)
 }
 
@@ -77,6 +78,7 @@ func (p *Pool) linksTo(vhost string) (*links, error) {
 	if vhost == "" {
 		vhost = p.uri.Vhost
 	}
+
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -85,6 +87,7 @@ func (p *Pool) linksTo(vhost string) (*links, error) {
 	if p.links[vhost] == nil {
 		p.links[vhost] = &links{}
 	}
+
 	return p.links[vhost], nil
 }
 
@@ -108,6 +111,7 @@ func (p *Pool) find(
 		l.all = append(l.all, found)
 		p.watch(found)
 	}
+
 	use(found)
 	return l, found, nil
 }

@@ -78,12 +78,19 @@ func New(url string, secure *tls.Config, timeout time.Duration) (*Pool, error) {
 				"supports %s", model.Printable(mechanism), strings.Join(mechanisms, ", "))
 		}
 	}
+
 	if timeout <= 0 {
 		timeout = defaultTimeout
 	}
+
 	return &Pool{
-		url: url, uri: uri, tls: secured, Timeout: timeout, Session: rand.Text()[:sessionLength],
-		links: map[string]*links{}, losses: make(chan error, 1),
+		url:     url,
+		uri:     uri,
+		tls:     secured,
+		Timeout: timeout,
+		Session: rand.Text()[:sessionLength],
+		links:   map[string]*links{},
+		losses:  make(chan error, 1),
 	}, nil
 }
 
@@ -123,6 +130,7 @@ func (p *Pool) Close() {
 	all := p.links
 	p.links = map[string]*links{}
 	p.mu.Unlock()
+
 	for _, l := range all {
 		l.mu.Lock()
 		for _, one := range l.all {
@@ -130,6 +138,7 @@ func (p *Pool) Close() {
 		}
 		l.mu.Unlock()
 	}
+
 	p.watching.Wait()
 }
 
@@ -154,8 +163,10 @@ func (p *Pool) DialChannels(
 				return err
 			}
 		}
+
 		return nil
 	})
+
 	return l, channels, err
 }
 
@@ -163,6 +174,7 @@ func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*Link, error) 
 	if vhost == "" {
 		vhost = p.uri.Vhost
 	}
+
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
@@ -180,6 +192,7 @@ func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*Link, error) 
 			if err == nil && p.uri.Scheme == "amqps" {
 				conn, err = p.secure(ctx, conn)
 			}
+
 			if err != nil {
 				return nil, err
 			}
@@ -189,24 +202,29 @@ func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*Link, error) 
 			return w, w.SetDeadline(deadline) // for the handshake: amqp091-go removes it when the connection is open
 		},
 	}
+
 	if p.uri.AuthMechanism == nil {
 		config.SASL = []amqp.Authentication{&login{p.uri.PlainAuth(), config.Properties}}
 	}
+
 	// The handshake ignores the context.
 	stop := context.AfterFunc(ctx, func() {
 		if w := made.Load(); w != nil {
 			w.Cut()
 		}
 	})
+
 	url := p.url
 	if rest, secure := strings.CutPrefix(url, "amqps"); secure {
 		url = "amqp" + rest // TLS is established already
 	}
+
 	connection, err := amqp.DialConfig(url, config)
 	w := made.Load()
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
+
 	if err != nil {
 		if w != nil {
 			w.Cut()
@@ -220,10 +238,12 @@ func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*Link, error) 
 		}
 		return nil, p.connectError(ctx, err, vhost, w)
 	}
+
 	if err := p.sameCluster(connection); err != nil {
 		w.Cut()
 		return nil, err
 	}
+
 	return &Link{Connection: connection, Wire: w}, nil
 }
 
@@ -239,6 +259,7 @@ func (p *Pool) sameCluster(connection *amqp.Connection) error {
 	if name == "" || name == p.cluster {
 		return nil
 	}
+
 	return model.LeadsElsewhere.With(model.ConnectValues{At: p.Address(), Name: name, Detail: p.cluster})
 }
 
@@ -269,8 +290,10 @@ func (p *Pool) Open(connection *amqp.Connection) (*amqp.Channel, error) {
 		p.trips.add(time.Since(began))
 		return channel, nil
 	}
+
 	if reached := limitReached(err, p.uri.Username, "", int(connection.Config.ChannelMax)); reached != nil {
 		return nil, channelLimit{reached}
 	}
+
 	return nil, fmt.Errorf("open a channel: %w", Loss(err))
 }

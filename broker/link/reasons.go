@@ -23,6 +23,8 @@ const (
 	exclusiveConsume Reason = "exclusive consume" // a consumer has exclusive access
 	noReadRight      Reason = "no read right"
 	NoWriteRight     Reason = "no write right"
+	NoTopicRight     Reason = "no right for the routing key"
+	WriteRight       Reason = "write right" // it is refused for another reason
 	badLogin         Reason = "bad login"
 	noVHost          Reason = "no vhost"
 	noVHostRight     Reason = "no vhost right"
@@ -35,6 +37,7 @@ const (
 	OnQueue   Attempt = iota // get, consume, declare
 	OnLogin                  // opening a connection
 	OnPublish                // basic.publish
+	OnUnbind                 // unbinding the default exchange from another one
 )
 
 // reasons map RabbitMQ's codes and texts to their meaning; the first match counts. A comment shows an example, with the
@@ -73,9 +76,15 @@ var reasons = []struct {
 	{OnLogin, amqp.AccessRefused, "vhost", false, noVHostRight},
 	// ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN (3.10.8, 4.0.5, 4.3.6)
 	{OnLogin, amqp.AccessRefused, "", false, badLogin},
+	// ACCESS_REFUSED - access to topic 'k' in exchange 'x' in vhost '/' refused for user 'u' (3.10.8); write access to
+	// topic … (4.0.5, 4.3.6): topic permissions, also where write on the exchange is granted
+	{OnPublish, amqp.AccessRefused, "access to topic ", false, NoTopicRight},
 	// ACCESS_REFUSED - access to exchange 'x' in vhost '/' refused for user 'u' (3.10.8); write access to exchange …
 	// (4.0.5, 4.3.6). An internal exchange is refused with the same code, but other words.
 	{OnPublish, amqp.AccessRefused, "access to ", false, NoWriteRight},
+	{OnUnbind, amqp.AccessRefused, "access to ", false, NoWriteRight},
+	// ACCESS_REFUSED - operation not permitted on the default exchange (3.10.8, 4.0.5, 4.3.6)
+	{OnUnbind, amqp.AccessRefused, "on the default exchange", true, WriteRight},
 }
 
 // ReasonOf is why the broker refused an attempt; UnknownReason when it was not the broker, or said something else.
@@ -93,6 +102,7 @@ func ReasonOf(on Attempt, err error) Reason {
 			return r.reason
 		}
 	}
+
 	return UnknownReason
 }
 
@@ -121,6 +131,7 @@ func QueueError(attempt string, queue model.QueueRef, err error) error {
 	case connectionEnded:
 		return fmt.Errorf("%s %s: %w", attempt, name, Loss(err))
 	}
+
 	return fmt.Errorf("%s %s: %w (%s)", attempt, name, kind, Words(err))
 }
 

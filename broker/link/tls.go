@@ -27,6 +27,7 @@ func (p *Pool) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 		_ = conn.Close()
 		return nil, &tlsFailure{err}
 	}
+
 	return secured, nil
 }
 
@@ -38,9 +39,11 @@ func tlsConfig(given *tls.Config, uri *amqp.URI) (*tls.Config, error) {
 	} else if err := readCertificates(config, uri); err != nil {
 		return nil, err
 	}
+
 	if config.ServerName == "" {
 		config.ServerName = uri.Host
 	}
+
 	return config, nil
 }
 
@@ -55,6 +58,7 @@ func readCertificates(config *tls.Config, uri *amqp.URI) error {
 			return fmt.Errorf("cacertfile in the AMQP URL: %s holds no certificate in PEM", model.Printable(uri.CACertFile))
 		}
 	}
+
 	if uri.CertFile != "" || uri.KeyFile != "" {
 		pair, err := tls.LoadX509KeyPair(uri.CertFile, uri.KeyFile)
 		if err != nil {
@@ -65,5 +69,6 @@ func readCertificates(config *tls.Config, uri *amqp.URI) error {
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
+
 	return nil
 }

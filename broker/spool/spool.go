@@ -62,6 +62,7 @@ func (s *Spool) Add(m *message.Message) error {
 		}
 		return s.failed
 	}
+
 	s.records = append(s.records, record)
 	s.bytes += record.body
 	return nil
@@ -74,16 +75,19 @@ func (s *Spool) put(body []byte) error {
 			return err
 		}
 	}
+
 	if s.file == nil || all <= buffer {
 		s.memory = append(s.memory, body...)
 		return nil
 	}
+
 	if err := s.write(s.memory); err != nil {
 		return err
 	}
 	if cap(s.memory) > 2*buffer {
 		s.memory = make([]byte, 0, buffer)
 	}
+
 	s.memory = s.memory[:0]
 	return s.write(body)
 }
@@ -97,6 +101,7 @@ func (s *Spool) open() error {
 	if os.Remove(file.Name()) != nil {
 		runtime.AddCleanup(s, func(name string) { _ = os.Remove(name) }, file.Name())
 	}
+
 	s.file = file
 	return nil
 }
@@ -138,6 +143,7 @@ func (s *Spool) Range(from, to, body int, f func(*message.Message) error) error 
 			size += s.size(behind, body)
 			behind++
 		}
+
 		records := make([]byte, size)
 		if err := s.read(records, s.records[from].at); err != nil {
 			return notReadAgain(from, err)
@@ -154,6 +160,7 @@ func (s *Spool) Range(from, to, body int, f func(*message.Message) error) error 
 			records = records[n:]
 		}
 	}
+
 	return nil
 }
 
@@ -175,7 +182,10 @@ func (s *Spool) parse(i int, record []byte) (message.Message, error) {
 	if err != nil {
 		return message.Message{}, notReadAgain(i, err)
 	}
-	m.Position, m.Body, m.BodyBytes, m.Fingerprint = i+1, record[r.head:], int(r.body), r.fingerprint
+	m.Position = i + 1
+	m.Body = record[r.head:]
+	m.BodyBytes = int(r.body)
+	m.Fingerprint = r.fingerprint
 	m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 	return m, nil
 }
@@ -193,6 +203,7 @@ func (s *Spool) ReadBody(i int, b []byte, from int64) (int, error) {
 	if n < int64(len(b)) {
 		return int(n), io.EOF
 	}
+
 	return int(n), nil
 }
 
@@ -205,9 +216,11 @@ func (s *Spool) read(b []byte, at int64) error {
 		}
 		at += int64(n)
 	}
+
 	if n < len(b) {
 		copy(b[n:], s.memory[at-s.written:])
 	}
+
 	return nil
 }
 
@@ -229,10 +242,12 @@ func appendHead(b []byte, m *message.Message) []byte {
 	if m.Redelivered {
 		redelivered = 1
 	}
+
 	b = append(b, redelivered)
 	for _, text := range []string{m.Exchange, m.RoutingKey} {
 		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
+
 	return wire.AppendProperties(b, &m.Properties, m.Headers)
 }
 
@@ -252,9 +267,11 @@ func parseHead(b []byte) (m message.Message, err error) {
 		}
 		*text, b = string(b[size:size+int(n)]), b[size+int(n):]
 	}
+
 	var ok bool
 	if m.Properties, m.Headers, ok = wire.ReadProperties(b); !ok {
 		return message.Message{}, errRecord
 	}
+
 	return m, nil
 }

@@ -32,6 +32,7 @@ func TestRangeReadsWhatAtReads(t *testing.T) {
 			}
 			must.Do(t, s.Add(&m))
 		}
+
 		must.That(t, most != 0 || s.written != 0 && len(s.memory) > 0, "it is not on disk and in memory")
 		for range 100 {
 			from, body := r.IntN(n), r.IntN(2)*r.IntN(5000)
@@ -42,14 +43,17 @@ func TestRangeReadsWhatAtReads(t *testing.T) {
 					return errRecord
 				}
 				want, err := s.At(i, body)
-				must.That(t, err == nil && reflect.DeepEqual(*got, want),
-					"message %d with %d bytes of its body is %+v, want %+v (%v)", i, body, got, want, err)
+				must.Do(t, err)
+				must.That(t, reflect.DeepEqual(*got, want), "message %d with %d bytes of its body is %+v, want %+v (%v)", i, body,
+					got, want, err)
 				i++
 				return nil
 			})
+
 			early := end < to
-			must.That(t, i == min(end, to) && errors.Is(err, errRecord) == early && (early || err == nil),
-				"from %d to %d it came to %d: %v", from, to, i, err)
+			must.Equal(t, i, min(end, to), "from %d to %d it came to %d: %v", from, to, i, err)
+			must.Equal(t, errors.Is(err, errRecord), early)
+			must.That(t, early || err == nil, "from %d to %d it came to %d: %v", from, to, i, err)
 		}
 	}
 }
@@ -70,19 +74,23 @@ func FuzzRecord(f *testing.F) {
 			},
 		}))
 	}
+
 	f.Add([]byte("\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Add([]byte("\x00\x00\x00\x20\x00\xff\xff\xff\xff\x01aF"))
 	f.Add([]byte("\x00\x00\x00\x20\x00\x00\x00\x00\x09\x01kV\x01aF\xff\xff\xff\xff\x01bV"))
 	f.Fuzz(func(t *testing.T, head []byte) {
 		var m message.Message
 		var err error
-		limit.Keep(t, len(head), func() { m, err = parseHead(head) })
+		limit.Check(t, len(head), func() { m, err = parseHead(head) })
 		if err != nil {
 			assert.That(t, errors.Is(err, errRecord), "%v", err)
 			return
 		}
+
 		again, err := parseHead(appendHead(nil, &m))
-		assert.That(t, err == nil && message.FingerprintOf(&again) == message.FingerprintOf(&m) &&
-			again.Redelivered == m.Redelivered, "kept again it is another message, %v:\n%+v\n%+v", err, m, again)
+		must.Do(t, err)
+		assert.Equal(t, message.FingerprintOf(&again), message.FingerprintOf(&m),
+			"kept again it is another message, %v:\n%+v\n%+v", err, m, again)
+		assert.Equal(t, again.Redelivered, m.Redelivered)
 	})
 }

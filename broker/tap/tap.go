@@ -58,8 +58,15 @@ func Run(
 	}
 	defer connection.Wire.Cut()
 	t := &tap{
-		pool: pool, link: connection, plan: plan, see: see, tell: tell, channel: channels[0], control: channels[1],
+		pool:    pool,
+		link:    connection,
+		plan:    plan,
+		see:     see,
+		tell:    tell,
+		channel: channels[0],
+		control: channels[1],
 	}
+
 	t.lost = t.control.NotifyClose(make(chan *amqp.Error, 1))
 	if err := t.start(); err != nil {
 		return err
@@ -71,12 +78,14 @@ func Run(
 	t.receive(running)
 	watcher.Wait()
 	err = context.Cause(running)
+
 	if ctx.Err() != nil {
 		t.catchUp()
 		err = nil
 	} else {
 		t.noteGap()
 	}
+
 	t.report()
 	connection.HangUp()
 	return err
@@ -123,6 +132,7 @@ func (t *tap) start() error {
 			return err
 		}
 	}
+
 	t.report()
 	return nil
 }
@@ -134,13 +144,17 @@ func (t *tap) missed() string { return t.queue + ".missed" }
 // another one, which would get the dropped copies.
 func (t *tap) declare() error {
 	own := amqp.Table{
-		"x-queue-type": "classic", "x-max-length": t.plan.MaxMessages, "x-max-length-bytes": t.plan.MaxBytes,
-		"x-overflow":             "drop-head",
-		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": t.missed(),
+		"x-queue-type":              "classic",
+		"x-max-length":              t.plan.MaxMessages,
+		"x-max-length-bytes":        t.plan.MaxBytes,
+		"x-overflow":                "drop-head",
+		"x-dead-letter-exchange":    "",
+		"x-dead-letter-routing-key": t.missed(),
 	}
+
 	_, err := t.channel.QueueDeclare(t.queue, false, false, true, false, own)
 	if t.counting = err == nil; !t.counting {
-		if t.channel, err = t.again(err); err != nil {
+		if t.channel, err = t.reopen(err); err != nil {
 			return t.error("declare", t.queue, err)
 		}
 		own["x-dead-letter-exchange"] = t.queue + ".none"
@@ -149,19 +163,24 @@ func (t *tap) declare() error {
 		}
 		return nil
 	}
+
 	missed := amqp.Table{
-		"x-queue-type": "classic", "x-max-length": int64(missedMessages), "x-max-length-bytes": int64(missedBytes),
+		"x-queue-type":           "classic",
+		"x-max-length":           int64(missedMessages),
+		"x-max-length-bytes":     int64(missedBytes),
 		"x-overflow":             "drop-head",
 		"x-dead-letter-exchange": t.queue + ".none",
 	}
+
 	if _, err := t.channel.QueueDeclare(t.missed(), false, false, true, false, missed); err != nil {
 		return t.error("declare", t.missed(), err)
 	}
+
 	return nil
 }
 
-// again opens a new channel in place of one that a refusal has closed. It returns errors other than refusals.
-func (t *tap) again(err error) (*amqp.Channel, error) {
+// reopen opens a new channel in place of one that a refusal has closed. It returns errors other than refusals.
+func (t *tap) reopen(err error) (*amqp.Channel, error) {
 	var e *amqp.Error
 	if !errors.As(err, &e) || e.Code != amqp.AccessRefused || t.link.IsClosed() {
 		return nil, err
@@ -183,6 +202,7 @@ func (t *tap) receive(ctx context.Context) {
 	since := 0
 	acknowledge := time.NewTicker(20 * time.Millisecond)
 	defer acknowledge.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -198,6 +218,7 @@ func (t *tap) receive(ctx context.Context) {
 			}
 		case <-acknowledge.C:
 		}
+
 		if last > 0 {
 			_ = t.channel.Ack(last, true) // the watch notices a closed channel
 			last, since = 0, 0
@@ -231,6 +252,7 @@ func (t *tap) watch(ctx context.Context, follow <-chan trace.TapPlan) error {
 		case <-ticker.C:
 			err = t.check()
 		}
+
 		if err != nil {
 			return err
 		}
@@ -245,6 +267,7 @@ func (t *tap) ended(e *amqp.Error) error {
 	case e == nil || t.link.IsClosed():
 		return link.Loss(amqp.ErrClosed)
 	}
+
 	return fmt.Errorf("the broker ended the tap: %s", link.Words(e))
 }
 
@@ -263,6 +286,7 @@ func (t *tap) check() error {
 			return err
 		}
 	}
+
 	t.report()
 	return nil
 }
@@ -277,6 +301,7 @@ func (t *tap) count() error {
 		t.note(func(c *trace.TapCounts) { c.Unsure = c.Unsure || int64(q.Messages) >= t.plan.MaxMessages/2 })
 		return nil
 	}
+
 	n, err := t.control.QueuePurge(t.missed(), false)
 	if err != nil {
 		return t.error("count", t.missed(), err)
@@ -285,6 +310,7 @@ func (t *tap) count() error {
 		c.Missed += int64(n)
 		c.AtLeast = c.AtLeast || n >= missedMessages
 	})
+
 	return nil
 }
 
@@ -300,6 +326,7 @@ func (t *tap) follow(plan trace.TapPlan) error {
 			}
 		}
 	}
+
 	for _, b := range t.plan.Bindings {
 		if !slices.ContainsFunc(plan.Bindings, b.Same) {
 			if err := t.control.QueueUnbind(t.queue, b.Key, b.Exchange, wire.Table(b.Arguments)); err != nil {
@@ -307,6 +334,7 @@ func (t *tap) follow(plan trace.TapPlan) error {
 			}
 		}
 	}
+
 	t.plan.Bindings, t.rebound = plan.Bindings, 0
 	return nil
 }
@@ -338,6 +366,7 @@ func (t *tap) error(attempt, name string, err error) error {
 	case e.Code == amqp.NotFound && attempt == "bind to":
 		return fmt.Errorf("the tap has ended: there is no exchange %s any more", model.Printable(name))
 	}
+
 	return fmt.Errorf("tap: %s %s: %s", attempt, model.Printable(name), link.Words(err))
 }
 
@@ -349,21 +378,25 @@ func (t *tap) catchUp() {
 		brief, stop := context.WithTimeout(context.Background(), idle)
 		t.receive(brief)
 		stop()
+
 		q, err := t.control.QueueDeclarePassive(t.queue, false, false, true, false, nil)
 		if err != nil || t.deliveries == nil {
 			t.noteGap()
 			return
 		}
+
 		if q.Messages == 0 && t.seen() == before {
 			break
 		}
 	}
+
 	// The answer to a cancel comes after everything delivered (classic queues, all versions): so each message is delivered
 	// here, or still in the queue.
 	if t.deliveries == nil || t.channel.Cancel(t.queue, false) != nil {
 		t.noteGap()
 		return
 	}
+
 	for d := range t.deliveries {
 		if time.Now().Before(end) {
 			t.show(&d)
@@ -371,11 +404,13 @@ func (t *tap) catchUp() {
 			t.addMissed(1)
 		}
 	}
+
 	q, err := t.control.QueueDeclarePassive(t.queue, false, false, true, false, nil)
 	if err != nil || t.count() != nil {
 		t.noteGap()
 		return
 	}
+
 	t.addMissed(q.Messages)
 }
 

@@ -57,12 +57,17 @@ func New(conn net.Conn) *Conn { return newConn(conn, stuck) }
 
 func newConn(conn net.Conn, stuck time.Duration) *Conn {
 	w := &Conn{
-		Conn: conn, in: newIncoming(bufio.NewReaderSize(conn, readAhead)), out: newOutgoing(),
-		written: make(chan struct{}), stuck: stuck,
+		Conn:    conn,
+		in:      newIncoming(bufio.NewReaderSize(conn, readAhead)),
+		out:     newOutgoing(),
+		written: make(chan struct{}),
+		stuck:   stuck,
 	}
+
 	w.changed = sync.NewCond(&w.mu)
 	w.away = time.AfterFunc(stuck, w.Cut)
 	go w.write()
+
 	return w
 }
 
@@ -72,11 +77,13 @@ func (w *Conn) Read(p []byte) (int, error) {
 	if err == nil {
 		w.away.Reset(w.stuck)
 	}
+
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if missing := 8 - len(w.first); missing > 0 {
 		w.first = append(w.first, p[:min(n, missing)]...)
 	}
+
 	w.err = err
 	return n, err
 }
@@ -88,12 +95,14 @@ func (w *Conn) Write(p []byte) (int, error) {
 	for len(w.waiting) > writeBehind && w.failed == nil && !w.closing {
 		w.changed.Wait()
 	}
+
 	switch {
 	case w.failed != nil:
 		return 0, w.failed
 	case w.closing:
 		return 0, net.ErrClosed
 	}
+
 	w.waiting = w.out.add(w.waiting, p)
 	w.changed.Broadcast()
 	return len(p), nil
@@ -117,6 +126,7 @@ func (w *Conn) write() {
 		for len(w.waiting) == 0 && !w.closing {
 			w.changed.Wait()
 		}
+
 		batch := w.waiting
 		w.waiting = spare[:0]
 		w.changed.Broadcast()
@@ -132,6 +142,7 @@ func (w *Conn) write() {
 			w.mu.Unlock()
 			return
 		}
+
 		spare = batch
 	}
 }
@@ -172,7 +183,8 @@ func IsAMQP(first string) bool { return first != "" && first[0] == frameMethod }
 // Message converts a delivery, without a position, and without a fingerprint, which takes time for large bodies.
 func (w *Conn) Message(d *amqp.Delivery) message.Message {
 	m := w.message(d.Exchange, d.RoutingKey, d.Body)
-	m.Redelivered, m.BodyBytes = d.Redelivered, len(m.Body)
+	m.Redelivered = d.Redelivered
+	m.BodyBytes = len(m.Body)
 	m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 	return m
 }

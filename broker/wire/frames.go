@@ -52,12 +52,14 @@ func (r *incoming) Read(p []byte) (n int, err error) {
 			if !r.asIs {
 				most = most[:min(int64(len(most)), r.rest)]
 			}
+
 			c, err := r.from.Read(most)
 			n += c
 			if r.rest -= int64(c); r.rest == 0 && r.left == 0 {
 				r.came.Add(1)
 				r.left = noMessage
 			}
+
 			if err != nil {
 				return n, err
 			}
@@ -70,6 +72,7 @@ func (r *incoming) Read(p []byte) (n int, err error) {
 			}
 		}
 	}
+
 	return n, nil
 }
 
@@ -82,6 +85,7 @@ func (r *incoming) whole() bool {
 	if frame[0] != frameHeader {
 		return true
 	}
+
 	return int64(r.from.Buffered()) >= frameSize(frame)
 }
 
@@ -96,6 +100,7 @@ func (r *incoming) next() error {
 		r.asIs = true
 		return nil
 	}
+
 	head, err := r.from.Peek(frameHead)
 	if err != nil {
 		return r.broken(err)
@@ -118,8 +123,10 @@ func (r *incoming) next() error {
 		} else {
 			_, _ = r.from.Discard(int(total)) // they are buffered
 		}
+
 		return nil
 	}
+
 	var long bytes.Buffer // it grows as bytes arrive
 	_, err = io.CopyN(&long, r.from, total)
 	frame := long.Bytes()
@@ -127,9 +134,11 @@ func (r *incoming) next() error {
 		r.ready, r.asIs = frame, true
 		return nil
 	}
+
 	if r.ready = r.disguised(frame); r.ready == nil {
 		r.ready = frame
 	}
+
 	return nil
 }
 
@@ -160,14 +169,17 @@ func (r *incoming) disguised(frame []byte) []byte {
 		out = appendFrame(out, frameBody, frame[1:3], func(b []byte) []byte { return append(b, front[:n]...) })
 		front = front[n:]
 	}
+
 	if r.spare = nil; cap(out) <= readAhead {
 		r.spare = out
 	}
+
 	r.left = int64(body)
 	if body == 0 {
 		r.came.Add(1)
 		r.left = noMessage
 	}
+
 	return out
 }
 
@@ -222,7 +234,9 @@ func newOutgoing() *outgoing { return &outgoing{greeting: len("AMQP\x00\x00\x09\
 // add appends the frames that p completes to what waits to be written.
 func (w *outgoing) add(waiting, p []byte) []byte {
 	n := min(w.greeting, len(p))
-	waiting, p, w.greeting = append(waiting, p[:n]...), p[n:], w.greeting-n
+	waiting = append(waiting, p[:n]...)
+	p = p[n:]
+	w.greeting = w.greeting - n
 	w.held = append(w.held, p...)
 	rest := w.held
 	for len(rest) >= frameHead && int64(len(rest)) >= frameSize(rest) {
@@ -233,9 +247,11 @@ func (w *outgoing) add(waiting, p []byte) []byte {
 			waiting = append(waiting, frame...)
 		}
 	}
+
 	if len(rest) < len(w.held) {
 		w.held = append(w.held[:0], rest...)
 	}
+
 	return waiting
 }
 

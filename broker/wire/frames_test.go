@@ -51,11 +51,13 @@ func streamed() (stream []byte, all []sent) {
 			for _, n := range shape {
 				size += n
 			}
+
 			one := sent{body: bytes.Repeat([]byte(name), 1+size/len(name))[:size]}
 			header := headerFrame(table)
 			binary.BigEndian.PutUint64(header[frameHead+4:], uint64(size))
 			one.properties, _ = propertiesOf(bytes.Clone(header))
 			all = append(all, one)
+
 			stream = append(append(stream, method...), header...)
 			for i, rest := 0, one.body; i < len(shape); i++ {
 				if i > 0 {
@@ -66,6 +68,7 @@ func streamed() (stream []byte, all []sent) {
 			}
 		}
 	}
+
 	return stream, all
 }
 
@@ -81,7 +84,9 @@ func received(t *testing.T, stream []byte) (all []sent) {
 		case frameHeader:
 			left, body = bodySize(frame), nil
 			properties, ok := propertiesOf(frame)
-			must.That(t, ok && len(properties) == 2 && left != 0, "a header came through: %.100q", frame)
+			must.That(t, ok, "a header came through: %.100q", frame)
+			must.Equal(t, len(properties), 2)
+			must.That(t, left != 0, "a header came through: %.100q", frame)
 		case frameBody:
 			body = append(body, frame[frameHead:len(frame)-1]...)
 			if left -= uint64(len(frame) - frameExtra); left == 0 {
@@ -90,6 +95,7 @@ func received(t *testing.T, stream []byte) (all []sent) {
 			}
 		}
 	}
+
 	return all
 }
 
@@ -107,11 +113,15 @@ func TestFramesThatComeInPieces(t *testing.T) {
 				break
 			}
 		}
+
 		all := received(t, got)
-		must.That(t, len(all) == len(want) && in.came.Load() == int64(len(want)),
-			"%d messages, want %d; %d are counted", len(all), len(want), in.came.Load())
+		must.Equal(t, len(all), len(want), "%d messages, want %d; %d are counted", len(all), len(want), in.came.Load())
+		must.Equal(t, in.came.Load(), int64(len(want)))
 		for i := range want {
-			must.That(t, bytes.Equal(all[i].properties, want[i].properties) && bytes.Equal(all[i].body, want[i].body),
+			must.That(t, bytes.Equal(all[i].properties, want[i].properties),
+				"message %d has %.100q and a body of %d bytes, want %.100q and %d", i, all[i].properties, len(all[i].body),
+				want[i].properties, len(want[i].body))
+			must.That(t, bytes.Equal(all[i].body, want[i].body),
 				"message %d has %.100q and a body of %d bytes, want %.100q and %d", i, all[i].properties, len(all[i].body),
 				want[i].properties, len(want[i].body))
 		}
@@ -124,7 +134,9 @@ func TestFramesThatGoInPieces(t *testing.T) {
 	greeting := "AMQP\x00\x00\x09\x01"
 	heartbeat := []byte{frameHeartbeat, 0, 0, 0, 0, 0, 0, frameEnd}
 	for range 50 {
-		out, rest, want := newOutgoing(), []byte(greeting), []byte(greeting)
+		out := newOutgoing()
+		rest := []byte(greeting)
+		want := []byte(greeting)
 		var got []byte
 		for _, table := range tables() {
 			const before = frameFixed - 2
@@ -135,6 +147,7 @@ func TestFramesThatGoInPieces(t *testing.T) {
 			if len(body) > 0 {
 				whole = appendFrame(whole, frameBody, header[1:3], func(b []byte) []byte { return append(b, body...) })
 			}
+
 			out.properties = header[frameHead+before : len(header)-1]
 			bare := append(appendHeader(nil, header, uint64(len(body))), whole[len(header):]...)
 			rest = append(append(append(rest, bare...), heartbeat...), whole...) // the last one as amqp091-go wrote it
@@ -144,6 +157,7 @@ func TestFramesThatGoInPieces(t *testing.T) {
 				got, rest = out.add(got, rest[:n]), rest[n:]
 			}
 		}
+
 		must.That(t, bytes.Equal(got, want), "what is written depends on how it is cut")
 	}
 }
@@ -153,6 +167,7 @@ func FuzzFrames(f *testing.F) {
 	for _, table := range tables() {
 		f.Add(headerFrame(table))
 	}
+
 	f.Add([]byte("HTTP/1.1 400 Bad Request"))
 	f.Add([]byte{frameHeader, 0, 1, 0, 0xff, 0xff, 0xff, 0, 60})
 	f.Add([]byte{frameMethod, 0, 1, 0xff, 0xff, 0xff, 0xff, 0, 60})
@@ -172,14 +187,18 @@ func BenchmarkHeaders(b *testing.B) {
 		"count": int64(3), "reason": "rejected", "queue": "orders", "exchange": "shop",
 		"routing-keys": []any{"orders.new"}, "time": decodeSimple('T', make([]byte, 8)),
 	}
+
 	table := encodeTable(nil, model.Table{
 		"x-death": []any{death, death}, "x-first-death-queue": "orders", "x-first-death-reason": "rejected",
 		"x-first-death-exchange": "shop", "tenant": "a", "try": int32(3),
 	})
+
 	frame, in := headerFrame(table), incomingOf(nil)
 	b.ReportAllocs()
+
 	for b.Loop() {
-		must.That(b, in.disguised(frame) != nil && len(decodeTable(table, 0)) == 6, "it is damaged")
+		must.That(b, in.disguised(frame) != nil, "it is damaged")
+		must.Equal(b, len(decodeTable(table, 0)), 6, "it is damaged")
 	}
 }
 
@@ -190,6 +209,7 @@ func TestConnThatIsNotReadFromIsCut(t *testing.T) {
 	w := newConn(near, time.Second)
 	go func() { _, _ = far.Write([]byte("an answer")) }()
 	must.Get(w.Read(make([]byte, 9)))(t)
+
 	// The reader does not return.
 	_ = far.SetReadDeadline(time.Now().Add(time.Minute))
 	_, err := far.Read(make([]byte, 1))
@@ -209,11 +229,13 @@ func TestConnThatIsReadFromStays(t *testing.T) {
 		_, err := w.Read(make([]byte, 1))
 		read <- err
 	}()
+
 	select {
 	case err := <-read:
 		t.Fatalf("it was cut: %v", err)
 	case <-time.After(600 * time.Millisecond):
 	}
+
 	go func() { _, _ = far.Write([]byte("x")) }()
 	assert.Succeeds(t, <-read)
 }
@@ -241,12 +263,15 @@ func newPeer(t testing.TB) *peer {
 		SASL: []amqp.Authentication{&amqp.PlainAuth{}}, Vhost: "/", Locale: "en_US", FrameSize: 131072,
 	})
 	must.Do(t, err)
+
 	t.Cleanup(func() {
 		_ = connection.CloseDeadline(time.Now().Add(time.Second))
 		far.Close()
 	})
+
 	p.channel, err = connection.Channel()
 	must.Do(t, err)
+
 	return p
 }
 
@@ -268,6 +293,7 @@ func (p *peer) serve() {
 				return
 			}
 		}
+
 		head := make([]byte, frameHead)
 		if _, err := io.ReadFull(p.reader, head); err != nil {
 			return
@@ -283,6 +309,7 @@ func (p *peer) serve() {
 		if head[0] != frameMethod {
 			continue
 		}
+
 		switch binary.BigEndian.Uint32(payload) {
 		case 10<<16 | 11: // start-ok: tune
 			answer = p.method(0, 10<<16|30, "\x00\x08\x00\x02\x00\x00\x00\x00")
@@ -323,6 +350,7 @@ func tables() map[string][]byte {
 	for range 40 {
 		nested = append(binary.BigEndian.AppendUint32([]byte("\x01tF"), uint32(len(nested))), nested...)
 	}
+
 	all := model.Table{
 		"nil": nil, "bool": true, "int8": int8(-1), "uint8": uint8(1), "int16": int16(-2), "uint16": uint16(2),
 		"int32": int32(-3), "uint32": uint32(3), "int64": int64(-4), "uint64": uint64(1 << 63), "float32": float32(1.5),
@@ -330,6 +358,7 @@ func tables() map[string][]byte {
 		"time": time.Unix(-1, 0), "list": []any{"a", int64(1), []any(nil)}, "table": model.Table{"": model.Table{}},
 		"more": model.Repeated{"a", "b", int32(1)}, "raw": model.RawValue{Type: 'F', Bytes: []byte{0, 0, 0, 0}},
 	}
+
 	return map[string][]byte{
 		"every type": encodeTable(nil, all), "nothing": {}, "nested": nested, "too many": bytes.Repeat([]byte("\x00V"), 8193),
 		"a name twice": []byte("\x01kt\x01\x01kt\x02"), "a name without value": []byte("\x01k"),
@@ -348,18 +377,23 @@ func FuzzHeaders(f *testing.F) {
 	for _, table := range tables() {
 		f.Add(table)
 	}
+
 	far := newPeer(f)
 	f.Fuzz(func(t *testing.T, table []byte) {
 		want := decodeTable(table, 0)
 		far.next = table
 		d, ok, err := far.channel.Get("q", true)
-		must.That(t, err == nil && ok, "%v %v", ok, err)
+		must.Do(t, err)
+		must.That(t, ok, "%v %v", ok, err)
 		m := far.wire.Message(&d)
 		p := message.Properties{ContentType: "text", MessageID: "id", DeliveryMode: 2, Zeros: message.PropContentEncoding}
 		if len(table) == 0 {
 			p.Zeros |= message.PropHeaders
 		}
-		assert.That(t, string(m.Body) == "halfhalf" && m.BodyBytes == 8 && m.Properties == p, "%+v", m.Properties)
+
+		assert.Equal(t, string(m.Body), "halfhalf", "%+v", m.Properties)
+		assert.Equal(t, m.BodyBytes, 8)
+		assert.Equal(t, m.Properties, p)
 		alone := message.Message{Headers: want}
 		assert.That(t, message.FingerprintOf(&(message.Message{Headers: m.Headers})) == message.FingerprintOf(&alone),
 			"read %v, want %v", m.Headers, want)
@@ -368,6 +402,7 @@ func FuzzHeaders(f *testing.F) {
 			assert.That(t, message.FingerprintOf(&again) == message.FingerprintOf(&alone),
 				"kept %v, want %v", again.Headers, want)
 		}
+
 		far.publishes(t, m.Headers)
 	})
 }
@@ -377,7 +412,8 @@ func read(t *testing.T, m message.Message) (again message.Message) {
 	t.Helper()
 	var ok bool
 	again.Properties, again.Headers, ok = ReadProperties(AppendProperties(nil, &m.Properties, m.Headers))
-	assert.That(t, ok && again.Properties == m.Properties, "%+v became %+v", m.Properties, again.Properties)
+	assert.That(t, ok, "%+v became %+v", m.Properties, again.Properties)
+	assert.Equal(t, again.Properties, m.Properties)
 	return again
 }
 
@@ -411,7 +447,8 @@ func (p *peer) publishes(t *testing.T, headers model.Table) {
 	payload := p.publish(t, &out)
 	_, published, ok := ReadProperties(payload[frameFixed-2:])
 	got := encodeTable(nil, published)
-	assert.That(t, ok && bytes.Equal(got, encoded), "published %q, want %q", got, encoded)
+	assert.That(t, ok, "published %q, want %q", got, encoded)
+	assert.That(t, bytes.Equal(got, encoded), "published %q, want %q", got, encoded)
 }
 
 // For each combination of properties, a content header is the same as amqp091-go's.
@@ -425,19 +462,24 @@ func TestPropertiesAreWrittenAsTheLibraryDoes(t *testing.T) {
 			}
 			return s
 		}
+
 		out := message.Publishing{Body: []byte("body"), Properties: message.Properties{
 			ContentType: has(0, texts[0]), ContentEncoding: has(1, texts[1]), CorrelationID: has(2, texts[2]),
 			ReplyTo: has(3, texts[3]), Expiration: has(4, texts[4]), MessageID: has(0, texts[5]), Type: has(1, texts[6]),
 			UserID: has(2, texts[7]), AppID: has(3, texts[8]),
 		}}
+
 		var headers amqp.Table
+
 		if chosen&1 == 0 {
 			out.Properties.DeliveryMode, out.Properties.Timestamp = 2, time.Unix(1_700_000_000, 0)
 		}
+
 		if chosen&2 == 0 {
 			out.Properties.Priority = 255
 			out.Headers, headers = model.Table{"k": int32(7)}, amqp.Table{"k": int32(7)}
 		}
+
 		got := p.publish(t, &out)
 		q := &out.Properties
 		err := p.channel.Publish("e", "k", false, false, amqp.Publishing{
@@ -445,6 +487,7 @@ func TestPropertiesAreWrittenAsTheLibraryDoes(t *testing.T) {
 			Priority: q.Priority, CorrelationId: q.CorrelationID, ReplyTo: q.ReplyTo, Expiration: q.Expiration,
 			MessageId: q.MessageID, Timestamp: q.Timestamp, Type: q.Type, UserId: q.UserID, AppId: q.AppID, Body: out.Body,
 		})
+
 		must.Do(t, err)
 		want := <-p.published
 		assert.That(t, bytes.Equal(got, want), "%+v is written %q, want %q", out, got, want)
@@ -455,14 +498,17 @@ func TestPropertiesAreWrittenAsTheLibraryDoes(t *testing.T) {
 func TestTableOfEveryTypeIsKept(t *testing.T) {
 	encoded := tables()["every type"]
 	table := decodeTable(encoded, 0)
+
 	types := map[string]any{
 		"nil": nil, "uint64": uint64(1 << 63), "uint8": uint8(1), "decimal": model.Decimal{Scale: 2, Value: -5},
 		"time": time.Unix(-1, 0), "more": model.Repeated{"a", "b", int32(1)}, "table": model.Table{"": model.Table{}},
 		"list": []any{"a", int64(1), []any(nil)},
 	}
+
 	for name, want := range types {
 		assert.That(t, reflect.DeepEqual(table[name], want), "%s is %#v", name, table[name])
 	}
+
 	m := message.Message{Headers: table}
 	for _, again := range []message.Message{read(t, m), written(t, m)} {
 		assert.That(t, bytes.Equal(encodeTable(nil, again.Headers), encoded), "%v", again.Headers)

@@ -43,6 +43,7 @@ func AppendProperties(b []byte, q *message.Properties, all model.Table) []byte {
 				b = counted(b, func(b []byte) []byte { return encodeTable(b, all) })
 			}
 		}
+
 		switch {
 		case f.Zero() && !flags.Has(f.Flag):
 			continue
@@ -53,8 +54,10 @@ func AppendProperties(b []byte, q *message.Properties, all model.Table) []byte {
 		default:
 			b = binary.BigEndian.AppendUint64(b, uint64(f.Time.Unix()))
 		}
+
 		flags |= f.Flag
 	}
+
 	binary.BigEndian.PutUint16(b[start:], uint16(flags))
 	return b
 }
@@ -70,12 +73,14 @@ func ReadProperties(b []byte) (p message.Properties, headers model.Table, ok boo
 
 // decodeProperties decodes properties that are complete.
 func decodeProperties(b []byte) (p message.Properties, headers model.Table) {
-	flags, rest := message.PropertySet(binary.BigEndian.Uint16(b)), b[2:]
+	flags := message.PropertySet(binary.BigEndian.Uint16(b))
+	rest := b[2:]
 	next := func(flag message.PropertySet) []byte {
 		value := rest[:propertySize(flag, rest)]
 		rest = rest[len(value):]
 		return value
 	}
+
 	for i, f := range p.Fields() {
 		if i == beforeHeaders && flags.Has(message.PropHeaders) {
 			if table := next(message.PropHeaders)[tableLength:]; len(table) > 0 {
@@ -84,10 +89,12 @@ func decodeProperties(b []byte) (p message.Properties, headers model.Table) {
 				p.Zeros |= message.PropHeaders
 			}
 		}
+
 		if !flags.Has(f.Flag) {
 			continue
 		}
-		switch value := next(f.Flag); {
+		value := next(f.Flag)
+		switch {
 		case f.Text != nil:
 			*f.Text = string(value[1:])
 		case f.Number != nil:
@@ -95,10 +102,12 @@ func decodeProperties(b []byte) (p message.Properties, headers model.Table) {
 		default:
 			*f.Time = time.Unix(int64(binary.BigEndian.Uint64(value)), 0)
 		}
+
 		if f.Zero() {
 			p.Zeros |= f.Flag
 		}
 	}
+
 	return p, headers
 }
 
@@ -121,11 +130,13 @@ func CheckHeader(p *message.Publishing, frameMax int) error {
 			return fmt.Errorf("a property has %d bytes, and 255 is the most", len(*f.Text))
 		}
 	}
+
 	size := frameExtra + frameBefore + len(AppendProperties(nil, &p.Properties, p.Headers))
 	if frameMax > 0 && size > frameMax {
 		return fmt.Errorf("its headers and properties have %s, and the broker takes %s at most (frame_max)",
 			model.Plural(size, "byte"), model.Plural(frameMax, "byte"))
 	}
+
 	return nil
 }
 
@@ -142,9 +153,11 @@ func propertySize(flag message.PropertySet, b []byte) int {
 		}
 		return tableLength + int(binary.BigEndian.Uint32(b))
 	}
+
 	if len(b) == 0 {
 		return 1
 	}
+
 	return 1 + int(b[0])
 }
 
@@ -153,7 +166,8 @@ func complete(properties []byte) bool {
 	if len(properties) < 2 {
 		return false
 	}
-	flags, rest := message.PropertySet(binary.BigEndian.Uint16(properties)), properties[2:]
+	flags := message.PropertySet(binary.BigEndian.Uint16(properties))
+	rest := properties[2:]
 	for flag := message.PropContentType; flag >= message.PropClusterID; flag >>= 1 {
 		if !flags.Has(flag) {
 			continue
@@ -164,5 +178,6 @@ func complete(properties []byte) bool {
 		}
 		rest = rest[n:]
 	}
+
 	return len(rest) == 0
 }

@@ -27,11 +27,13 @@ func decodeTable(b []byte, depth int) model.Table {
 			addValue(t, "", model.RawValue{Bytes: slices.Clone(b)})
 			break
 		}
+
 		name := string(b[1:n])
 		var v any
 		v, b = decodeValue(b[n:], depth)
 		addValue(t, name, v)
 	}
+
 	return t
 }
 
@@ -70,7 +72,8 @@ const noType = -2
 // valueEnd finds the end of a value that begins with its letter, and the start of its content, after a length. ok is
 // false when that is not within b.
 func valueEnd(b []byte) (content, end int, ok bool) {
-	switch size := sizes[b[0]]; size {
+	size := sizes[b[0]]
+	switch size {
 	case noType:
 		return 0, 0, false
 	case withLength:
@@ -108,6 +111,7 @@ func decodeValue(b []byte, depth int) (v any, rest []byte) {
 	case 'F':
 		return decodeTable(content, depth+1), rest
 	}
+
 	return decodeSimple(letter, content), rest
 }
 
@@ -128,6 +132,7 @@ func decodeSimple(letter byte, b []byte) any {
 		return int32(order.Uint32(b))
 	case 'i':
 		return order.Uint32(b)
+
 	case 'l':
 		return int64(order.Uint64(b))
 	case 'L':
@@ -145,6 +150,7 @@ func decodeSimple(letter byte, b []byte) any {
 	case 'x':
 		return slices.Clone(b)
 	}
+
 	return nil
 }
 
@@ -168,6 +174,7 @@ func encodeTable(b []byte, t model.Table) []byte {
 			}
 		}
 	}
+
 	return append(b, damaged...)
 }
 
@@ -185,6 +192,7 @@ func encodeValue(b []byte, v any) []byte {
 		if v {
 			return append(b, 't', 1)
 		}
+
 		return append(b, 't', 0)
 	case int8:
 		return append(b, 'b', byte(v))
@@ -202,6 +210,7 @@ func encodeValue(b []byte, v any) []byte {
 		return order.AppendUint64(append(b, 'l'), uint64(v))
 	case int64:
 		return order.AppendUint64(append(b, 'l'), uint64(v))
+
 	case uint64:
 		return order.AppendUint64(append(b, 'L'), v)
 	case float32:
@@ -221,6 +230,7 @@ func encodeValue(b []byte, v any) []byte {
 			for _, e := range v {
 				b = encodeValue(b, e)
 			}
+
 			return b
 		})
 	case model.Table:
@@ -228,6 +238,7 @@ func encodeValue(b []byte, v any) []byte {
 	case model.RawValue:
 		return append(append(b, v.Type), v.Bytes...)
 	}
+
 	panic(fmt.Sprintf("a header of type %T was not refused", v))
 }
 
@@ -264,6 +275,7 @@ func refused(v any) error {
 				return fmt.Errorf("%s: %w", model.Printable(name), err)
 			}
 		}
+
 		return nil
 	case model.RawValue:
 		if !wellFormed(v) {
@@ -271,6 +283,7 @@ func refused(v any) error {
 		}
 		return nil
 	}
+
 	return fmt.Errorf("%T is not an AMQP type", v)
 }
 
@@ -288,20 +301,26 @@ func walk(values []byte) bool {
 		end   int
 		table bool
 	}
-	in, around := level{end: len(values)}, []level(nil)
+
+	in := level{end: len(values)}
+
+	around := []level(nil)
 	for at := 0; ; {
 		if at == in.end {
 			if len(around) == 0 {
 				return true
 			}
-			in, around = around[len(around)-1], around[:len(around)-1]
+			in = around[len(around)-1]
+			around = around[:len(around)-1]
 			continue
 		}
+
 		if in.table {
 			if at += 1 + int(values[at]); at >= in.end {
 				return false
 			}
 		}
+
 		letter := values[at]
 		begin, end, ok := valueEnd(values[at:in.end])
 		switch {
@@ -341,5 +360,6 @@ func libraryValue(v any) any {
 		}
 		return out
 	}
+
 	return v
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/preferences"
 )
 
 // Answers describe a broker as a user does when asked.
@@ -46,7 +46,7 @@ func (a Answers) Connection() (Connection, error) {
 	if err != nil {
 		return Connection{}, err
 	}
-	return settings{url: amqp, urlFrom: "the host", api: strings.TrimSpace(a.API), apiFrom: "the API"}.connection()
+	return settings{url: amqp, urlFrom: "the host", api: strings.TrimSpace(a.API), apiFrom: "the API"}.connection(nil)
 }
 
 // Save adds the context to the configuration file, and makes that readable only by its user, as it contains a password.
@@ -56,7 +56,8 @@ func (a Answers) Save(env func(string) string) error {
 		return errors.New("the name of a context has letters, digits, _ and - only")
 	}
 	file, err := Read(env)
-	switch _, there := file.Brokers[a.Name]; {
+	_, there := file.Brokers[a.Name]
+	switch {
 	case err != nil:
 		return err
 	case file.Path == "":
@@ -64,6 +65,7 @@ func (a Answers) Save(env func(string) string) error {
 	case there:
 		return fmt.Errorf("%s has a context %s already", model.Printable(file.Path), a.Name)
 	}
+
 	amqp, err := a.url()
 	if err != nil {
 		return err
@@ -86,5 +88,6 @@ func (a Answers) Save(env func(string) string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil { // links stay
 		path = target
 	}
-	return kept.File{Path: path}.Save([]byte(added))
+
+	return preferences.File{Path: path}.Save([]byte(added))
 }

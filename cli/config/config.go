@@ -22,6 +22,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/filter"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // Example is a configuration file with every key, and what it means.
@@ -43,6 +44,7 @@ type contents struct {
 	Filters  filter.Saved             `toml:"filters"`
 	Actions  []action                 `toml:"actions"`
 	Protobuf []protobuf               `toml:"protobuf"`
+	Roles    map[string]string        `toml:"roles"`
 	Brokers  map[string]brokerContext `toml:"contexts"`
 }
 
@@ -52,7 +54,6 @@ type action struct {
 	Name    string `toml:"name"`
 	URL     string `toml:"url"`
 	Command string `toml:"command"`
-	Shell   bool   `toml:"shell"`
 }
 
 // protobuf says which bodies are protobuf, and of which type.
@@ -70,6 +71,11 @@ type brokerContext struct {
 	Production bool    `toml:"production"`
 	ReadOnly   bool    `toml:"read_only"`
 	Journal    string  `toml:"journal"`
+	Looks      string  `toml:"looks"`
+
+	PasswordCommand string `toml:"password_command"`
+
+	Roles map[string]string `toml:"roles"`
 }
 
 // Path is $XDG_CONFIG_HOME/dlxtop/config.toml, in ~/.config when that is not set. A relative path counts as not set, as
@@ -84,6 +90,7 @@ func Path(env func(string) string) string {
 		}
 		dir = filepath.Join(home, ".config")
 	}
+
 	return filepath.Join(dir, "dlxtop", "config.toml")
 }
 
@@ -101,13 +108,14 @@ func Read(env func(string) string) (File, error) {
 	if err != nil {
 		return file, fmt.Errorf("the configuration file cannot be read: %w", err)
 	}
+
 	shown := model.Printable(file.Path)
 	var values map[string]any
 	_, err = toml.Decode(string(text), &values)
 	var syntax toml.ParseError
 	if errors.As(err, &syntax) {
 		// The parser's own words may quote a part of a password.
-		return file, fmt.Errorf("%s, line %d: this is not valid TOML", shown, syntax.Position.Line)
+		return file, fmt.Errorf("%s, line %d: this is not valid TOML, or a key is there twice", shown, syntax.Position.Line)
 	}
 	if key, allowed := misfit(reflect.TypeFor[contents](), "", values); key != "" {
 		return file, fmt.Errorf("%s: %s has the wrong type: it is %s", shown, model.Printable(key), allowed)
@@ -117,12 +125,18 @@ func Read(env func(string) string) (File, error) {
 		return file, fmt.Errorf("%s: a value has the wrong type", shown)
 	}
 	if odd := meta.Undecoded(); len(odd) > 0 {
-		return file, fmt.Errorf("%s: unknown key %s: the file has theme, mouse, plain, [filters], [[actions]], "+
-			"[[protobuf]] and [contexts.NAME]; an action has key, name, url, command, shell; "+
+		return file, fmt.Errorf("%s: unknown key %s: the file has theme, mouse, plain, [filters], [roles], [[actions]], "+
+			"[[protobuf]] and [contexts.NAME]; an action has key, name, url, command; "+
 			"protobuf has descriptors, message, queues, content_type; "+
-			"a context has url, api, vhost, production, read_only, journal", shown, model.Printable(odd[0].String()))
+			"a context has url, api, password_command, vhost, production, read_only, journal, looks, roles", shown,
+			model.Printable(odd[0].String()))
 	}
-	return file, checkFilters(file.Filters, shown)
+
+	if err := checkFilters(file.Filters, shown); err != nil {
+		return file, err
+	}
+
+	return file, file.checkRoles(shown)
 }
 
 // checkFilters refuses a saved filter that could not be typed, or parsed.
@@ -135,6 +149,7 @@ func checkFilters(saved filter.Saved, path string) error {
 			return fmt.Errorf("%s: filters.%s: %w", path, name, err)
 		}
 	}
+
 	return nil
 }
 
@@ -162,6 +177,7 @@ func misfit(of reflect.Type, name string, value any) (key, allowed string) {
 		if !fits {
 			return name, "a list of tables: [[" + name + "]]"
 		}
+
 		for _, table := range tables {
 			if key, allowed := misfit(of.Elem(), name, table); key != "" {
 				return key, allowed
@@ -176,6 +192,7 @@ func misfit(of reflect.Type, name string, value any) (key, allowed string) {
 		if !isTable {
 			return name, allowed
 		}
+
 		for _, each := range slices.Sorted(maps.Keys(table)) {
 			if _, isTable := table[each].(map[string]any); ofTables && !isTable {
 				return name + "." + each, allowed
@@ -194,6 +211,7 @@ func misfit(of reflect.Type, name string, value any) (key, allowed string) {
 			}
 		}
 	}
+
 	return "", ""
 }
 
@@ -214,6 +232,7 @@ func loadContext(env func(string) string, name string) (settings, error) {
 		return settings{}, fmt.Errorf("there is no context %s, because there is no configuration file %s",
 			model.Printable(name), path)
 	}
+
 	found, ok := file.Brokers[name]
 	if !ok {
 		return settings{}, fmt.Errorf("there is no context %s in %s: %s", model.Printable(name), path, file.contextNames())
@@ -222,17 +241,39 @@ func loadContext(env func(string) string, name string) (settings, error) {
 		return settings{}, fmt.Errorf("the context %s in %s has journal = %q: it is \"changes\" or \"full\"",
 			model.Printable(name), path, model.Printable(found.Journal))
 	}
+	looks, err := peek.ConsentOf(found.Looks)
+	if err != nil {
+		return settings{}, fmt.Errorf("the context %s in %s has %w", model.Printable(name), path, err)
+	}
 	s := settings{
-		full: found.Journal == "full", warning: file.openSecrets(),
-		name: name, url: found.URL, api: found.API, production: found.Production, readOnly: found.ReadOnly,
-		urlFrom: "url of context " + model.Printable(name), apiFrom: "api of context " + model.Printable(name),
+		looks:           looks,
+		full:            found.Journal == "full",
+		warning:         file.openSecrets(),
+		name:            name,
+		production:      found.Production,
+		readOnly:        found.ReadOnly,
+		urlFrom:         "url of context " + model.Printable(name),
+		apiFrom:         "api of context " + model.Printable(name),
+		passwordCommand: found.PasswordCommand,
+	}
+
+	if s.url, err = expanded(s.urlFrom, found.URL, env); err != nil {
+		return settings{}, err
+	}
+	if s.api, err = expanded(s.apiFrom, found.API, env); err != nil {
+		return settings{}, err
 	}
 	if s.url == "" && s.api == "" {
 		return settings{}, fmt.Errorf("the context %s in %s has neither url nor api", model.Printable(name), path)
 	}
 	if found.VHost != nil {
-		s.vhost = model.Some(*found.VHost)
+		vhost, err := expanded("vhost of context "+model.Printable(name), *found.VHost, env)
+		if err != nil {
+			return settings{}, err
+		}
+		s.vhost = model.Some(vhost)
 	}
+
 	return s, nil
 }
 
@@ -244,11 +285,12 @@ func (f *File) openSecrets() string {
 		return ""
 	}
 	for _, c := range f.Brokers {
-		if credentials.MatchString(c.URL) || credentials.MatchString(c.API) {
+		if holdsPassword(c.URL) || holdsPassword(c.API) {
 			return fmt.Sprintf("the configuration file %s holds a password, and its mode %04o lets others read it: "+
 				"chmod 600 %[1]s", model.Printable(f.Path), info.Mode().Perm())
 		}
 	}
+
 	return ""
 }
 
@@ -262,6 +304,7 @@ func (f *File) contextNames() string {
 			names[i] = `""`
 		}
 	}
+
 	return "it has " + strings.Join(names, ", ")
 }
 
@@ -280,6 +323,7 @@ func (f *File) ReadSchemas() (all body.Schemas, err error) {
 		}
 		all = append(all, schema)
 	}
+
 	return all, nil
 }
 
@@ -309,7 +353,7 @@ func reasonOf(err error) error {
 // ReadActions are the actions, each with a unique key. checkKey refuses a key that an action cannot have.
 func (f *File) ReadActions(checkKey func(name string) error) (all []filter.Action, err error) {
 	for i, c := range f.Actions {
-		action, err := filter.NewAction(c.Key, c.Name, c.URL, c.Command, c.Shell)
+		action, err := filter.NewAction(c.Key, c.Name, c.URL, c.Command)
 		if err == nil {
 			err = checkKey(c.Key)
 		}
@@ -321,6 +365,7 @@ func (f *File) ReadActions(checkKey func(name string) error) (all []filter.Actio
 		}
 		all = append(all, action)
 	}
+
 	return all, nil
 }
 
@@ -344,14 +389,17 @@ func Themes(env func(string) string, check func(name string, colours map[string]
 		case err == nil:
 			err = check(name, colours)
 		}
+
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", model.Printable(path), err)
 		}
 		if themes == nil {
 			themes = map[string]map[string]string{}
 		}
+
 		themes[name] = colours
 	}
+
 	return themes, nil
 }
 
@@ -364,7 +412,7 @@ func readTheme(path string) (map[string]string, error) {
 	_, err = toml.Decode(string(text), &values)
 	var syntax toml.ParseError
 	if errors.As(err, &syntax) {
-		return nil, fmt.Errorf("line %d: this is not valid TOML", syntax.Position.Line)
+		return nil, fmt.Errorf("line %d: this is not valid TOML, or a key is there twice", syntax.Position.Line)
 	}
 	colours := map[string]string{}
 	for key, value := range values {
@@ -375,5 +423,6 @@ func readTheme(path string) (map[string]string, error) {
 			return nil, fmt.Errorf("%s has the wrong type: it is a text in quotation marks", model.Printable(key))
 		}
 	}
+
 	return colours, err
 }

@@ -21,18 +21,21 @@ import (
 func TestExampleHasEveryKey(t *testing.T) {
 	var file contents
 	meta, err := toml.Decode(Example, &file)
-	must.That(t, err == nil && len(meta.Undecoded()) == 0,
-		"the example has unknown keys %v: %v", meta.Undecoded(), err)
+	must.Do(t, err)
+	must.Equal(t, len(meta.Undecoded()), 0, "the example has unknown keys %v: %v", meta.Undecoded(), err)
+
 	has := func(table ...string) {
 		of := reflect.TypeFor[contents]()
 		if len(table) > 0 {
 			of = reflect.TypeFor[brokerContext]()
 		}
 		for i := range of.NumField() {
-			key := append(table, of.Field(i).Tag.Get("toml"))
-			assert.That(t, meta.IsDefined(key...), "the example does not have %s", strings.Join(key, "."))
+			name := of.Field(i).Tag.Get("toml")
+			there := meta.IsDefined(append(table, name)...) || len(table) > 0 && meta.IsDefined("contexts", "shared", name)
+			assert.That(t, there, "the example does not have %s.%s", strings.Join(table, "."), name)
 		}
 	}
+
 	has()
 	has("contexts", "shop")
 }
@@ -50,17 +53,21 @@ func TestAnswersAreSaved(t *testing.T) {
 	must.Do(t, a.Save(env))
 	saved := must.Get(Flags{Context: "shop"}.Connection(env))(t)
 	tried.Name = saved.Name
-	assert.That(t, saved.Warning == "" && saved.AMQP == tried.AMQP && saved.API == tried.API && saved.VHost == "shop" &&
-		saved.Password == a.Password, "saved is %#v, tried %#v", saved, tried)
+	assert.Equal(t, saved.Warning, "", "saved is %#v, tried %#v", saved, tried)
+	assert.Equal(t, saved.AMQP, tried.AMQP)
+	assert.Equal(t, saved.API, tried.API)
+	assert.Equal(t, saved.VHost, "shop")
+	assert.Equal(t, saved.Password, a.Password)
 	text := string(must.Get(os.ReadFile(path))(t))
 	assert.That(t, strings.HasPrefix(text, before), "the file is now\n%s", text)
+
 	for name, wrong := range map[string]Answers{
 		"a context shop already": a, "letters, digits": {Host: "rabbit", Name: "a b"},
 		"not an AMQP URL": {Host: "ftp://rabbit", Password: "s3cret", Name: "other"},
 	} {
 		err := wrong.Save(env)
-		assert.That(t, err != nil && strings.Contains(err.Error(), name) && !strings.Contains(err.Error(), "s3cret"),
-			"%s: %v", name, err)
+		must.Fails(t, err, name)
+		assert.Lacks(t, err.Error(), "s3cret", "%v", name)
 	}
 }
 
@@ -68,7 +75,8 @@ func TestAnswersAreSaved(t *testing.T) {
 func checkShown(t *testing.T, err error) {
 	t.Helper()
 	text := err.Error()
-	assert.That(t, model.Printable(text) == text && len(text) <= 1000, "the error cannot be shown: %q", text)
+	assert.Equal(t, model.Printable(text), text)
+	assert.That(t, len(text) <= 1000, "the error cannot be shown: %q", text)
 }
 
 // A URL is a broker for both adapters that survives writing and reading, or an error that does not repeat it.
@@ -81,8 +89,9 @@ func FuzzURL(f *testing.F) {
 	} {
 		f.Add(text)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
-		limit.Keep(t, len(text), func() {
+		limit.Check(t, len(text), func() {
 			e, err := parseAMQP("--url", text)
 			if err != nil {
 				checkShown(t, err)
@@ -91,6 +100,7 @@ func FuzzURL(f *testing.F) {
 				again.user != e.user || again.password != e.password || again.query != e.query {
 				t.Errorf("%+v became %+v, %v", e, again, err)
 			}
+
 			a, err := parseAPI("--api", text)
 			if err != nil {
 				checkShown(t, err)
@@ -98,18 +108,21 @@ func FuzzURL(f *testing.F) {
 				again.tls != a.tls || again.path != a.path {
 				t.Errorf("%+v became %+v, %v", a, again, err)
 			}
+
 			for _, s := range []settings{{url: text, urlFrom: "--url"}, {api: text, apiFrom: "--api"}} {
-				c, err := s.connection()
+				c, err := s.connection(nil)
 				if err != nil {
 					checkShown(t, err)
 					continue
 				}
+
 				source, err := mgmt.New(mgmt.Options{URL: c.API})
 				if err != nil {
 					t.Errorf("the management API of %q: %v", text, err)
 				} else {
 					source.Close()
 				}
+
 				if b, err := broker.New(broker.Options{URL: c.AMQP}); err != nil {
 					checkShown(t, err)
 				} else if e, err := parseAMQP("", c.AMQP); err != nil || b.User() != e.user || b.Address() != e.address() {
@@ -130,16 +143,17 @@ func FuzzConfig(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
+
 	dir := f.TempDir()
 	path := filepath.Join(dir, "dlxtop", "config.toml")
 	must.Do(f, os.Mkdir(filepath.Dir(path), 0o700))
 	env := func(name string) string { return map[string]string{"XDG_CONFIG_HOME": dir}[name] }
 	f.Fuzz(func(t *testing.T, text []byte) {
 		must.Do(t, os.WriteFile(path, text, 0o600))
-		limit.Keep(t, len(text), func() {
+		limit.Check(t, len(text), func() {
 			s, err := loadContext(env, "c")
 			if err == nil {
-				_, err = s.connection()
+				_, err = s.connection(nil)
 			}
 			if err != nil {
 				checkShown(t, err)
@@ -158,7 +172,8 @@ func FuzzWithoutPasswords(f *testing.F) {
 			strings.ContainsAny(before+user, "@:") || strings.Contains(before+"amqp://"+user+":***@"+after, password) {
 			return
 		}
-		limit.Keep(t, len(before)+len(after), func() {
+
+		limit.Check(t, len(before)+len(after), func() {
 			shown := WithoutPasswords(before + "amqp://" + user + ":" + password + "@" + after)
 			assert.That(t, !strings.Contains(shown, password), "%q has the password %q", shown, password)
 		})

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // Connection is which broker to use, as which user, and what may be done there.
@@ -27,14 +28,17 @@ type Connection struct {
 	VHost       string // the only vhost to look at; "" is every one that the user sees
 	ReadOnly    bool
 	Production  bool
-	TLS         *tls.Config // for AMQP; nil: the system's defaults
-	APITLS      *tls.Config // for the management API: the same, but with its own host name
-	NoJournal   bool        // actions are not recorded
-	FullJournal bool        // replayed messages are kept completely
-	JournalDir  string      // "" is the user's own
-	APIOnly     bool        // only the management API was named: AMQP is at its usual address
-	Guessed     bool        // nothing was configured: it is the broker on this machine, if there is one
-	Warning     string      // from the configuration file; "" without one
+	TLS         *tls.Config       // for AMQP; nil: the system's defaults
+	APITLS      *tls.Config       // for the management API: the same, but with its own host name
+	NoJournal   bool              // actions are not recorded
+	FullJournal bool              // replayed messages are kept completely
+	JournalDir  string            // "" is the user's own
+	APIOnly     bool              // only the management API was named: AMQP is at its usual address
+	Guessed     bool              // nothing was configured: it is the broker on this machine, if there is one
+	Warning     string            // from the configuration file; "" without one
+	Command     string            // that uses it, as other programs of dlxtop show it
+	Roles       model.StatedRoles // of queues, from the configuration file
+	Looks       peek.Consent      // to looks that use up delivery limits; "" when the configuration says nothing
 }
 
 // String is the connection's name: a connection contains a password, which must not be printed.
@@ -57,6 +61,7 @@ type Flags struct {
 	URL, API, Context   string // "" when not given
 	VHost               model.Opt[string]
 	ReadOnly, NoJournal bool
+	Ask                 Ask // for a password that is nowhere; nil: there is no terminal
 }
 
 // Connection determines the connection. The first of these that is given wins: --url or --api (with --context: that
@@ -78,10 +83,15 @@ func (f Flags) Connection(env func(string) string) (Connection, error) {
 			return Connection{}, err
 		}
 	}
+
 	s.readOnly = s.readOnly || f.ReadOnly
 	s.vhost = cmp.Or(f.VHost, s.vhost)
-	c, err := s.connection()
-	c.NoJournal = f.NoJournal
+	file, err := Read(env)
+	if err != nil {
+		return Connection{}, err
+	}
+	c, err := s.connection(f.Ask)
+	c.NoJournal, c.Roles = f.NoJournal, file.statedRoles(s.name)
 	return c, err
 }
 
@@ -95,6 +105,7 @@ func environment(env func(string) string) (settings, error) {
 		}
 		return own.over(context), nil
 	}
+
 	if own.url != "" || own.api != "" {
 		return own, nil
 	}
@@ -103,6 +114,7 @@ func environment(env func(string) string) (settings, error) {
 			return settings{url: value, urlFrom: name}, nil
 		}
 	}
+
 	return settings{}, nil
 }
 
@@ -112,8 +124,10 @@ type settings struct {
 	urlFrom, apiFrom     string            // where they were written, for errors
 	vhost                model.Opt[string] // unknown: the URL's
 	readOnly, production bool
-	full                 bool   // for the journal
+	full                 bool // for the journal
+	looks                peek.Consent
 	warning              string // from the configuration file
+	passwordCommand      string // prints the password that the URLs do not have; "": there is none
 }
 
 // over lays settings over those of a context. Settings for another broker take nothing from the context but its
@@ -121,17 +135,22 @@ type settings struct {
 func (s settings) over(context settings) settings {
 	s.warning = context.warning
 	if s.url != "" {
-		s.readOnly, s.production, s.full = context.readOnly, context.production, context.full
+		s.readOnly = context.readOnly
+		s.production = context.production
+		s.full = context.full
+		s.looks = context.looks
 		return s
 	}
+
 	if s.api != "" {
 		context.api, context.apiFrom = s.api, s.apiFrom
 	}
+
 	return context
 }
 
 // connection derives the halves that were not given.
-func (s settings) connection() (Connection, error) {
+func (s settings) connection(ask Ask) (Connection, error) {
 	var broker, api endpoint
 	var err error
 	guessed := s.url == "" && s.api == ""
@@ -141,6 +160,7 @@ func (s settings) connection() (Connection, error) {
 		}
 		api = broker.beside(apiPort, apisPort)
 	}
+
 	if s.api != "" {
 		if api, err = parseAPI(s.apiFrom, s.api); err != nil {
 			return Connection{}, err
@@ -149,6 +169,7 @@ func (s settings) connection() (Connection, error) {
 			broker = api.beside(amqpPort, amqpsPort)
 		}
 	}
+
 	secured, err := tlsOf(s.urlFrom, broker)
 	if err != nil {
 		return Connection{}, err
@@ -157,14 +178,33 @@ func (s settings) connection() (Connection, error) {
 	if secured != nil {
 		apiTLS.ServerName = ""
 	}
+
 	share(&broker, &api)
 	share(&api, &broker)
+	if s.passwordCommand != "" && !broker.needsPassword() && !api.needsPassword() {
+		return Connection{}, fmt.Errorf("%s names no user, or has a password already, and the context has a "+
+			"password_command: write the user alone into the URL", s.from())
+	}
+	if err := s.complete(&broker, &api, ask); err != nil {
+		return Connection{}, err
+	}
+
 	return Connection{
-		Name: cmp.Or(s.name, broker.address()),
-		AMQP: broker.amqpURL(), API: api.apiURL(), User: api.user, Password: api.password,
-		VHost: s.vhost.Or(broker.vhost), ReadOnly: s.readOnly, Production: s.production, TLS: secured,
-		APITLS: apiTLS, Guessed: guessed, APIOnly: s.url == "" && s.api != "",
-		FullJournal: s.full, Warning: s.warning,
+		Name:        cmp.Or(s.name, broker.address()),
+		AMQP:        broker.amqpURL(),
+		API:         api.apiURL(),
+		User:        api.user,
+		Password:    api.password,
+		VHost:       s.vhost.Or(broker.vhost),
+		ReadOnly:    s.readOnly,
+		Production:  s.production,
+		TLS:         secured,
+		Looks:       s.looks,
+		APITLS:      apiTLS,
+		Guessed:     guessed,
+		APIOnly:     s.url == "" && s.api != "",
+		FullJournal: s.full,
+		Warning:     s.warning,
 	}, nil
 }
 
@@ -173,9 +213,13 @@ func share(to, from *endpoint) {
 	if to.named {
 		return
 	}
-	to.user, to.password, to.named = "guest", "guest", false
+	to.user = "guest"
+	to.password = "guest"
+	to.named = false
 	if from.named {
-		to.user, to.password, to.named = from.user, from.password, true
+		to.user = from.user
+		to.password = from.password
+		to.named = true
 	}
 }
 
@@ -206,6 +250,9 @@ func parseAMQP(from, text string) (endpoint, error) {
 		return endpoint{}, fmt.Errorf("%s is not an AMQP URL: write amqp://user:password@host:port/vhost, or "+
 			"amqps://…, with special characters as %%XX", from)
 	}
+	if emptyPassword(u) {
+		return endpoint{}, errEmptyPassword(from)
+	}
 	e := endpointOf(u, "amqps", amqpPort, amqpsPort)
 	e.query = u.RawQuery
 	e.vhost, err = url.PathUnescape(strings.TrimPrefix(u.EscapedPath(), "/"))
@@ -213,6 +260,7 @@ func parseAMQP(from, text string) (endpoint, error) {
 		return endpoint{}, fmt.Errorf("the vhost in %s cannot be read: write special characters as %%XX, the vhost / "+
 			"as %%2f", from)
 	}
+
 	return e, nil
 }
 
@@ -223,9 +271,24 @@ func parseAPI(from, text string) (endpoint, error) {
 		return endpoint{}, fmt.Errorf("%s is not the URL of a management API: write http://host:15672, or https://…, "+
 			"with special characters as %%XX", from)
 	}
+	if emptyPassword(u) {
+		return endpoint{}, errEmptyPassword(from)
+	}
 	e := endpointOf(u, "https", "80", "443")
 	e.path = strings.TrimRight(u.EscapedPath(), "/")
 	return e, nil
+}
+
+// emptyPassword reports whether a URL has a user, a colon and nothing behind it: a script forgot to set its variable.
+// RabbitMQ (3.10, 4.0 and 4.3) refuses an empty password.
+func emptyPassword(u *url.URL) bool {
+	password, written := u.User.Password()
+	return written && password == "" && u.User.Username() != ""
+}
+
+func errEmptyPassword(from string) error {
+	return fmt.Errorf("the password in %s is empty, and RabbitMQ refuses that: write it, or leave out the "+
+		"colon and dlxtop asks for it on a terminal", from)
 }
 
 func endpointOf(u *url.URL, secure, plainPort, securePort string) endpoint {
@@ -236,13 +299,16 @@ func endpointOf(u *url.URL, secure, plainPort, securePort string) endpoint {
 			e.port = securePort
 		}
 	}
+
 	if port, err := strconv.Atoi(e.port); err == nil {
 		e.port = strconv.Itoa(port) // 05672 is 5672
 	}
+
 	if u.User != nil {
 		e.user, e.named = u.User.Username(), u.User.Username() != ""
 		e.password, _ = u.User.Password()
 	}
+
 	return e
 }
 
@@ -267,16 +333,23 @@ func (e endpoint) beside(plainPort, securePort string) endpoint {
 	if e.tls {
 		e.port = securePort
 	}
-	e.vhost, e.path, e.query = "", "", ""
+
+	e.vhost = ""
+	e.path = ""
+	e.query = ""
 	return e
 }
 
 // amqpURL is the endpoint with its credentials, without a vhost.
 func (e endpoint) amqpURL() string {
 	u := url.URL{Scheme: "amqp", User: url.UserPassword(e.user, e.password), Host: e.address(), RawQuery: e.query}
+	if e.password == "" {
+		u.User = url.User(e.user)
+	}
 	if e.tls {
 		u.Scheme = "amqps"
 	}
+
 	return u.String()
 }
 
@@ -311,10 +384,12 @@ func WithoutPassword(argument string) string {
 	if before, _, has := strings.Cut(rest, "password="); has {
 		rest = before + "password=***"
 	}
+
 	at := strings.LastIndex(rest, "@")
 	if user, _, has := strings.Cut(rest[:max(at, 0)], ":"); has {
 		rest = user + ":***" + rest[at:]
 	}
+
 	return scheme + "://" + rest
 }
 
@@ -326,8 +401,10 @@ func tlsOf(from string, e endpoint) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the parameters behind the ? in %s cannot be read", from)
 	}
-	authority, certificate, key, host := query.Get("cacertfile"), query.Get("certfile"), query.Get("keyfile"),
-		query.Get("server_name_indication")
+	authority := query.Get("cacertfile")
+	certificate := query.Get("certfile")
+	key := query.Get("keyfile")
+	host := query.Get("server_name_indication")
 	if !e.tls || authority == "" && certificate == "" && key == "" && host == "" {
 		return nil, nil
 	}
@@ -342,6 +419,7 @@ func tlsOf(from string, e endpoint) (*tls.Config, error) {
 			return nil, fmt.Errorf("cacertfile in %s: %s holds no certificate in PEM", from, model.Printable(authority))
 		}
 	}
+
 	if certificate != "" || key != "" {
 		pair, err := tls.LoadX509KeyPair(certificate, key)
 		if err != nil {
@@ -352,5 +430,6 @@ func tlsOf(from string, e endpoint) (*tls.Config, error) {
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
+
 	return config, nil
 }

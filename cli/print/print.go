@@ -3,6 +3,9 @@
 package print
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -17,6 +20,45 @@ import (
 func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(file.Fd())
+}
+
+// Secret asks for a text on a terminal that shows nothing of what is typed. If ctx ends first, the terminal shows again
+// what is typed.
+func Secret(ctx context.Context, in io.Reader, out io.Writer, prompt string) (string, error) {
+	file, ok := in.(*os.File)
+	if !ok {
+		return "", errors.New("there is no terminal to ask on")
+	}
+	if ctx.Err() != nil { // the reader below would hide what is typed after the terminal was restored
+		return "", ctx.Err()
+	}
+
+	terminal := file.Fd() // once: the reader below may outlive the file
+	before, err := term.GetState(terminal)
+	if err != nil {
+		return "", fmt.Errorf("the terminal cannot hide what is typed: %w", err)
+	}
+	fmt.Fprint(out, model.Printable(prompt)+" ")
+	defer fmt.Fprintln(out)
+
+	type typed struct {
+		text []byte
+		err  error
+	}
+
+	answer := make(chan typed, 1) // the reader must not wait when the answer comes too late
+	go func() {
+		text, err := term.ReadPassword(terminal)
+		answer <- typed{text, err}
+	}()
+
+	select {
+	case a := <-answer:
+		return string(a.text), a.err
+	case <-ctx.Done():
+		_ = term.Restore(terminal, before)
+		return "", ctx.Err()
+	}
 }
 
 // JSON writes one indented object. Anything that a terminal would act on or hide is escaped, so that a message cannot
@@ -75,6 +117,7 @@ func (t *Table) Fit(out io.Writer) {
 	for _, width := range t.Widths {
 		excess += width
 	}
+
 	for ; excess > 0; excess-- {
 		widest := -1
 		for i, width := range t.Widths {
@@ -83,6 +126,7 @@ func (t *Table) Fit(out io.Writer) {
 				widest = i
 			}
 		}
+
 		if widest < 0 {
 			return
 		}
@@ -108,16 +152,19 @@ func (t *Table) Line(cells ...string) string {
 		if !t.Open {
 			cell = Shortened(cell, t.Widths[i])
 		}
+
 		padding := strings.Repeat(" ", max(t.Widths[i]-ansi.StringWidthWc(cell), 0))
 		if i > 0 {
 			line.WriteString("  ")
 		}
+
 		if i < len(t.Right) && t.Right[i] {
 			line.WriteString(padding + cell)
 		} else {
 			line.WriteString(cell + padding)
 		}
 	}
+
 	return strings.TrimRight(line.String(), " ") + "\n"
 }
 
@@ -126,6 +173,7 @@ func Shortened(text string, width int) string {
 	if ansi.StringWidthWc(text) <= width {
 		return text
 	}
+
 	// x/ansi 0.11.9 cuts nothing that fits when counted in clusters: blanks appended, which are cut off, prevent that.
 	return ansi.TruncateWc(text+strings.Repeat(" ", width+1), width, "…")
 }

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -31,8 +33,10 @@ type (
 		Refused   int            `json:"refused"`              // they stay: not publishable, or refused by the broker
 		Returned  int            `json:"returned"`             // they stay: no queue took them
 		Unknown   int            `json:"unknown"`              // they may be in both queues, or not dropped
+		Confirmed int            `json:"arrived,omitempty"`    // of the unknown: they are where they were sent
 		Converted int            `json:"amqp10,omitempty"`     // messages of AMQP 1.0, whose copies lack parts
 		Gone      int            `json:"gone,omitempty"`       // they were not found any more
+		Held      int            `json:"held,omitempty"`       // not found while others held messages of the queue
 		Stopped   string         `json:"stopped,omitempty"`    // why it ended early
 		Unguarded string         `json:"unguarded,omitempty"`  // why it is unknown whether the last reached a further queue
 		CameBack  *int           `json:"came_back,omitempty"`  // of a canary: messages that failed again
@@ -47,6 +51,7 @@ type (
 		Troubled   int              `json:"problems_total,omitempty"`
 		Recipients []string         `json:"recipients,omitzero"` // of a dry run: the queues that messages reach
 		Ways       []wayJSON        `json:"ways,omitzero"`       // where they are published
+		Copies     []copiesJSON     `json:"copies,omitempty"`    // that full queues made of messages which they refused
 		Strayed    []strayJSON      `json:"strayed,omitempty"`   // queues beyond the plan that messages may have reached
 		Strips     []string         `json:"strips,omitzero"`     // of a dry run: the headers that are removed
 		Keeps      []string         `json:"keeps,omitzero"`      // of the death history, by a move
@@ -71,10 +76,22 @@ type (
 		// of them, at least: no longer ready where they were sent to
 		Taken        int64            `json:"taken"`
 		Acknowledged model.Opt[int64] `json:"acknowledged,omitzero"` // of them, at most
-		Back         int64            `json:"came_back"`             // they are in their queue again
-		AtMost       bool             `json:"at_most,omitempty"`     // that is by its count, because a look costs
-		Until        string           `json:"until"`                 // it is watched
-		Over         bool             `json:"over"`                  // it was watched to the end
+		Held         int64            `json:"held,omitempty"`        // of them, at most: consumers process them
+		Retrying     int64            `json:"retrying,omitempty"`    // of them, at most: they wait for a retry
+		// they were in their queue again; absent when unknown
+		Back    model.Opt[int64] `json:"came_back,omitzero"`
+		AtMost  bool             `json:"at_most,omitempty"`    // that is by its count, because a look costs
+		AtLeast bool             `json:"at_least,omitempty"`   // messages leave their queue, or some that came were not read
+		Came    int64            `json:"came_later,omitempty"` // further messages in their queue since
+		Until   string           `json:"until"`                // it is watched
+		Over    bool             `json:"over"`                 // it was watched to the end
+	}
+	// copiesJSON are copies that a full queue (overflow reject-publish-dlx) made of messages which it refused.
+	copiesJSON struct {
+		Queue    string   `json:"queue"`             // the full one
+		In       []string `json:"in"`                // queues that its dead-letter exchange takes them to
+		Messages int      `json:"messages"`          // that were refused
+		AtMost   bool     `json:"at_most,omitempty"` // another queue may have refused them
 	}
 	// strayJSON is a queue that the plan did not name, and that messages may have reached.
 	strayJSON struct {
@@ -91,225 +108,176 @@ type (
 	}
 )
 
-// Printer shows plans and accounts.
+// Printer shows actions and accounts.
 type Printer struct {
-	Out io.Writer                          // for data
-	Say func(format string, values ...any) // prints a line for the user
+	Out  io.Writer                          // for data
+	Say  func(format string, values ...any) // prints a line for the user
+	JSON bool                               // data is JSON
 }
 
-// mostEvidence bounds the lines of evidence about workers, and the number of queues named.
-const mostEvidence = 20
+// shown bounds what facts name.
+var shown = action.Most{Names: 20}
+
+// Tell prints facts, a line each.
+func (p Printer) Tell(facts []action.Fact) {
+	label := ""
+	for _, f := range facts {
+		label = cmp.Or(f.Label, label)
+		if f.Level >= action.Warned {
+			p.Say("warning: %s", f.Words)
+		} else {
+			p.Say("%s: %s", label, f.Words)
+		}
+	}
+}
+
+// Warn prints what could go wrong.
+func (p Printer) Warn(a action.Action) {
+	p.Tell(slices.DeleteFunc(a.Facts(shown), func(f action.Fact) bool { return f.Level < action.Warned }))
+}
 
 // Announce says what is about to happen.
-func (p Printer) Announce(a Planned) {
-	planned := a.Plan
-	if words := a.Looked.Cause; words != "" {
+func (p Printer) Announce(a action.Action, looked Sample) {
+	planned := a.Outline()
+	if words := looked.Cause; words != "" {
 		p.Say("cause %s: %s", planned.Selection.Cause, words)
 	}
-	if at := a.Looked.Frozen.At; !at.IsZero() {
+	if at := looked.Frozen.At; !at.IsZero() {
 		p.Say("%s as of %s: what comes later stays", model.Plural(planned.Planned, "message"), at.Local().Format("15:04:05"))
 	}
-	if !a.Looked.Complete {
+
+	if !looked.Complete {
 		of := ""
-		if depth, ok := a.Looked.Depth.Get(); ok {
+		if depth, ok := looked.Depth.Get(); ok {
 			of = " of " + model.Count(depth)
 		}
 		p.Say("read the first %s%s messages: a later one that would reach a queue not named here stays where "+
-			"it is", model.Count(a.Looked.Messages), of)
+			"it is", model.Count(looked.Messages), of)
 	}
-	if planned.Operation == plan.Replay || planned.Operation == plan.Move {
-		p.Say("to %s, which reaches %s", model.Printable(a.Plan.To()), reaches(planned))
-		for i, line := range planned.Evidence() {
-			if i == mostEvidence {
-				p.Say("and %s more queues or reasons: -o json lists them all", model.Count(len(planned.Evidence())-i))
-				break
-			}
-			p.Say("%s", line)
-		}
-		p.announceEdit(&planned)
-		if words := planned.GroupWords(); words != "" {
-			p.Say("that is %s", words)
-		}
-		if len(planned.Strips) > 0 {
-			p.Say("removes %s", model.Printable(strings.Join(planned.Strips, ", ")))
-		}
-		if len(planned.Keeps) > 0 {
-			p.Say("keeps %s: no queue there counts the deaths", model.Printable(strings.Join(planned.Keeps, ", ")))
-		}
-		for _, r := range planned.Resets {
-			p.Say("%s", r.Words())
-		}
-		if planned.Mark {
-			p.Say("adds %s: how often it was replayed, and when (--no-mark leaves it out)", message.ReplayHeader)
-		}
-	}
-	if some, _ := planned.Irrevocable(); some && planned.Operation != plan.Drop {
-		p.Say("messages that reach several queues cannot be undone")
-	}
+
+	p.Tell(a.Facts(shown))
+	p.showEdited(planned.Mended)
 	switch {
-	case !a.Looked.Saved || planned.Operation == plan.Drop:
-	case a.Looked.Counts:
+	case !looked.Saved || planned.Operation == plan.Drop:
+	case looked.Counts:
 		p.Say("no message was read, because each look counts towards the delivery limit: changes to headers " +
 			"are not listed")
 	default:
 		p.Say("no message was read before: what a replay changes in messages, and what their frameworks will do, is " +
 			"not listed (--dry-run lists it)")
 	}
-	if words := planned.PaceWords(); words != "" {
-		p.Say("pace: %s", words)
-	}
-	if planned.Canary != nil {
-		p.Say("canary: %s", planned.Canary.Words())
-	}
-	p.Warn(planned.Warnings)
 }
 
-// Warn says what could go wrong.
-func (p Printer) Warn(warnings []plan.Warning) {
-	for _, w := range warnings {
-		p.Say("warning: %s", model.Printable(w.Words()))
-	}
-}
-
-func reaches(p plan.Plan) string {
-	var names []string
-	for i, r := range p.Recipients {
-		if i == mostEvidence {
-			names = append(names, "and "+model.Count(len(p.Recipients)-i)+" more queues")
-			break
-		}
-		name := model.Printable(r.Queue.String())
-		if consumers, ok := r.Consumers.Get(); ok {
-			name += fmt.Sprintf(" (%s)", model.Plural(int(consumers), "consumer"))
-		}
-		names = append(names, name)
-	}
-	if len(names) == 0 {
-		return "no queue"
-	}
-	return strings.Join(names, ", ")
-}
-
-// ShowPlan shows a plan that does not run.
-func (p Printer) ShowPlan(a Planned) error {
-	planned := a.Plan
-	if a.JSON {
-		out := accountOf(a, plan.Account{Operation: planned.Operation, From: planned.From, Planned: planned.Planned})
-		out.Recipients, out.Warnings, out.Strips = []string{}, []string{}, append([]string{}, planned.Strips...)
-		for _, r := range planned.Recipients {
-			out.Recipients = append(out.Recipients, r.Queue.Name)
-		}
-		for _, w := range planned.Warnings {
-			out.Warnings = append(out.Warnings, w.Words())
-		}
-		if planned.Operation == plan.Replay || planned.Operation == plan.Move {
-			out.Ways = []wayJSON{}
-			for _, w := range planned.Ways {
-				way := wayJSON{w.Exchange, w.RoutingKey, w.Messages, w.Why, ""}
-				if w.Clue != nil { // otherwise only the flow is evidence
-					way.Evidence = w.Clue.Words()
-				}
-				out.Ways = append(out.Ways, way)
-			}
-			out.Keeps, out.Adds = append([]string{}, planned.Keeps...), append([]string{}, planned.Adds()...)
-			out.Resets, out.Groups = resetsJSON(planned.Resets), groupsJSON(planned.Groups)
-			if planned.Canary != nil {
-				out.Canary = planned.Canary.Words()
-			}
-		}
-		out.LooksLeft = a.Looked.Left
-		if err := print.JSON(p.Out, out); err != nil {
+// ShowPlan shows an action that does not run.
+func (p Printer) ShowPlan(a action.Action, looked Sample) error {
+	planned := a.Outline()
+	if p.JSON {
+		if err := print.JSON(p.Out, planOf(a, looked)); err != nil {
 			return err
 		}
 	} else {
-		p.Announce(a)
+		p.Announce(a, looked)
 		if _, err := fmt.Fprintf(p.Out, "would %s %s of %s%s\n", planned.Operation,
 			model.Plural(planned.Planned, "message"), model.Printable(planned.From.String()), ofCause(&planned)); err != nil {
 			return err
 		}
 	}
-	left, told := a.Looked.Left.Get()
+
+	left, told := looked.Left.Get()
 	switch {
-	case a.Looked.Saved:
+	case looked.Saved:
 		p.Say("this dry run used no look")
 	case told:
-		p.Say("this dry run used 1 look: %s", peek.LooksLeft(left, a.Looked.Limit))
+		p.Say("this dry run used 1 look: %s", peek.LooksLeft(left, looked.Limit))
 	}
+
 	return nil
+}
+
+// planOf is the JSON of an action that does not run.
+func planOf(a action.Action, looked Sample) accountJSON {
+	planned := a.Outline()
+	var none action.Ended
+	none.Operation, none.From, none.Planned = planned.Operation, planned.From, planned.Planned
+	out := accountOf(a, looked, none)
+	out.Recipients = []string{}
+	out.Warnings = []string{}
+	out.Strips = append([]string{}, planned.Strips...)
+	out.LooksLeft = looked.Left
+	for _, r := range planned.Recipients {
+		out.Recipients = append(out.Recipients, r.Queue.Name)
+	}
+	for _, w := range planned.Warnings {
+		out.Warnings = append(out.Warnings, w.Words())
+	}
+
+	if planned.Operation != plan.Replay && planned.Operation != plan.Move {
+		return out
+	}
+
+	out.Ways = []wayJSON{}
+	for _, w := range planned.Ways {
+		way := wayJSON{w.Exchange, w.RoutingKey, w.Messages, w.Why, ""}
+		if w.Clue != nil { // otherwise only the flow is evidence
+			way.Evidence = w.Clue.Words()
+		}
+		out.Ways = append(out.Ways, way)
+	}
+
+	out.Keeps, out.Adds = append([]string{}, planned.Keeps...), append([]string{}, planned.Adds()...)
+	out.Resets, out.Groups = resetsJSON(planned.Resets), groupsJSON(planned.Groups)
+	if planned.Canary != nil {
+		out.Canary = planned.Canary.Words()
+	}
+
+	return out
 }
 
 // ShowAccount shows what happened to the messages.
-func (p Printer) ShowAccount(a Planned, account plan.Account) error {
+func (p Printer) ShowAccount(a action.Action, looked Sample, ended action.Ended) error {
 	var err error
-	if a.JSON {
-		err = print.JSON(p.Out, accountOf(a, account))
+	planned := a.Outline()
+	account := &ended.Account
+	if p.JSON {
+		err = print.JSON(p.Out, accountOf(a, looked, ended))
 	} else {
-		_, err = fmt.Fprintln(p.Out, sentence(a, account))
+		_, err = fmt.Fprintln(p.Out, sentence(&planned, account))
 	}
+
 	if err != nil {
 		return err
 	}
-	p.showProblems(a, account)
+	p.showProblems(a, looked, account)
 	if account.JournalID > 0 && account.Moved+account.Dropped+account.Unknown > 0 {
-		switch account.Operation {
-		case plan.Undo:
-		case plan.Import:
-			p.Say("journal %d: `dlxtop journal show %d` lists what came into the queue", account.JournalID, account.JournalID)
-		case plan.Drop:
-			p.Say("journal %d: `dlxtop journal undo %d` takes it back (needs write permission on amq.default)",
-				account.JournalID, account.JournalID)
-		default:
-			p.Say("journal %d: %s", account.JournalID, undoWords(&a.Plan, account.JournalID))
-		}
+		p.showJournal(&planned, account)
 	}
-	if words := plan.ArrivedWords(a.Arrived); words != "" {
-		p.Say("%s in %s (after %s)", words, model.Printable(account.From.String()),
-			a.Looked.Frozen.At.Local().Format("15:04:05"))
-	}
-	if account.Rescued.Any() {
-		p.Say("%s", model.Printable(account.Rescued.Words()))
-	}
-	if words := a.Sequel.Words(time.Now()); words != "" {
-		p.Say("afterwards: %s", model.Printable(words))
-	}
-	if words := CanaryWords(&account); words != "" && account.Stopped == "" {
-		p.Say("%s", words)
-	}
-	if account.Stopped != "" {
-		rest := "; the rest was not touched"
-		switch n := account.Planned - account.Done(); {
-		case n <= 0:
-			rest = ""
-		case a.Plan.Canary != nil:
-			rest = "; " + model.Count(n) + " were not touched"
-		}
-		p.Say("it ended early: %s%s", model.Printable(account.Stopped), rest)
-	}
-	if n := account.Converted; n > 0 {
-		p.Say("%s", plan.ConvertedWords(n))
-	}
-	for i := range account.Strayed {
-		p.Say("%s", account.Strayed[i].Words())
-	}
-	if account.Unguarded != "" {
-		p.Say("it is unknown whether the last of them reached a further queue: %s", model.Printable(account.Unguarded))
-	}
+
+	p.Tell(ended.Facts(time.Now()))
 	if account.JournalID > 0 && (account.Stopped != "" || account.Unknown > 0) {
 		p.Say("`dlxtop journal resume %d` continues it", account.JournalID)
 	}
+
 	return nil
 }
 
-// undoWords say what an undo takes back of what was published.
-func undoWords(p *plan.Plan, record int64) string {
-	words := fmt.Sprintf("`dlxtop journal undo %d` takes it back", record)
-	switch some, all := p.Irrevocable(); {
+// showJournal says how what was done is taken back, or listed.
+func (p Printer) showJournal(planned *plan.Plan, a *plan.Account) {
+	words := fmt.Sprintf("`dlxtop journal undo %d` takes it back", a.JournalID)
+	some, all := planned.Irrevocable()
+	switch {
+	case a.Operation == plan.Undo:
+		return
+	case a.Operation == plan.Import:
+		words = fmt.Sprintf("`dlxtop journal show %d` lists what came into the queue", a.JournalID)
+	case a.Operation == plan.Drop:
+		words += " (needs write permission on amq.default)"
 	case all:
-		return "each message went to several queues, which no undo takes back"
+		words = "each message went to several queues, which no undo takes back"
 	case some:
-		return words + ", except messages that went to several queues"
+		words += ", except messages that went to several queues"
 	}
-	return words
+
+	p.Say("journal %d: %s", a.JournalID, words)
 }
 
 // SequelOf is the JSON of a sequel; nil without one.
@@ -317,32 +285,80 @@ func SequelOf(s *plan.Sequel) *Sequel {
 	if s == nil {
 		return nil
 	}
-	return &Sequel{s.Sent, s.Taken, s.Acked, s.Back, s.Grown, message.JSONTime(s.Until), s.Over}
+	out := &Sequel{
+		Sent:         s.Sent,
+		Taken:        s.Taken,
+		Acknowledged: s.Acked,
+		Held:         s.Held,
+		Retrying:     s.Retrying,
+		Came:         s.Came,
+		Until:        message.JSONTime(s.Until),
+		Over:         s.Over,
+	}
+
+	n, is := s.CameBack()
+	if out.AtMost, out.AtLeast = is == plan.AtMost, is == plan.AtLeast; is != plan.Unclear {
+		out.Back = model.Some(n)
+	}
+
+	return out
 }
 
-func accountOf(a Planned, account plan.Account) accountJSON {
+func accountOf(a action.Action, looked Sample, ended action.Ended) accountJSON {
+	planned, account := a.Outline(), &ended.Account
 	out := accountJSON{
-		Resume: a.Resume, Operation: account.Operation, From: account.From.Name, To: a.Plan.To(), Planned: account.Planned,
-		Moved: account.Moved, Dropped: account.Dropped, Refused: account.Refused, Returned: account.Returned,
-		Unknown: account.Unknown, Gone: account.Gone, Converted: account.Converted,
-		Stopped: account.Stopped, Unguarded: account.Unguarded,
+		Operation: account.Operation,
+		From:      account.From.Name,
+		To:        planned.To(),
+		Planned:   account.Planned,
+		Moved:     account.Moved,
+		Dropped:   account.Dropped,
+		Refused:   account.Refused,
+		Returned:  account.Returned,
+		Unknown:   account.Unknown,
+		Confirmed: account.Arrived,
+		Gone:      account.Gone,
+		Held:      account.Held + int(looked.Others.Unacked),
+		Converted: account.Converted,
+		Stopped:   account.Stopped,
+		Unguarded: account.Unguarded,
 		Troubled:  account.Refused + account.Returned + account.Unknown,
-		JournalID: account.JournalID, Rescued: account.Rescued.Copied, Elapsed: account.Elapsed.Milliseconds(),
-		Canary: CanaryWords(&account), Arrived: a.Arrived, After: SequelOf(a.Sequel),
+		JournalID: account.JournalID,
+		Rescued:   account.Rescued.Copied,
+		Elapsed:   account.Elapsed.Milliseconds(),
+		Canary:    CanaryWords(account),
+		Arrived:   ended.Arrived,
+		After:     SequelOf(ended.Sequel),
 	}
-	out.Cause, out.Edit = a.Plan.Selection.Cause, editOf(&a.Plan)
-	if a.Plan.Canary != nil {
+
+	out.Cause, out.Edit = planned.Selection.Cause, editOf(&planned)
+
+	if planned.Canary != nil {
 		out.CameBack = &account.CameBack
 	}
+	if r, resumes := a.(*action.Resume); resumes {
+		out.Resume = resumeOf(&r.Run.Plan)
+	}
+
+	for _, c := range account.Copies {
+		left := copiesJSON{Queue: c.By.Name, Messages: c.Messages, AtMost: c.AtMost}
+		for _, in := range c.In {
+			left.In = append(left.In, in.Name)
+		}
+		out.Copies = append(out.Copies, left)
+	}
+
 	for _, s := range account.Strayed {
 		out.Strayed = append(out.Strayed, strayJSON{s.Queue.Name, s.Way.Exchange, s.Way.RoutingKey, s.Messages})
 	}
+
 	for _, problem := range account.Problems {
 		out.Problems = append(out.Problems, problemJSON{
 			problem.MessageID, problem.Fingerprint.String(),
 			problem.Outcome, problem.Reason,
 		})
 	}
+
 	return out
 }
 
@@ -355,14 +371,17 @@ func CanaryWords(a *plan.Account) string {
 }
 
 // sentence is "replay ucenter@user@failed: 47 planned, 46 moved, 1 returned in 0.1 s".
-func sentence(a Planned, account plan.Account) string {
-	moved := "moved to " + model.Printable(a.Plan.To())
-	switch a.Plan.Operation {
-	case plan.Undo:
-		moved = "brought back"
-	case plan.Import:
-		moved = "imported"
+func sentence(planned *plan.Plan, account *plan.Account) string {
+	moved := planned.Operation.Done()
+	if to := planned.To(); to != "" {
+		moved += " to " + model.Printable(to)
 	}
+
+	unknown := "unknown"
+	if account.Arrived > 0 {
+		unknown += " (" + model.Count(account.Arrived) + " of them arrived)"
+	}
+
 	parts := []string{model.Count(account.Planned) + " planned"}
 	for _, count := range []struct {
 		n    int
@@ -372,15 +391,17 @@ func sentence(a Planned, account plan.Account) string {
 		{account.Dropped, "dropped"},
 		{account.Refused, "refused"},
 		{account.Returned, "returned"},
-		{account.Unknown, "unknown"},
+		{account.Unknown, unknown},
 		{account.Gone, "gone before their turn"},
+		{account.Held, "held by another consumer"},
 	} {
 		if count.n > 0 {
 			parts = append(parts, model.Count(count.n)+" "+count.what)
 		}
 	}
+
 	return fmt.Sprintf("%s %s%s: %s in %.1f s", account.Operation, model.Printable(account.From.String()),
-		ofCause(&a.Plan), strings.Join(parts, ", "), account.Elapsed.Seconds())
+		ofCause(planned), strings.Join(parts, ", "), account.Elapsed.Seconds())
 }
 
 // ofCause is ", cause ID", "" when messages were not selected by cause.
@@ -392,7 +413,7 @@ func ofCause(p *plan.Plan) string {
 }
 
 // showProblems shows each reason once, and what to do when the sample was too small.
-func (p Printer) showProblems(a Planned, account plan.Account) {
+func (p Printer) showProblems(a action.Action, looked Sample, account *plan.Account) {
 	var reasons []string
 	for _, problem := range account.Problems {
 		reason := model.Printable(fmt.Sprintf("%s: %s", problem.Outcome, problem.Reason))
@@ -400,56 +421,23 @@ func (p Printer) showProblems(a Planned, account plan.Account) {
 			reasons = append(reasons, reason)
 		}
 	}
+
 	for _, reason := range reasons {
 		p.Say("%s", reason)
 	}
-	if account.Gone > 0 {
-		if a.Plan.Operation == plan.Undo {
-			gone := model.Plural(account.Gone, "message")
-			p.Say("%s not where it was sent to any more: %s; %s", gone, a.Undo.Gone().Words(), a.Undo.Gone().Next())
-			return
-		}
-		p.Say("%s gone before their turn: someone else took or removed them, or they expired",
-			model.Plural(account.Gone, "message"))
-	}
-	if account.Refused > 0 && !a.Looked.Complete && a.Plan.Operation == plan.Replay {
+
+	p.Tell(slices.DeleteFunc(a.Outcomes(account), func(f action.Fact) bool {
+		return f.Label != "gone" && f.Label != "held"
+	}))
+
+	if account.Refused > 0 && !looked.Complete && account.Operation == plan.Replay {
 		p.Say("only the first %s messages were read: select the others with --filter or --id, or name their "+
-			"target with --to", model.Count(a.Looked.Messages))
+			"target with --to", model.Count(looked.Messages))
 	}
 }
 
-// Planned is a plan with what it is based on.
-type Planned struct {
-	Plan     plan.Plan
-	Topology *model.Topology // the one that it was made from
-	Looked   Look
-	JSON     bool           // it is shown as JSON
-	Sequel   *plan.Sequel   // of a replay that was followed: whether it worked
-	Arrived  int64          // messages that came into the queue since it was read, and stay
-	Undo     *plan.UndoPlan // of an undo; Plan is then what can be said of it in the words of other actions
-	Resume   *resumeJSON    // of a resume, else nil
-	// why a resume must not run, which is more than why its plan must not; nil of everything else
-	Against model.Refusal
-}
-
-// Refusal is why it must not run.
-func (a *Planned) Refusal() model.Refusal {
-	if a.Against != nil {
-		return a.Against
-	}
-	return a.Plan.Refusal
-}
-
-// Promise is what the user agrees to.
-func (a *Planned) Promise() plan.Promise {
-	if a.Undo != nil {
-		return a.Undo.Promise()
-	}
-	return a.Plan.Promise()
-}
-
-// Look is the peek before an action.
-type Look struct {
+// Sample is the peek before an action.
+type Sample struct {
 	Messages int
 	Depth    model.Opt[int64]
 	Complete bool             // it saw everything
@@ -457,21 +445,9 @@ type Look struct {
 	Limit    int64
 	Cause    string      // the one that messages are selected by, in printable words
 	Frozen   plan.Frozen // when the selected messages were read; zero: later messages count, too
+	Others   plan.Others // where it found nothing to act on: what may be there nevertheless
 	Saved    bool        // nothing was peeked at, because that has a cost and was not needed
 	Counts   bool        // each peek counts towards a delivery limit
-}
-
-// OfUndo is an undo, in the terms of other actions.
-func OfUndo(p *plan.UndoPlan, asJSON bool) Planned {
-	return Planned{
-		Undo: p,
-		Plan: plan.Plan{
-			Operation: plan.Undo, From: p.Back, Planned: p.Planned(), Refusal: p.Refusal,
-			Warnings:   p.Expected(),
-			Recipients: []plan.Recipient{{Queue: p.Back}},
-		},
-		Looked: Look{Complete: true}, JSON: asJSON,
-	}
 }
 
 type (
@@ -483,6 +459,7 @@ type (
 		Was       *int64            `json:"was,omitempty"`       // of a counter: the least
 		Most      *int64            `json:"most,omitempty"`      // the largest
 		Is        *int64            `json:"is,omitempty"`        // what it is afterwards
+		Edit      string            `json:"edit,omitempty"`      // the jq program that resets what stays
 		Messages  int               `json:"messages"`            // that have it
 	}
 	groupJSON struct {
@@ -496,12 +473,23 @@ func resetsJSON(resets []plan.PlannedReset) []resetJSON {
 	var out []resetJSON
 	for i := range resets {
 		r := &resets[i]
-		read := resetJSON{Framework: r.Framework, Does: r.Does(), Name: message.TextJSON(r.Name), Messages: r.Messages}
-		if r.Kind == message.CounterReset || r.Kind == message.CounterKept {
-			read.Was, read.Most, read.Is = &r.Was, &r.Most, &r.Is
+		read := resetJSON{
+			Framework: r.Framework,
+			Does:      r.Does(),
+			Name:      message.TextJSON(r.Name),
+			Edit:      r.Edit,
+			Messages:  r.Messages,
 		}
+
+		if r.Counts() {
+			read.Was = &r.Was
+			read.Most = &r.Most
+			read.Is = &r.Is
+		}
+
 		out = append(out, read)
 	}
+
 	return out
 }
 
@@ -514,5 +502,6 @@ func groupsJSON(groups []plan.PlannedGroup) []groupJSON {
 		}
 		out = append(out, read)
 	}
+
 	return out
 }

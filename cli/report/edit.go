@@ -46,28 +46,32 @@ func editOf(p *plan.Plan) *editJSON {
 	}
 	out := &editJSON{Program: message.TextJSON(p.Mend.Text), Reasons: []reasonJSON{}, Samples: []sampleJSON{}}
 	if m := p.Mended; m != nil {
-		out.Changed, out.Unchanged, out.Failed = m.Changed, m.Same, m.Stay
+		out.Changed = m.Changed
+		out.Unchanged = m.Same
+		out.Failed = m.Stay
 		for _, f := range m.Failures {
 			out.Reasons = append(out.Reasons, reasonJSON{f.Why.Words(), f.Messages})
 		}
+
 		for i := range m.Shown {
 			shown := &m.Shown[i]
-			was, is := shown.Was.Message(), shown.Is.Message()
+			was := shown.Was.Message()
+			is := shown.Is.Message()
 			was.Position, is.Position = shown.Position, shown.Position
 			out.Samples = append(out.Samples, sampleJSON{
 				shown.Position, message.TextJSON(shown.Was.Properties.MessageID), was.JSON(), is.JSON(), differenceLines(shown),
 			})
 		}
 	}
+
 	return out
 }
 
-func (p Printer) announceEdit(planned *plan.Plan) {
-	m := planned.Mended
+// showEdited shows the first messages that a program changes.
+func (p Printer) showEdited(m *plan.Mended) {
 	if m == nil {
 		return
 	}
-	p.Say("edit: %s", m.Words())
 	for i := range m.Shown {
 		shown := &m.Shown[i]
 		id := ""
@@ -87,7 +91,8 @@ func differenceLines(m *plan.MendedMessage) []string {
 	lines := m.Was.DifferencesAbove(&m.Is)
 	was, is := m.Was.Message(), m.Is.Message()
 	before, after := body.Read(&was), body.Read(&is)
-	rows, _ := body.Compare(before.Lines, after.Lines)
+	rows := body.Compare(before.Lines, after.Lines)
+
 	say := func(mark string, l body.Line) {
 		lines = append(lines, print.Shortened(mark+model.Printable(strings.TrimSpace(l.String())), differenceWidth))
 	}
@@ -101,11 +106,13 @@ func differenceLines(m *plan.MendedMessage) []string {
 			}
 		}
 	}
+
 	if more := len(lines) - shownDifferences; more > 0 {
 		lines = append(lines[:shownDifferences:shownDifferences], fmt.Sprintf("and %s", model.Plural(more, "more line")))
 	}
 	if len(lines) == 0 { // the bytes differ, but not their meaning
 		lines = m.Was.Differences(&m.Is)
 	}
+
 	return lines
 }

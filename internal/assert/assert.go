@@ -53,6 +53,22 @@ func Contains(t test, text, part string, of ...any) {
 	}
 }
 
+// Lacks reports a text that has a part.
+func Lacks(t test, text, part string, of ...any) {
+	t.Helper()
+	That(t, !strings.Contains(text, part), "%s%q has %q", subject(of), text, part)
+}
+
+// Fails reports that there is no error, or one whose text lacks a part.
+func Fails(t test, err error, part string, of ...any) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%sno error, want one with %q", subject(of), part)
+		return
+	}
+	Contains(t, err.Error(), part, of...)
+}
+
 // NoDiff reports a difference that cmp.Diff found.
 func NoDiff(t test, diff string, of ...any) {
 	t.Helper()
@@ -73,5 +89,6 @@ func shown(value any) string {
 	case string, []string:
 		return fmt.Sprintf("%q", value)
 	}
+
 	return fmt.Sprintf("%+v", value)
 }

@@ -31,6 +31,7 @@ func Main(m *testing.M, flags ...string) (status int) {
 	if signal.Ignored(syscall.SIGHUP) { // by nohup: programs that tests start would ignore it too, unless it is caught
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
+
 	dir, err := os.MkdirTemp("", "dlxtop-built-")
 	if err == nil {
 		defer os.RemoveAll(dir)
@@ -40,13 +41,16 @@ func Main(m *testing.M, flags ...string) (status int) {
 		}
 		err = Build(Program, flags...)
 	}
+
 	if err == nil {
 		Node, err = demo.Start(context.Background(), demo.Options{})
 	}
+
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+
 	defer Node.Stop()
 	return m.Run()
 }
@@ -115,6 +119,7 @@ func Scenario(t testing.TB) (queues []string) {
 			must.Get(channel.QueueDelete(queue, false, false, false))(t)
 		}
 	})
+
 	return scenario.Queues()
 }
 

@@ -65,14 +65,19 @@ func Start(t testing.TB, command *exec.Cmd) *Terminal {
 	screen.modes.Cursor = true
 	screen.emulator.SetCallbacks(vt.Callbacks{
 		// Called during writes to the emulator, so mu is held.
-		AltScreen:        func(on bool) { screen.modes.Alt, screen.modes.Entered = on, screen.modes.Entered || on },
+		AltScreen: func(on bool) {
+			screen.modes.Alt = on
+			screen.modes.Entered = screen.modes.Entered || on
+		},
 		CursorVisibility: func(visible bool) { screen.modes.Cursor = visible },
 	})
+
 	screen.Command = command
 	screen.Command.Env = append(Environment(), "TERM=xterm-256color", "HOME="+t.TempDir())
 	screen.PTY = must.Get(pty.StartWithSize(screen.Command, &pty.Winsize{Cols: width, Rows: height}))(t)
 	screen.streams.Go(screen.draw)
 	screen.streams.Go(screen.reply)
+
 	go func() {
 		_ = screen.Command.Wait() // the status is in ProcessState
 		screen.mu.Lock()
@@ -80,7 +85,9 @@ func Start(t testing.TB, command *exec.Cmd) *Terminal {
 		screen.mu.Unlock()
 		close(screen.Ended)
 	}()
+
 	t.Cleanup(screen.close)
+
 	return screen
 }
 
@@ -106,12 +113,14 @@ func (s *Terminal) close() {
 	if s.t.Failed() {
 		s.t.Logf("the last screen:\n%s", s.Text())
 	}
+
 	select {
 	case <-s.Ended:
 	default:
 		_ = s.Command.Process.Kill()
 		<-s.Ended
 	}
+
 	s.streams.Wait()
 	_ = s.PTY.Close()
 }
@@ -142,6 +151,7 @@ func (s *Terminal) Row(column int, cell string) int {
 			return y
 		}
 	}
+
 	return -1
 }
 
@@ -164,6 +174,7 @@ func (s *Terminal) WaitFor(words ...string) *Terminal {
 		}
 		return true
 	})
+
 	return s
 }
 
@@ -184,6 +195,7 @@ func (s *Terminal) WaitUntil(what string, holds func() bool) {
 	defer deadline.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
+
 	for !holds() {
 		select {
 		case <-s.Ended:
@@ -206,6 +218,7 @@ func (s *Terminal) WaitForEnd(status int) {
 	case <-time.After(Patience):
 		s.t.Fatalf("after %s it still runs", Patience)
 	}
+
 	s.streams.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,5 +249,6 @@ func Environment() []string {
 			env = append(env, entry)
 		}
 	}
+
 	return env
 }

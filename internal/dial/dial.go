@@ -57,8 +57,8 @@ func Send(t testing.TB, channel *amqp.Channel, exchange, key string, m amqp.Publ
 	return must.Get(confirm.WaitContext(ctx))(t)
 }
 
-// Take consumes all ready messages of a queue.
-func Take(t testing.TB, channel *amqp.Channel, queue string) (all []amqp.Delivery) {
+// Drain consumes all ready messages of a queue.
+func Drain(t testing.TB, channel *amqp.Channel, queue string) (all []amqp.Delivery) {
 	t.Helper()
 	for {
 		d, ok, err := channel.Get(queue, true)
@@ -85,11 +85,14 @@ func Work(t testing.TB, url, queue string, prefetch int, handle func(amqp.Delive
 			handle(d)
 		}
 	}()
+
 	end = func() {
 		connection.Close()
 		<-over
 	}
+
 	t.Cleanup(end)
+
 	return end
 }
 
@@ -115,6 +118,7 @@ func Serve(t testing.TB, listener net.Listener, handle func(net.Conn)) string {
 			handle(conn)
 		}
 	}()
+
 	return listener.Addr().String()
 }
 
@@ -136,10 +140,12 @@ func Silent(t testing.TB) string {
 func Certificate(t testing.TB, validFor time.Duration, names ...string) (certificate, private []byte) {
 	t.Helper()
 	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), NotAfter: time.Now().Add(validFor),
 		IsCA: true, BasicConstraintsValid: true,
 	}
+
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
@@ -147,6 +153,7 @@ func Certificate(t testing.TB, validFor time.Duration, names ...string) (certifi
 			template.DNSNames = append(template.DNSNames, name)
 		}
 	}
+
 	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
 	ofKey := must.Get(x509.MarshalECPrivateKey(key))(t)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),

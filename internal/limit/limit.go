@@ -14,10 +14,10 @@ const (
 	perByte = 4 << 10          // more bytes for each byte of input
 )
 
-// Keep calls do, which works on an input of that many bytes. When do takes longer than 20 s the program ends with its
+// Check calls do, which works on an input of that many bytes. When do takes longer than 20 s the program ends with its
 // stack, and go test's fuzzer keeps the input: an endless loop would go unnoticed. Allocating more than 64 MiB plus 4
-// KiB per byte of input is an error. Allocations of other goroutines count too, so parallel tests cannot use Keep.
-func Keep(t testing.TB, input int, do func()) {
+// KiB per byte of input is an error. Allocations of other goroutines count too, so parallel tests cannot use Check.
+func Check(t testing.TB, input int, do func()) {
 	t.Helper()
 	timer := time.AfterFunc(longest, func() {
 		panic(fmt.Sprintf("%s: %d bytes of input take longer than %s", t.Name(), input, longest))
@@ -25,6 +25,7 @@ func Keep(t testing.TB, input int, do func()) {
 	defer timer.Stop()
 	before := allocated()
 	do()
+
 	if took := allocated() - before; took > fixed+perByte*uint64(input) {
 		t.Errorf("%d bytes of input make it allocate %d MiB", input, took>>20)
 	}

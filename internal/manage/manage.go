@@ -1,101 +1,124 @@
-// Package manage lets tests create vhosts, users and policies: one request to the management API each, sent again when
-// a busy node hangs up.
+// Package manage lets tests change a node by its management API: rabbit-hole, whose requests are sent again when a busy
+// node hangs up, and whose refusals end the test.
 package manage
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// Do sends a request to a node's management API and returns the body of the answer; api is its URL, and the path begins
-// after /api/. The test ends when the request is refused.
-func Do(t testing.TB, api, method, path, body string) []byte {
+// Node is a node's management API, for a test.
+type Node struct {
+	*rabbithole.Client
+	t testing.TB
+}
+
+// Of is the node with this API, whose URL has the user.
+func Of(t testing.TB, api string) Node {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), must.Patience)
-	defer cancel()
-	answer, err := Send(ctx, method, api+"/api/"+path, body)
-	must.That(t, err == nil, "%s: %v", path, err)
-	return answer
+	u := must.Get(url.Parse(api))(t)
+	user := u.User
+	u.User = nil
+	password, _ := user.Password()
+	client := must.Get(rabbithole.NewTLSClient(u.String(), user.Username(), password, patient{}))(t)
+	client.SetTimeout(must.Patience)
+	return Node{client, t}
+}
+
+// Done ends the test when a change was refused, or when there was nothing to delete.
+func (n Node) Done(response *http.Response, err error) {
+	n.t.Helper()
+	must.Do(n.t, refusal(response, err))
+}
+
+// refusal is why a change was not made; rabbit-hole calls it a success when there was nothing to delete.
+func refusal(response *http.Response, err error) error {
+	if err != nil {
+		return err
+	}
+	response.Body.Close()
+	if response.StatusCode >= http.StatusMultipleChoices {
+		return errors.New(response.Status)
+	}
+
+	return nil
+}
+
+// SetPolicy sets a policy or an operator policy.
+func (n Node) SetPolicy(operator bool, p rabbithole.Policy) {
+	n.t.Helper()
+	if operator {
+		n.Done(n.PutOperatorPolicy(p.Vhost, p.Name, rabbithole.OperatorPolicy(p)))
+	} else {
+		n.Done(n.PutPolicy(p.Vhost, p.Name, p))
+	}
+}
+
+// Policy sets a policy for queues.
+func (n Node) Policy(vhost, name, pattern string, definition map[string]any) {
+	n.t.Helper()
+	n.SetPolicy(false, rabbithole.Policy{
+		Vhost: vhost, Name: name, Pattern: pattern, ApplyTo: "queues", Definition: definition,
+	})
 }
 
 // VHost creates a vhost that lives as long as the test, and returns its name.
 func VHost(t testing.TB, api, name string) string {
 	t.Helper()
-	Do(t, api, http.MethodPut, "vhosts/"+url.PathEscape(name), "{}")
-	t.Cleanup(func() { Do(t, api, http.MethodDelete, "vhosts/"+url.PathEscape(name), "") })
+	n := Of(t, api)
+	n.Done(n.PutVhost(name, rabbithole.VhostSettings{}))
+	t.Cleanup(func() { n.Done(n.DeleteVhost(name)) })
 	return name
 }
 
 // Password is the password of all users that tests create: no output may show it.
 const Password = "s3cr3t"
 
+// EveryRight is what a user needs who may do all in a vhost.
+var EveryRight = rabbithole.Permissions{Configure: ".*", Write: ".*", Read: ".*"}
+
 // User creates a user with all permissions on some vhosts, who lives as long as the test, and returns the name.
 func User(t testing.TB, api, name, tags string, vhosts ...string) string {
 	t.Helper()
-	Do(t, api, http.MethodPut, "users/"+name, fmt.Sprintf(`{"password":%q,"tags":%q}`, Password, tags))
-	t.Cleanup(func() { Do(t, api, http.MethodDelete, "users/"+name, "") })
+	n := Of(t, api)
+	n.Done(n.PutUser(name, rabbithole.UserSettings{Tags: rabbithole.UserTags{tags}, Password: Password}))
+	t.Cleanup(func() { n.Done(n.DeleteUser(name)) })
 	for _, vhost := range vhosts {
-		path := "permissions/" + url.PathEscape(vhost) + "/" + name
-		Do(t, api, http.MethodPut, path, `{"configure":".*","write":".*","read":".*"}`)
+		n.Done(n.UpdatePermissionsIn(vhost, name, EveryRight))
 	}
+
 	return name
 }
 
-// Send sends a request to an address, which may contain credentials, and returns the body of the answer. A status other
-// than success is an error with the broker's words. A busy node may close a connection that it has just accepted
-// (3.10.8, 4.3.6), so a request without an answer is sent again for up to ten seconds, except a POST, which might be
-// executed twice. When a second DELETE finds nothing, the first one has succeeded.
-func Send(ctx context.Context, method, address, body string) ([]byte, error) {
+// patient sends a request without an answer again for up to ten seconds, except a POST, which might be executed twice:
+// a busy node may close a connection that it has just accepted (3.10.8, 4.3.6).
+type patient struct{}
+
+func (patient) RoundTrip(request *http.Request) (*http.Response, error) {
 	const pause, limit = 100 * time.Millisecond, 10 * time.Second
 	for began, again := time.Now(), false; ; again = true {
-		answer, status, err := send(ctx, method, address, body)
-		switch {
-		case hungUp(err) && method != http.MethodPost && time.Since(began) < limit:
-			select {
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			case <-time.After(pause):
-			}
-			continue
-		case err != nil:
-			return nil, err
-		case again && method == http.MethodDelete && status == http.StatusNotFound, status < http.StatusMultipleChoices:
-			return answer, nil
+		once := request.Clone(request.Context())
+		if request.GetBody != nil {
+			once.Body, _ = request.GetBody() // of bytes in memory
 		}
-		return nil, fmt.Errorf("%s: %d %s: %s", method, status, http.StatusText(status), answer)
-	}
-}
 
-// send sends a request once, on its own connection: so it leaves no goroutine, and uses no idle connection that the
-// broker may be closing.
-func send(ctx context.Context, method, address, body string) (answer []byte, status int, err error) {
-	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
-	if err != nil {
-		return nil, 0, err
-	}
-	request.Close = true
-	request.Header.Set("Content-Type", "application/json") // required for limits (3.10.8, 4.0.5, 4.3.6)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer response.Body.Close()
-	answer, err = io.ReadAll(response.Body)
-	return answer, response.StatusCode, err
-}
+		response, err := http.DefaultTransport.RoundTrip(once)
+		if err != nil && request.Method != http.MethodPost && time.Since(began) < limit {
+			time.Sleep(pause)
+			continue
+		}
+		deletedBefore := again && request.Method == http.MethodDelete
+		if err == nil && deletedBefore && response.StatusCode == http.StatusNotFound {
+			response.StatusCode = http.StatusNoContent // the first one has deleted it
+		}
 
-// hungUp reports whether the connection ended before the answer.
-func hungUp(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+		return response, err
+	}
 }

@@ -4,6 +4,8 @@ package must
 import (
 	"time"
 
+	"github.com/BurntSushi/toml"
+
 	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
@@ -50,10 +52,32 @@ func Contains(t test, text, part string, of ...any) {
 	assert.Contains(ends{t}, text, part, of...)
 }
 
+// Lacks is assert.Lacks, but ends the test.
+func Lacks(t test, text, part string, of ...any) {
+	t.Helper()
+	assert.Lacks(ends{t}, text, part, of...)
+}
+
+// Fails is assert.Fails, but ends the test.
+func Fails(t test, err error, part string, of ...any) {
+	t.Helper()
+	assert.Fails(ends{t}, err, part, of...)
+}
+
 // NoDiff is assert.NoDiff, but ends the test.
 func NoDiff(t test, diff string, of ...any) {
 	t.Helper()
 	assert.NoDiff(ends{t}, diff, of...)
+}
+
+// Cases reads the cases of a test from a file of TOML, [[case]] each, in which every key is known.
+func Cases[C any](t test, path string) []C {
+	t.Helper()
+	var file struct{ Case []C }
+	read, err := toml.DecodeFile(path, &file)
+	Do(t, err)
+	That(t, len(read.Undecoded()) == 0, "%s: unknown keys %v", path, read.Undecoded())
+	return file.Case
 }
 
 // ends turns a reported error into the end of the test.

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/manual"
 	"github.com/dlxtop/dlxtop/ui"
@@ -48,6 +49,7 @@ func run(args []string) error {
 	if args[0] == "sbom" {
 		return writeSBOM(args[1], args[2], r)
 	}
+
 	return write(args[1], r)
 }
 
@@ -58,10 +60,13 @@ var completions = map[string]string{
 
 func write(folder string, r manual.Release) error {
 	var out bytes.Buffer
-	program := cli.Program{Themes: ui.Themes(), Out: &out, Err: os.Stderr, Env: func(string) string { return "" }}
+	program := cli.Program{
+		Screens: config.Screens{Themes: ui.Themes()}, Out: &out, Err: os.Stderr, Env: func(string) string { return "" },
+	}
 	for _, s := range demo.Scenarios() {
 		program.Scenarios = append(program.Scenarios, cli.Scenario{Name: s.Name, About: s.Summary})
 	}
+
 	pages, err := manual.Pages(program.Commands(), ".", r)
 	if err != nil {
 		return err
@@ -79,6 +84,7 @@ func write(folder string, r manual.Release) error {
 		}
 		files[filepath.Join("man-gz", p.Name+".gz")] = small.Bytes()
 	}
+
 	for shell, name := range completions {
 		out.Reset()
 		if status := program.Run(context.Background(), []string{"completion", shell}); status != cli.ExitDone {
@@ -86,6 +92,7 @@ func write(folder string, r manual.Release) error {
 		}
 		files[filepath.Join("completions", name)] = bytes.Clone(out.Bytes())
 	}
+
 	for name, text := range files {
 		path := filepath.Join(folder, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -95,6 +102,7 @@ func write(folder string, r manual.Release) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -140,10 +148,18 @@ func writeSBOM(binary, to string, r manual.Release) error {
 	sum := sha256.Sum256(content)
 	of := func(kind, path, version string) component {
 		purl := "pkg:golang/" + path + "@" + version
-		return component{Type: kind, Ref: purl, Name: path, Version: version, PURL: purl}
+		return component{
+			Type:    kind,
+			Ref:     purl,
+			Name:    path,
+			Version: version,
+			PURL:    purl,
+		}
 	}
+
 	self := of("application", info.Main.Path, r.Version)
 	self.Hashes = []hash{{"SHA-256", hex.EncodeToString(sum[:])}}
+
 	all := []component{of("library", "std", strings.TrimPrefix(info.GoVersion, "go"))}
 	for _, m := range info.Deps {
 		c := of("library", m.Path, m.Version)
@@ -152,6 +168,7 @@ func writeSBOM(binary, to string, r manual.Release) error {
 		}
 		all = append(all, c)
 	}
+
 	text, err := json.MarshalIndent(sbom{
 		"CycloneDX", "1.6", fmt.Sprintf("urn:uuid:%x-%x-5%s-a%s-%x", sum[:4], sum[4:6],
 			hex.EncodeToString(sum[6:8])[1:], hex.EncodeToString(sum[8:10])[1:], sum[10:16]), 1,
@@ -161,5 +178,6 @@ func writeSBOM(binary, to string, r manual.Release) error {
 	if err != nil {
 		return err
 	}
+
 	return os.WriteFile(to, append(text, '\n'), 0o644)
 }

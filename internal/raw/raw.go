@@ -51,6 +51,7 @@ func Open(address string) (*Link, error) {
 		channelOpen    = 20<<16 | 10
 		channelOk      = 20<<16 | 11
 	)
+
 	if err := l.Await(start); err != nil {
 		return nil, err
 	}
@@ -63,6 +64,7 @@ func Open(address string) (*Link, error) {
 	if err := l.Await(openOk); err != nil {
 		return nil, err
 	}
+
 	return l, l.Call(channelOk, channelOpen, Short(""))
 }
 
@@ -98,6 +100,7 @@ func (l *Link) Frame() ([]byte, error) {
 	if cap(l.held) < size {
 		l.held = make([]byte, size)
 	}
+
 	l.held = l.held[:size]
 	_, err = io.ReadFull(l.In, l.held)
 	return l.held, err

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -21,14 +22,14 @@ var (
 	namedFile  = regexp.MustCompile(`[\w/]*\w\.go\b`)
 )
 
-// TestComments checks names in comments, because code moves and the compiler does not check comments, and refuses words
-// that read like a translation, unless the package declares such a name.
+// TestComments checks names in comments, because code moves and the compiler does not check comments.
 func TestComments(t *testing.T) {
 	declared := declaredNames()
 	var paths strings.Builder
 	for _, file := range goFiles {
 		paths.WriteString("/" + file.path + "\n")
 	}
+
 	for _, file := range goFiles {
 		for _, c := range file.Comments {
 			at, text := positions.Position(c.Pos()), c.Text()
@@ -36,14 +37,23 @@ func TestComments(t *testing.T) {
 				d := declared[n[1]]
 				assert.That(t, d == nil || d[n[2]], "%s: there is no %s", at, n[0])
 			}
+
 			for _, name := range namedFile.FindAllString(text, -1) {
 				if name[0] != '/' && !strings.Contains(paths.String(), "/"+name+"\n") { // other paths are examples
 					t.Errorf("%s: there is no file %s", at, name)
 				}
 			}
-			for _, word := range anyBanned.FindAllString(text, -1) {
-				assert.That(t, declared[packageOf(file)][word], "%s has %q; write %s", at, word, banned[strings.ToLower(word)])
-			}
+		}
+	}
+}
+
+// TestScreensChangeNoEnv refuses assignments in screens to fields of the Env that all of them share.
+func TestScreensChangeNoEnv(t *testing.T) {
+	change := regexp.MustCompile(`\b[eE]nv\.[A-Z]\w*(\[.*\])?(, .*)? \+?= `)
+	for _, file := range goFiles {
+		if strings.HasPrefix(file.path, "ui/") && strings.Count(file.path, "/") > 1 { // its root makes it
+			found := change.Find(must.Get(os.ReadFile(file.path))(t))
+			assert.That(t, found == nil, "%s: %s", file.path, found)
 		}
 	}
 }
@@ -59,6 +69,7 @@ func declaredNames() map[string]map[string]bool {
 		if declared[in] == nil {
 			declared[in] = map[string]bool{}
 		}
+
 		ast.Inspect(file.File, func(n ast.Node) bool {
 			var names []*ast.Ident
 			switch n := n.(type) {
@@ -71,12 +82,15 @@ func declaredNames() map[string]map[string]bool {
 			case *ast.Field:
 				names = n.Names
 			}
+
 			for _, name := range names {
 				declared[in][name.Name] = true
 			}
+
 			return true
 		})
 	}
+
 	return declared
 }
 
@@ -95,6 +109,7 @@ func TestLocalsDoNotShadowImports(t *testing.T) {
 				imported[i.Name.Name] = true
 			}
 		}
+
 		delete(imported, "_")
 		check := func(names ...ast.Expr) {
 			for _, name := range names {
@@ -103,7 +118,9 @@ func TestLocalsDoNotShadowImports(t *testing.T) {
 				}
 			}
 		}
+
 		var inside func(n ast.Node) bool
+
 		inside = func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.StructType: // field names are used after a value, as are the methods of an interface
@@ -112,6 +129,7 @@ func TestLocalsDoNotShadowImports(t *testing.T) {
 				for _, method := range n.Methods.List {
 					ast.Inspect(method.Type, inside)
 				}
+
 				return false
 			case *ast.AssignStmt:
 				if n.Tok == token.DEFINE {
@@ -130,8 +148,10 @@ func TestLocalsDoNotShadowImports(t *testing.T) {
 					check(name)
 				}
 			}
+
 			return true
 		}
+
 		for _, d := range file.Decls {
 			ast.Inspect(d, inside)
 		}
@@ -157,6 +177,7 @@ func TestExportedFunctionsAreUsed(t *testing.T) {
 				exported[[2]string{file.Name.Name, f.Name.Name}] = positions.Position(f.Pos())
 			}
 		}
+
 		ast.Inspect(file.File, func(n ast.Node) bool {
 			if s, ok := n.(*ast.SelectorExpr); ok {
 				if x, ok := s.X.(*ast.Ident); ok {
@@ -166,6 +187,7 @@ func TestExportedFunctionsAreUsed(t *testing.T) {
 			return true
 		})
 	}
+
 	must.That(t, len(exported) >= 100, "%d functions were found", len(exported))
 	for name, at := range exported {
 		assert.That(t, used[name], "%s: no other package calls %s.%s", at, name[0], name[1])
@@ -177,7 +199,6 @@ func TestExportedFunctionsAreUsed(t *testing.T) {
 var speaksToTerminals = map[string]string{
 	"ui/background.go":      "reads the terminal's answer about its background",
 	"cli/doing.go":          "clears the line of a command's progress",
-	"model/cause/fold.go":   "leaves the colours out of an error's text",
 	"model/serial/value.go": "takes a text with colours for a text",
 }
 
@@ -196,6 +217,7 @@ func TestOnlyTermMakesEscapes(t *testing.T) {
 			return true
 		})
 	}
+
 	for path := range speaksToTerminals {
 		assert.That(t, seen[path], "%s has no escape character any more: take it off the list", path)
 	}
@@ -213,6 +235,7 @@ func escapes(l *ast.BasicLit) bool {
 	case token.INT:
 		return strings.EqualFold(l.Value, "0x1b") || l.Value == "033"
 	}
+
 	return false
 }
 
@@ -220,6 +243,7 @@ func escapes(l *ast.BasicLit) bool {
 var othersWords = map[string]string{
 	"broker/link/connect_errors.go": "crypto/tls",
 	"mgmt/reasons.go":               "net/http",
+	"model/filter/expression.go":    "the compiler of expressions",
 	"cli/act.go":                    "the compiler of expressions",
 	"model/draft/text.go":           "encoding/json",
 }
@@ -248,6 +272,7 @@ func TestDecisionsAreMadeOnValues(t *testing.T) {
 				"%s decides by a sentence: let it have a kind", positions.Position(at))
 		}
 	}
+
 	for path, whose := range othersWords {
 		assert.That(t, used[path], "%s does not read the words of %s any more: take it out of othersWords", path, whose)
 	}
@@ -281,12 +306,15 @@ func decisionsOnSentences(file *ast.File) (found []token.Pos) {
 		case *ast.Ident:
 			return holding[e.Name]
 		}
+
 		return false
 	}
+
 	isWords := func(e ast.Expr) bool {
 		literal, ok := e.(*ast.BasicLit)
 		return ok && literal.Kind == token.STRING && literal.Value != `""`
 	}
+
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
@@ -310,11 +338,14 @@ func decisionsOnSentences(file *ast.File) (found []token.Pos) {
 			if !ok || !slices.Contains(asking, s.Sel.Name) || len(n.Args) == 0 {
 				break
 			}
+
 			if x, ok := s.X.(*ast.Ident); ok && x.Name == "strings" && isSentence(n.Args[0]) {
 				found = append(found, n.Pos())
 			}
 		}
+
 		return true
 	})
+
 	return found
 }

@@ -24,9 +24,10 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/model":         {nil, nil},
 	module + "/model/serial":  {nil, nil},
 	module + "/model/message": {of("model", "model/serial"), nil},
-	module + "/model/filter":  {of("model", "model/message"), nil},
+	module + "/model/filter":  {of("model", "model/message"), []string{"github.com/expr-lang/expr"}},
 	module + "/model/body": {of("model", "model/serial", "model/message", "model/filter"), []string{
 		"github.com/klauspost/compress", "github.com/fxamacker/cbor", "google.golang.org/protobuf",
+		"github.com/aymanbagabas/go-udiff",
 	}},
 	module + "/model/cause":  {of("model", "model/message"), nil},
 	module + "/model/peek":   {of("model", "model/message"), nil},
@@ -42,43 +43,53 @@ var rooms = map[string]struct{ own, libraries []string }{
 			"model/draft", "model/target"), nil,
 	},
 	module + "/model/resume": {of("model", "model/message", "model/peek", "model/plan"), nil},
+	module + "/model/action": {of("model", "model/message", "model/plan", "model/resume"), nil},
 	module + "/model/trace":  {of("model", "model/message", "model/story", "model/plan"), nil},
-	module + "/model/ports": {
-		of("model", "model/message", "model/filter", "model/body", "model/peek", "model/plan", "model/resume",
-			"model/trace"), nil,
+	module + "/model/turns": {
+		of("model", "model/message", "model/peek", "model/plan", "model/resume", "model/action"), nil,
 	},
-	module + "/model/findings": {of("model", "model/message", "model/peek", "model/story"), nil},
-	module + "/model/build":    {of("model"), []string{"pgregory.net/rapid"}}, // for tests only: no room may import it
-	module + "/mgmt":           {of("model", "model/message"), []string{"golang.org/x/sync"}},
-	module + "/broker/spool":   {of("broker/wire", "model", "model/message"), nil},
-	module + "/broker/wire":    {of("model", "model/message"), []string{"github.com/rabbitmq/amqp091-go"}},
-	module + "/broker/link":    {of("broker/wire", "model"), []string{"github.com/rabbitmq/amqp091-go"}},
+	module + "/model/dashboard": {of("model/filter", "model/body"), nil},
+	module + "/model/findings":  {of("model", "model/message", "model/peek", "model/story"), nil},
+	module + "/model/build":     {of("model"), []string{"pgregory.net/rapid"}}, // for tests only: no room may import it
+	module + "/mgmt": {
+		of("model", "model/message"), []string{"github.com/michaelklishin/rabbit-hole", "golang.org/x/sync"},
+	},
+	module + "/broker/spool": {of("internal/prune", "broker/wire", "model", "model/message", "model/peek"), nil},
+	module + "/broker/wire":  {of("model", "model/message"), []string{"github.com/rabbitmq/amqp091-go"}},
+	module + "/broker/link":  {of("broker/wire", "model"), []string{"github.com/rabbitmq/amqp091-go"}},
 	module + "/broker/tap": {
 		of("broker/wire", "broker/link", "model", "model/message", "model/peek", "model/trace"),
 		[]string{"github.com/rabbitmq/amqp091-go"},
 	},
 	module + "/broker": {
-		of("broker/spool", "broker/wire", "broker/link", "broker/tap", "model", "model/message", "model/peek", "model/plan",
-			"model/resume", "model/trace", "model/ports"),
+		of("broker/spool", "broker/wire", "broker/link", "broker/tap", "model", "model/message", "model/mend", "model/peek",
+			"model/plan",
+			"model/resume", "model/trace"),
 		[]string{"github.com/rabbitmq/amqp091-go"},
 	},
-	module + "/journal":    {of("model", "model/message", "model/peek", "model/plan"), []string{"modernc.org/sqlite"}},
-	module + "/export":     {of("model", "model/message"), nil},
-	module + "/kept":       {nil, nil},
-	module + "/docs":       {nil, nil},
-	module + "/demo":       {nil, []string{"github.com/rabbitmq/amqp091-go", "golang.org/x/sync"}},
-	module + "/cli/config": {of("kept", "model", "model/filter", "model/body"), []string{"github.com/BurntSushi/toml"}},
+	module + "/journal": {of("model", "model/message", "model/peek", "model/plan"), []string{
+		"modernc.org/sqlite", "github.com/gofrs/flock",
+	}},
+	module + "/export":      {of("model", "model/message"), nil},
+	module + "/jq":          {of("model", "model/message", "model/mend"), nil},
+	module + "/preferences": {of("internal/prune"), []string{"github.com/gofrs/flock"}},
+	module + "/docs":        {nil, nil},
+	module + "/demo":        {nil, []string{"github.com/rabbitmq/amqp091-go", "golang.org/x/sync"}},
+	module + "/cli/config": {
+		of("preferences", "model", "model/filter", "model/body", "model/peek", "model/dashboard"),
+		[]string{"github.com/BurntSushi/toml"},
+	},
 	module + "/cli/print": {
 		of("model"), []string{"github.com/charmbracelet/x/ansi", "github.com/charmbracelet/x/term"},
 	},
 	module + "/cli/report": {
-		of("cli/print", "model", "model/message", "model/body", "model/cause", "model/peek", "model/plan",
+		of("cli/print", "model", "model/action", "model/message", "model/body", "model/cause", "model/peek", "model/plan",
 			"model/resume"), nil,
 	},
 	module + "/cli": {
-		of("cli/config", "cli/print", "cli/report", "model", "model/message", "model/filter", "model/body", "model/cause",
-			"model/mend", "model/peek", "model/find", "model/loss", "model/target", "model/plan", "model/resume", "model/trace",
-			"model/findings", "model/ports", "docs"),
+		of("cli/config", "cli/print", "cli/report", "model", "model/action", "model/message", "model/filter",
+			"model/body", "model/cause", "model/mend", "model/peek", "model/find", "model/loss", "model/target", "model/plan",
+			"model/resume", "model/trace", "model/findings", "model/turns", "model/dashboard", "docs"),
 		[]string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/muesli/cancelreader", "golang.org/x/sync",
 		},
@@ -109,15 +120,17 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/internal/built": {of("demo", "internal/dial", "internal/must"), []string{ // for tests only
 		"github.com/charmbracelet/x/ansi", "github.com/charmbracelet/x/vt", "github.com/creack/pty",
 	}},
-	module + "/internal/depth": {nil, []string{"github.com/rabbitmq/amqp091-go"}},                 // for tests only
-	module + "/internal/dial":  {of("internal/must"), []string{"github.com/rabbitmq/amqp091-go"}}, // the same
+	module + "/internal/manual": {nil, []string{"github.com/spf13/cobra", "github.com/cpuguy83/go-md2man"}},
+	module + "/internal/depth":  {nil, []string{"github.com/rabbitmq/amqp091-go"}},                 // for tests only
+	module + "/internal/dial":   {of("internal/must"), []string{"github.com/rabbitmq/amqp091-go"}}, // the same
+	module + "/internal/manage": {of("internal/must"), []string{"github.com/michaelklishin/rabbit-hole"}},
+	module + "/internal/must":   {of("internal/assert"), []string{"github.com/BurntSushi/toml"}}, // files of cases
 }
 
 // seen is what screens may import: no adapter.
-var seen = of("ui/term", "model", "model/message", "model/filter", "model/body", "model/cause", "model/mend",
-	"model/peek", "model/find", "model/story", "model/watch", "model/draft", "model/loss", "model/target", "model/plan",
-	"model/resume", "model/trace",
-	"model/findings", "model/ports", "docs")
+var seen = of("ui/term", "model", "model/action", "model/message", "model/filter", "model/body", "model/cause",
+	"model/mend", "model/peek", "model/find", "model/story", "model/watch", "model/draft", "model/loss", "model/target",
+	"model/plan", "model/resume", "model/trace", "model/findings", "model/turns", "model/dashboard", "docs")
 
 // charm are the libraries for screens. Lip Gloss, which makes their styles, may be imported only in ui/term.
 var charm = []string{
@@ -153,6 +166,7 @@ func listed(t *testing.T) []goPackage {
 		must.That(t, !errors.As(err, &exit), "go list: %s", exit.Stderr)
 		t.Fatal(err)
 	}
+
 	var packages []goPackage
 	decoder := json.NewDecoder(bytes.NewReader(out))
 	for {
@@ -174,6 +188,7 @@ func TestDependencyRule(t *testing.T) {
 	for _, p := range packages {
 		standard[p.ImportPath] = p.Standard
 	}
+
 	seen := 0
 	for _, p := range packages {
 		room, ruled := roomOf(p.ImportPath)
@@ -183,6 +198,7 @@ func TestDependencyRule(t *testing.T) {
 		if ruled {
 			seen++
 		}
+
 		for _, imported := range p.Imports {
 			switch {
 			case standard[imported] || imported == "C":
@@ -194,6 +210,7 @@ func TestDependencyRule(t *testing.T) {
 			}
 		}
 	}
+
 	assert.That(t, seen >= len(rooms), "only %d rooms were found in %d packages", seen, len(packages))
 }
 
@@ -222,6 +239,7 @@ func roomOf(path string) (room string, ruled bool) {
 			room, ruled = r, true
 		}
 	}
+
 	return room, ruled
 }
 

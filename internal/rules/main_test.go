@@ -30,10 +30,12 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		err = filepath.WalkDir(".", parse)
 	}
+
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+
 	os.Exit(m.Run())
 }
 
@@ -46,6 +48,7 @@ func parse(path string, entry fs.DirEntry, err error) error {
 	case filepath.Ext(path) != ".go":
 		return nil
 	}
+
 	path = filepath.ToSlash(path)
 	file, err := parser.ParseFile(positions, path, nil, parser.ParseComments|parser.SkipObjectResolution)
 	goFiles = append(goFiles, goFile{file, path, strings.HasSuffix(path, "_test.go")})

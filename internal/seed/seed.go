@@ -29,6 +29,7 @@ func Number(t testing.TB) uint64 {
 			t.Fatalf("%s: %v", variable, err)
 		}
 	}
+
 	t.Logf("%s=%d repeats this", variable, number)
 	return number
 }

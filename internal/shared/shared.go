@@ -37,5 +37,6 @@ func (n *Node) Run(m *testing.M) (status int) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+
 	return status
 }

@@ -45,5 +45,6 @@ func rounds() int {
 	if err != nil || n < 0 {
 		panic(variable + "=" + text + " is not a number of rounds")
 	}
+
 	return n
 }

@@ -6,5 +6,5 @@
 //
 // The kinds come from the decoders and not from a highlighting library like chroma: those tokenize source text, with
 // one lexer per language and megabytes of lexers. Most formats here have no source text: the lines are generated from
-// MessagePack, a pickle or Java's serialised objects, and the code that does it knows what is a name and what a number.
+// MessagePack or Java's serialised objects, and the code that does it knows what is a name and what a number.
 package body

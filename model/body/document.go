@@ -29,11 +29,13 @@ func documentOf(m *message.Message) *document {
 		data: m.Body, whole: len(m.Body) >= m.BodyBytes, size: max(len(m.Body), m.BodyBytes),
 		contentType: strings.ToLower(m.Properties.ContentType),
 	}
+
 	for encoding := range strings.SplitSeq(strings.ToLower(m.Properties.ContentEncoding), ",") {
 		if encoding = strings.TrimSpace(encoding); encoding != "" && len(d.encodings) < maxLayers {
 			d.encodings = append(d.encodings, encoding)
 		}
 	}
+
 	return d
 }
 
@@ -52,6 +54,7 @@ func (d *document) says(words ...string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -65,6 +68,7 @@ func (d *document) titled(v View) View {
 		}
 		v.Title = strings.Join(append(d.steps, about), " → ")
 	}
+
 	if len(d.steps) > 0 && len(d.data) != d.size {
 		more := ""
 		if !d.whole {
@@ -72,9 +76,11 @@ func (d *document) titled(v View) View {
 		}
 		v.Title += fmt.Sprintf(", %s%sB from %sB", more, message.Size(int64(len(d.data))), message.Size(int64(d.size)))
 	}
+
 	if v.Note != "" {
 		d.notes = append(d.notes, v.Note)
 	}
+
 	v.Title, v.Note = model.Printable(v.Title), strings.Join(d.notes, "; ")
 	v.Problem = strings.Join(d.problems, "; ")
 	return v
@@ -106,6 +112,7 @@ func (d *document) textual() View {
 			return View{Format: Form, Lines: lines, Note: d.part(len(head))}
 		}
 	}
+
 	return d.plain()
 }
 
@@ -118,6 +125,7 @@ func (d *document) json(head []byte, whole bool) (View, bool) {
 		}
 		return View{}, false
 	}
+
 	var l layout
 	shown := len(head)
 	head = bytes.TrimPrefix(head, []byte("\ufeff"))
@@ -132,10 +140,12 @@ func (d *document) plain() View {
 		shown := d.data[:min(len(d.data), maxHex)]
 		return View{Format: Hex, Lines: hexDump(shown, wholeDump), bytes: shown, Note: d.part(len(shown))}
 	}
+
 	var lines []Line
 	for _, text := range model.PrintableLines(string(head)) {
 		lines = append(lines, Line{Spans: []Span{{Plain, text}}})
 	}
+
 	return View{Format: Text, Lines: lines, Note: d.part(len(head))}
 }
 

@@ -19,10 +19,12 @@ func hexDump(b []byte, within int) []Line {
 			if i == 8 {
 				hex.WriteByte(' ')
 			}
+
 			if i >= len(row) {
 				hex.WriteString("   ")
 				continue
 			}
+
 			fmt.Fprintf(&hex, "%02x ", row[i])
 			if row[i] >= ' ' && row[i] <= '~' {
 				ascii.WriteByte(row[i])
@@ -30,9 +32,11 @@ func hexDump(b []byte, within int) []Line {
 				ascii.WriteByte('.')
 			}
 		}
+
 		lines = append(lines, Line{Spans: []Span{
 			{Mark, fmt.Sprintf("%08x  ", offset)}, {Plain, hex.String() + " "}, {String, ascii.String()},
 		}})
 	}
+
 	return lines
 }

@@ -68,6 +68,7 @@ func parseJava(b []byte) *serial.Value {
 	if len(all.Members) == 1 {
 		return all.Members[0].Of
 	}
+
 	return all
 }
 
@@ -83,7 +84,8 @@ func (r *javaReader) remembered() any {
 
 func (r *javaReader) content(depth int) *serial.Value {
 	r.Spend(depth)
-	switch kind := r.Take(1)[0]; kind {
+	kind := r.Next(1)[0]
+	switch kind {
 	case javaNull:
 		return serial.Of("null")
 	case javaReference:
@@ -93,6 +95,7 @@ func (r *javaReader) content(depth int) *serial.Value {
 		if kind == javaLongString {
 			size = 8
 		}
+
 		v := serial.OfText(r.string(size))
 		r.remember(v)
 		return v
@@ -106,6 +109,7 @@ func (r *javaReader) content(depth int) *serial.Value {
 		r.remember(v)
 		name := r.content(depth + 1)
 		v.Text = class.called() + "." + name.Text
+
 		return v
 	case javaClassObject:
 		v := serial.OfText("class " + r.class(depth).called())
@@ -114,13 +118,14 @@ func (r *javaReader) content(depth int) *serial.Value {
 	case javaClassDesc, javaProxy:
 		return serial.OfText("class " + r.described(kind, depth).called())
 	case javaBlock:
-		return serial.OfBytes(r.Take(r.Number(1)))
+		return serial.OfBytes(r.Next(r.Number(1)))
 	case javaLongBlock:
-		return serial.OfBytes(r.Take(r.Number(4)))
+		return serial.OfBytes(r.Next(r.Number(4)))
 	case javaReset:
 		r.handles = nil
 		return r.content(depth + 1)
 	}
+
 	panic(serial.ErrFormat)
 }
 
@@ -137,6 +142,7 @@ func (r *javaReader) reference() *serial.Value {
 	case *javaClass:
 		return serial.OfText("class " + v.called())
 	}
+
 	panic(serial.ErrFormat)
 }
 
@@ -149,7 +155,8 @@ func (c *javaClass) called() string {
 
 // class is a class descriptor, nil when there is none.
 func (r *javaReader) class(depth int) *javaClass {
-	switch kind := r.Take(1)[0]; kind {
+	kind := r.Next(1)[0]
+	switch kind {
 	case javaNull:
 		return nil
 	case javaReference:
@@ -159,6 +166,7 @@ func (r *javaReader) class(depth int) *javaClass {
 	case javaClassDesc, javaProxy:
 		return r.described(kind, depth)
 	}
+
 	panic(serial.ErrFormat)
 }
 
@@ -174,20 +182,22 @@ func (r *javaReader) described(kind byte, depth int) *javaClass {
 		for i := range names {
 			names[i] = r.string(2)
 		}
-		c.name, c.flags = "proxy of "+strings.Join(names, ", "), javaFields
+		c.name = "proxy of " + strings.Join(names, ", ")
+		c.flags = javaFields
 	} else {
 		c.name = r.string(2)
-		r.Take(8) // the serialVersionUID
+		r.Next(8) // the serialVersionUID
 		r.remember(c)
-		c.flags = r.Take(1)[0]
+		c.flags = r.Next(1)[0]
 		for range r.Number(2) {
-			f := javaField{kind: r.Take(1)[0], name: r.string(2)}
+			f := javaField{kind: r.Next(1)[0], name: r.string(2)}
 			if f.kind == 'L' || f.kind == '[' {
 				r.content(depth + 1) // the name of its type
 			}
 			c.fields = append(c.fields, f)
 		}
 	}
+
 	r.written(depth)
 	c.super = r.class(depth + 1)
 	return c
@@ -198,7 +208,7 @@ func (r *javaReader) written(depth int) (values []*serial.Value) {
 	for {
 		serial.Check(len(r.Rest) > 0)
 		if r.Rest[0] == javaEndBlock {
-			r.Take(1)
+			r.Next(1)
 			return values
 		}
 		values = append(values, r.content(depth+1))
@@ -211,11 +221,13 @@ func (r *javaReader) object(depth int) *serial.Value {
 	serial.Check(class != nil)
 	v := &serial.Value{Kind: serial.Object, Text: class.name}
 	r.remember(v)
+
 	var chain []*javaClass
 	for c := class; c != nil; c = c.super {
 		chain = append(chain, c)
 		serial.Check(len(chain) <= maxDepth)
 	}
+
 	for i := len(chain) - 1; i >= 0; i-- {
 		c := chain[i]
 		if c.flags&javaFields != 0 {
@@ -223,12 +235,15 @@ func (r *javaReader) object(depth int) *serial.Value {
 				v.Add(f.name, r.field(f.kind, depth))
 			}
 		}
+
 		if c.flags&(javaFields|javaWritten) == javaFields|javaWritten || c.flags&(javaExternal|javaInBlocks) ==
 			javaExternal|javaInBlocks {
 			addWritten(v, c, r.written(depth))
 		}
+
 		serial.Check(c.flags&(javaExternal|javaInBlocks) != javaExternal) // the end of the data is unknown
 	}
+
 	known(v)
 	return v
 }
@@ -241,12 +256,14 @@ func (r *javaReader) array(depth int) *serial.Value {
 	n := r.Number(4)
 	serial.Check(n <= uint64(len(r.Rest)))
 	if class.name[1] == 'B' {
-		*v = *serial.OfBytes(r.Take(n))
+		*v = *serial.OfBytes(r.Next(n))
 		return v
 	}
+
 	for range n {
 		v.Add("", r.field(class.name[1], depth))
 	}
+
 	return v
 }
 
@@ -273,19 +290,21 @@ func (r *javaReader) field(kind byte, depth int) *serial.Value {
 	case 'L', '[':
 		return r.content(depth + 1)
 	}
+
 	panic(serial.ErrFormat)
 }
 
 // string is a text in Java's modified UTF-8 (NUL in two bytes, characters beyond 16 bits as surrogates of three bytes
 // each), with its length in front.
 func (r *javaReader) string(size uint64) string {
-	b := r.Take(r.Number(size))
+	b := r.Next(r.Number(size))
 	if !bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return string(b)
 	}
 	units := make([]uint16, 0, len(b))
 	for i := 0; i < len(b); {
-		switch c := b[i]; {
+		c := b[i]
+		switch {
 		case c < 0x80:
 			units = append(units, uint16(c))
 			i++
@@ -299,5 +318,6 @@ func (r *javaReader) string(size uint64) string {
 			panic(serial.ErrFormat)
 		}
 	}
+
 	return string(utf16.Decode(units))
 }

@@ -18,6 +18,7 @@ func known(v *serial.Value) {
 		}
 		return ""
 	}
+
 	switch {
 	case strings.HasPrefix(v.Text, "java.lang.") && len(v.Members) == 1 && v.Members[0].Name == "value":
 		*v = *v.Members[0].Of
@@ -39,6 +40,7 @@ func addWritten(v *serial.Value, c *javaClass, values []*serial.Value) {
 		v.Add("$time", serial.OfText(at.Format("2006-01-02T15:04:05.000Z07:00")))
 		return
 	}
+
 	list := &serial.Value{Kind: serial.List}
 	for _, w := range values {
 		if w.Kind == serial.Bytes && strings.HasPrefix(c.name, "java.util.") {
@@ -46,6 +48,7 @@ func addWritten(v *serial.Value, c *javaClass, values []*serial.Value) {
 		}
 		list.Add("", w)
 	}
+
 	if len(list.Members) == 0 {
 		return
 	}
@@ -56,5 +59,6 @@ func addWritten(v *serial.Value, c *javaClass, values []*serial.Value) {
 		}
 		list = table
 	}
+
 	v.Add("$data", list)
 }

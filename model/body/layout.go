@@ -57,7 +57,8 @@ func (l *layout) tokens(src []byte) (shown int) {
 		if l.size > maxShown {
 			return i
 		}
-		switch c := src[i]; c {
+		c := src[i]
+		switch c {
 		case ' ', '\t', '\r', '\n':
 			i++
 		case '(', ')': // a CBOR tag around one value
@@ -69,6 +70,7 @@ func (l *layout) tokens(src []byte) (shown int) {
 				i = next + 1
 				continue
 			}
+
 			l.put(Mark, string(c))
 			l.depth++
 			l.end()
@@ -77,6 +79,7 @@ func (l *layout) tokens(src []byte) (shown int) {
 			l.depth = max(l.depth-1, 0)
 			l.end()
 			l.put(Mark, string(c))
+
 			i++
 		case ',':
 			l.put(Mark, ",")
@@ -95,6 +98,7 @@ func (l *layout) tokens(src []byte) (shown int) {
 			i = end
 		}
 	}
+
 	return len(src)
 }
 
@@ -104,6 +108,7 @@ func (l *layout) text(quoted, rest []byte) {
 		l.put(Key, string(quoted))
 		return
 	}
+
 	if inner, ok := jsonInside(quoted); ok && l.opened < maxOpened {
 		l.put(Note, "(JSON in a string) ")
 		l.opened++
@@ -111,6 +116,7 @@ func (l *layout) text(quoted, rest []byte) {
 		l.opened--
 		return
 	}
+
 	l.put(String, string(quoted))
 }
 
@@ -128,6 +134,7 @@ func jsonInside(quoted []byte) ([]byte, bool) {
 	if len(inner) < 3 || inner[0] != '{' && inner[0] != '[' || !json.Valid(inner) {
 		return nil, false
 	}
+
 	return inner, true
 }
 
@@ -153,10 +160,12 @@ func validJSON(text []byte, whole bool) (at int64, ok bool) {
 		// With a blank appended, an error behind the text is one of truncation.
 		text = append(slices.Clip(text), ' ')
 	}
+
 	var v json.RawMessage
 	var bad *json.SyntaxError
 	if errors.As(json.Unmarshal(text, &v), &bad) {
 		at = bad.Offset
 	}
+
 	return at, !whole && at >= int64(len(text))
 }

@@ -30,6 +30,7 @@ func layXML(text []byte, whole bool) ([]Line, bool) {
 			}
 			break
 		}
+
 		source := text[from:end]
 		from = end
 		switch token.(type) {
@@ -45,6 +46,7 @@ func layXML(text []byte, whole bool) ([]Line, bool) {
 				bare = false
 				continue
 			}
+
 			if !bare {
 				l.open()
 			}
@@ -58,6 +60,7 @@ func layXML(text []byte, whole bool) ([]Line, bool) {
 			bare = false
 		}
 	}
+
 	l.end()
 	return l.lines, true
 }
@@ -82,10 +85,12 @@ func (l *layout) characters(source []byte, bare bool) bool {
 		l.put(String, string(text))
 		return true
 	}
+
 	for _, line := range model.PrintableLines(string(text)) {
 		l.open()
 		l.put(String, strings.TrimSpace(line))
 	}
+
 	return false
 }
 
@@ -98,10 +103,12 @@ func (l *layout) tag(source []byte) {
 	if len(text) > 1 && text[1] == '/' {
 		begin = 2
 	}
+
 	end := begin
 	for end < len(text) && strings.IndexByte(" \t\r\n/>", text[end]) < 0 {
 		end++
 	}
+
 	l.put(Mark, text[:min(begin, len(text))])
 	l.put(Key, text[min(begin, len(text)):end])
 	rest := text[end:]
@@ -111,6 +118,7 @@ func (l *layout) tag(source []byte) {
 		l.put(Mark, "=")
 		l.put(String, rest[at[6]:at[7]])
 	}
+
 	if strings.HasSuffix(rest, "/>") {
 		l.put(Mark, "/>")
 	} else {
@@ -146,8 +154,10 @@ func layForm(text []byte, said bool) ([]Line, bool) {
 		} else {
 			l.put(String, value)
 		}
+
 		l.end()
 		lines = append(lines, l.lines...)
 	}
+
 	return lines, true
 }

@@ -22,7 +22,7 @@ func parseMsgPack(b []byte) *serial.Value {
 }
 
 func (p *msgPack) value(depth int) *serial.Value {
-	c := p.Take(1)[0]
+	c := p.Next(1)[0]
 	p.Spend(depth)
 	switch {
 	case c < 0x80:
@@ -40,13 +40,14 @@ func (p *msgPack) value(depth int) *serial.Value {
 	case c >= 0xd4 && c <= 0xd8: // an extension of 1 to 16 bytes
 		return p.extension(1 << (c - 0xd4))
 	}
+
 	switch c { // kinds with a length
 	case 0xc0:
 		return serial.Of("null")
 	case 0xc2, 0xc3:
 		return serial.Of(strconv.FormatBool(c == 0xc3))
 	case 0xc4, 0xc5, 0xc6:
-		return serial.OfBytes(p.Take(p.Number(1 << (c - 0xc4))))
+		return serial.OfBytes(p.Next(p.Number(1 << (c - 0xc4))))
 	case 0xc7, 0xc8, 0xc9:
 		return p.extension(p.Number(1 << (c - 0xc7)))
 	case 0xd9, 0xda, 0xdb:
@@ -56,6 +57,7 @@ func (p *msgPack) value(depth int) *serial.Value {
 	case 0xde, 0xdf:
 		return p.table(p.Number(2<<(c-0xde)), depth)
 	}
+
 	panic(serial.ErrFormat)
 }
 
@@ -67,6 +69,7 @@ func (p *msgPack) scalar(c byte) *serial.Value {
 	case 0xcb:
 		return serial.OfFloat(math.Float64frombits(p.Number(8)), 64)
 	}
+
 	size := uint64(1) << (c & 3)
 	n := p.Number(size)
 	if c <= 0xcf {
@@ -78,7 +81,7 @@ func (p *msgPack) scalar(c byte) *serial.Value {
 
 // text is a string, or bytes as older writers encode them.
 func (p *msgPack) text(n uint64) *serial.Value {
-	b := p.Take(n)
+	b := p.Next(n)
 	if utf8.Valid(b) {
 		return serial.OfText(string(b))
 	}
@@ -101,18 +104,20 @@ func (p *msgPack) table(n uint64, depth int) *serial.Value {
 		key := p.value(depth + 1)
 		v.Put(key, p.value(depth+1))
 	}
+
 	return v
 }
 
 // extension is a value of an application-specific type; type -1 is a time.
 func (p *msgPack) extension(n uint64) *serial.Value {
-	kind := int8(p.Take(1)[0])
-	b := p.Take(n)
+	kind := int8(p.Next(1)[0])
+	b := p.Next(n)
 	v := &serial.Value{Kind: serial.Object}
 	if at, ok := msgPackTime(b); ok && kind == -1 {
 		v.Add("$time", serial.OfText(at.Format(time.RFC3339Nano)))
 		return v
 	}
+
 	v.Add("$extension", serial.OfInt(int64(kind)))
 	v.Add("$bytes", serial.OfBytes(b))
 	return v
@@ -128,5 +133,6 @@ func msgPackTime(b []byte) (time.Time, bool) {
 	case 12:
 		return time.Unix(int64(binary.BigEndian.Uint64(b[4:])), int64(binary.BigEndian.Uint32(b))).UTC(), true
 	}
+
 	return time.Time{}, false
 }

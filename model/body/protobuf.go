@@ -24,6 +24,7 @@ func (w *wire) message(b []byte, depth int) *serial.Value {
 		w.Spend(depth)
 		v.Add(strconv.Itoa(int(number)), w.value(f, depth))
 	})
+
 	return v
 }
 
@@ -38,6 +39,7 @@ func (w *wire) value(f wireField, depth int) *serial.Value {
 	case protowire.StartGroupType:
 		return w.message(f.content, depth+1)
 	}
+
 	if readable(f.content) {
 		return serial.OfText(string(f.content))
 	}
@@ -47,6 +49,7 @@ func (w *wire) value(f wireField, depth int) *serial.Value {
 	if w.Values > maxValues {
 		panic(serial.ErrTooMuch)
 	}
+
 	return &serial.Value{Kind: serial.Bytes, Text: string(f.content)}
 }
 
@@ -84,6 +87,7 @@ func wireFieldOf(number protowire.Number, kind protowire.Type, b []byte) wireFie
 	default:
 		f.content, _ = protowire.ConsumeBytes(b)
 	}
+
 	return f
 }
 

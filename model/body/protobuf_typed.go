@@ -35,6 +35,7 @@ func (t *typed) message(b []byte, of *messageType, depth int) (v *serial.Value, 
 		}
 		fields[number] = append(fields[number], f)
 	})
+
 	v = &serial.Value{Kind: serial.Object}
 	for _, number := range order {
 		if field := of.fields[number]; field != nil {
@@ -46,6 +47,7 @@ func (t *typed) message(b []byte, of *messageType, depth int) (v *serial.Value, 
 			v.Add(strconv.Itoa(int(number)), t.wire.value(f, depth))
 		}
 	}
+
 	return v, known
 }
 
@@ -61,6 +63,7 @@ func (t *typed) known(all []wireField, field *fieldType, depth int) *serial.Valu
 		}
 		return list
 	}
+
 	last := all[len(all)-1]
 	if len(all) > 1 && field.isMessage() {
 		last.content = nil
@@ -68,6 +71,7 @@ func (t *typed) known(all []wireField, field *fieldType, depth int) *serial.Valu
 			last.content = append(last.content, f.content...)
 		}
 	}
+
 	return t.value(last, field, depth)
 }
 
@@ -78,6 +82,7 @@ func (t *typed) element(list *serial.Value, f wireField, field *fieldType, depth
 		list.Add("", t.value(f, field, depth))
 		return
 	}
+
 	for b := f.content; len(b) > 0; {
 		t.Spend(depth)
 		size := protowire.ConsumeFieldValue(1, wanted, b)
@@ -99,8 +104,10 @@ func (t *typed) mapped(entries []wireField, field *fieldType, depth int) *serial
 			}
 			return t.value(wireField{kind: wireOf(of.kind)}, of, depth+1)
 		}
+
 		all.Add(part(field.of.fields[1]).Text, part(field.of.fields[2]))
 	}
+
 	return all
 }
 
@@ -124,6 +131,7 @@ func (t *typed) value(f wireField, field *fieldType, depth int) *serial.Value {
 			return serial.OfText(name)
 		}
 	}
+
 	return numberOf(field.kind, f.number)
 }
 
@@ -146,5 +154,6 @@ func numberOf(kind protoreflect.Kind, n uint64) *serial.Value {
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		return serial.Of(strconv.FormatUint(uint64(uint32(n)), 10))
 	}
+
 	return serial.Of(strconv.FormatUint(n, 10))
 }

@@ -64,8 +64,10 @@ func parseTypes(set []byte) (*Types, error) {
 				5: func(f wireField) { t.readEnum(f.content, scope) },
 			})
 		}})
+
 		return nil
 	})
+
 	if err != nil || len(t.names()) == 0 {
 		return nil, errTypes
 	}
@@ -77,6 +79,7 @@ func parseTypes(set []byte) (*Types, error) {
 			t.resolve(f, m.name)
 		}
 	}
+
 	return t, nil
 }
 
@@ -101,7 +104,8 @@ var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // readMessage reads a DescriptorProto and the types nested in it.
 func (t *Types) readMessage(b []byte, scope string) {
-	m, name := &messageType{fields: map[protowire.Number]*fieldType{}}, ""
+	m := &messageType{fields: map[protowire.Number]*fieldType{}}
+	name := ""
 	eachPart(b, parts{1: textInto(&name)})
 	m.name = strings.TrimPrefix(scope+"."+name, ".")
 	serial.Check(identifier.MatchString(name) && t.messages[m.name] == nil)
@@ -118,14 +122,22 @@ func (t *Types) readMessage(b []byte, scope string) {
 
 func (m *messageType) readField(b []byte) {
 	const many = 3 // LABEL_REPEATED
-	f, label, kind := &fieldType{}, uint64(0), uint64(0)
+	f := &fieldType{}
+	label := uint64(0)
+	kind := uint64(0)
 	eachPart(b, parts{
-		1: textInto(&f.name), 3: numberInto(&f.number), 4: numberInto(&label), 5: numberInto(&kind),
+		1: textInto(&f.name),
+		3: numberInto(&f.number),
+		4: numberInto(&label),
+		5: numberInto(&kind),
 		6: textInto(&f.typeName),
 	})
+
 	serial.Check(identifier.MatchString(f.name) && f.number.IsValid() && m.fields[f.number] == nil &&
 		kind <= uint64(protoreflect.Sint64Kind) && protoreflect.Kind(kind).IsValid())
-	f.kind, f.repeated, m.fields[f.number] = protoreflect.Kind(kind), label == many, f
+	f.kind = protoreflect.Kind(kind)
+	f.repeated = label == many
+	m.fields[f.number] = f
 }
 
 // readEnum reads an EnumDescriptorProto. If a number has several names, the first one wins.
@@ -139,6 +151,7 @@ func (t *Types) readEnum(b []byte, scope string) {
 			values[number] = name
 		}
 	}})
+
 	t.enums[strings.TrimPrefix(scope+"."+name, ".")] = values
 }
 
@@ -169,6 +182,7 @@ func (t *Types) named(name string) (*messageType, error) {
 	if more := len(names) - shownTypes; more > 0 {
 		of += fmt.Sprintf(" and %d more", more)
 	}
+
 	return nil, fmt.Errorf("there is no message %s in it: there are %s", model.Printable(name), of)
 }
 
@@ -189,5 +203,6 @@ func wireOf(of protoreflect.Kind) protowire.Type {
 	case protoreflect.GroupKind:
 		return protowire.StartGroupType
 	}
+
 	return protowire.VarintType
 }

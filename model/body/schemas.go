@@ -42,6 +42,7 @@ func NewSchema(file string, set []byte, unread error, name, queues, contentType 
 	if err != nil {
 		s.problem = s.file + ": " + model.Printable(err.Error())
 	}
+
 	return s, nil
 }
 
@@ -57,10 +58,12 @@ func (s Schemas) Read(queue model.QueueRef, m *message.Message) View {
 			return d.titled(v)
 		}
 	}
+
 	v, ok := d.structure()
 	if !ok {
 		v = d.textual()
 	}
+
 	return d.titled(v)
 }
 
@@ -82,16 +85,19 @@ func (d *document) typed(s *Schema, m *message.Message) (View, bool) {
 		d.problem("%s", s.problem)
 		return View{}, false
 	}
+
 	name, err := s.message.Fill(m, func(value string) string { return value })
 	if err != nil {
 		d.problem("protobuf type unknown: %s", model.Printable(err.Error()))
 		return View{}, false
 	}
+
 	of, err := s.types.named(name)
 	if err != nil {
 		d.problem("%s: %s", s.file, err)
 		return View{}, false
 	}
+
 	name = of.name
 	v, err := d.readAs(reader{format: Protobuf, read: tree(func(b []byte) *serial.Value { return parseTyped(b, of) })})
 	switch {
@@ -102,5 +108,6 @@ func (d *document) typed(s *Schema, m *message.Message) (View, bool) {
 	default:
 		v.Title = fmt.Sprintf("%s %s", Protobuf, name)
 	}
+
 	return v, err == nil
 }

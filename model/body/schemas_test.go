@@ -42,6 +42,7 @@ func shopFile() *descriptorpb.FileDescriptorProto {
 		}
 		fields += "}\n"
 	}
+
 	for i := range int32(18) {
 		kind := descriptorpb.FieldDescriptorProto_Type(i + 1).String()
 		of := map[string]string{"TYPE_MESSAGE": ".shop.Order", "TYPE_ENUM": ".shop.State"}[kind]
@@ -50,7 +51,9 @@ func shopFile() *descriptorpb.FileDescriptorProto {
 			add("REPEATED", "many_"+name, kind, of)
 		}
 	}
+
 	add("REPEATED", "prices", "TYPE_MESSAGE", ".shop.Order.PricesEntry")
+
 	return fileOf(`name: "shop.proto" package: "shop" syntax: "proto3" message_type {name: "Order" ` + fields + `
 		nested_type {name: "PricesEntry" options {map_entry: true}
 			field {name: "key" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING}
@@ -85,6 +88,7 @@ func shown(t testing.TB, v View) (of any) {
 	for _, l := range v.Lines {
 		b.WriteString(l.String())
 	}
+
 	d := json.NewDecoder(strings.NewReader(b.String()))
 	d.UseNumber()
 	err := d.Decode(&of)
@@ -113,7 +117,10 @@ func TestProtobufByItsTypes(t *testing.T) {
 		"aMessage":{"aInt64":"-5","aBool":true},"prices":{"b":2,"":0},"aDouble":1.5,"aFloat":"Infinity"}`)
 	body += string(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 121)) // newer
 	v := schemasOf(t, "shop.Order", "orders.*", "").Read(orders, messageOf(body, "application/octet-stream", ""))
-	must.That(t, v.Title == "protobuf shop.Order" && v.Problem == "" && v.Format == Protobuf, "%+v", v)
+	must.Equal(t, v.Title, "protobuf shop.Order")
+	must.Equal(t, v.Problem, "")
+	must.Equal(t, v.Format, Protobuf)
+
 	want := map[string]any{
 		"a_string": "née", "many_sint32": []any{json.Number("-1"), json.Number("2")}, "a_enum": "PAID",
 		"many_enum": []any{"NEW", json.Number("7")}, "a_bytes": map[string]any{"$bytes": "AP8="},
@@ -121,6 +128,7 @@ func TestProtobufByItsTypes(t *testing.T) {
 		"prices":    map[string]any{"b": json.Number("2"), "": json.Number("0")}, "a_double": json.Number("1.5"),
 		"a_float": "+Inf", "99": json.Number("121"),
 	}
+
 	want["a_message"].(map[string]any)["a_bool"] = true
 	assert.NoDiff(t, cmp.Diff(want, shown(t, v)))
 }
@@ -144,10 +152,12 @@ func TestSchemasAreChosen(t *testing.T) {
 		{"{{headers.proto}}", "orders.*", "", "orders.failed", "", "", "protobuf shop.Order"},
 	} {
 		m := messageOf(body, test.of, "")
-		m.Properties.Type, m.Headers = test.kind, model.Table{"proto": "shop.Order"}
+		m.Properties.Type = test.kind
+		m.Headers = model.Table{"proto": "shop.Order"}
 		v := schemasOf(t, test.name, test.queues, test.contentType).Read(model.QueueRef{VHost: "prod", Name: test.queue}, m)
 		assert.That(t, v.Title == test.title, "%+v: %q, %q", test, v.Title, v.Problem)
 	}
+
 	both := append(schemasOf(t, "shop.Empty", "mail", ""), schemasOf(t, "shop.Order", "", "")...)
 	assert.Equal(t, both.Read(orders, messageOf(body, "application/protobuf", "")).Title, "protobuf shop.Order")
 	packed := schemasOf(t, "shop.Order", "orders.*", "").Read(orders, messageOf(gzipped(body), "", "gzip"))
@@ -162,6 +172,7 @@ func TestBadSchemas(t *testing.T) {
 	for range 100 {
 		deep = protowire.AppendBytes(protowire.AppendTag(nil, 19, protowire.BytesType), deep) // a_message
 	}
+
 	const allTypes = "/etc/orders.desc: there is no message shop.Orders in it: there are shop.Empty, shop.Order"
 	for name, test := range map[string]struct {
 		set     []byte
@@ -171,10 +182,11 @@ func TestBadSchemas(t *testing.T) {
 		problem string
 		title   string
 	}{
-		"no file":        {nil, errors.New("no such file"), "shop.Order", good, "orders.desc: no such file", "protobuf"},
-		"no set":         {[]byte("syntax = \"proto3\";"), nil, "shop.Order", good, "descriptor set: protoc", "protobuf"},
-		"empty":          {nil, nil, "shop.Order", good, "/etc/orders.desc: it is not a descriptor set", "protobuf"},
-		"cut":            {set[:len(set)/2], nil, "shop.Order", good, "not a descriptor set", "protobuf"},
+		"no file": {nil, errors.New("no such file"), "shop.Order", good, "orders.desc: no such file", "protobuf"},
+		"no set":  {[]byte("syntax = \"proto3\";"), nil, "shop.Order", good, "descriptor set: protoc", "protobuf"},
+		"empty":   {nil, nil, "shop.Order", good, "/etc/orders.desc: it is not a descriptor set", "protobuf"},
+		"cut":     {set[:len(set)/2], nil, "shop.Order", good, "not a descriptor set", "protobuf"},
+
 		"large":          {make([]byte, MaxTypes+1), nil, "shop.Order", good, "more than 16 MiB", "protobuf"},
 		"no message":     {set, nil, "shop.Orders", good, allTypes, "protobuf"},
 		"no field":       {set, nil, "shop.{{type}}", good, "protobuf type unknown: this message has no type", "protobuf"},
@@ -189,22 +201,27 @@ func TestBadSchemas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := must.Get(NewSchema("/etc/orders.desc", test.set, test.unread, test.message, "", ""))(t)
+
 			var v View
 			m := messageOf(test.body, "application/protobuf", "")
-			limit.Keep(t, len(test.body), func() { v = Schemas{s}.Read(orders, m) })
-			assert.That(t, strings.Contains(v.Problem, test.problem) && v.Title == test.title &&
-				model.Printable(v.Problem) == v.Problem && len(v.Problem) <= 300, "%q, %q, %q", v.Title, v.Problem, v.Note)
+			limit.Check(t, len(test.body), func() { v = Schemas{s}.Read(orders, m) })
+
+			assert.Contains(t, v.Problem, test.problem)
+			assert.Equal(t, v.Title, test.title)
+			assert.Equal(t, model.Printable(v.Problem), v.Problem)
+			assert.That(t, len(v.Problem) <= 300, "%q, %q, %q", v.Title, v.Problem, v.Note)
 			assert.That(t, name != "a deep body" || strings.Contains(v.Note, "shop.Order, too large to be shown"),
 				"note %q", v.Note)
 		})
 	}
+
 	for _, bad := range []struct{ file, name, want string }{
 		{"", "a", "needs descriptors and a message"},
 		{"a", "", "needs descriptors and a message"},
 		{"a", "{{nothing}}", "no field nothing"},
 	} {
 		_, err := NewSchema(bad.file, nil, nil, bad.name, "", "")
-		assert.That(t, err != nil && strings.Contains(err.Error(), bad.want), "%+v: %v", bad, err)
+		assert.Fails(t, err, bad.want, "%v", bad)
 	}
 }
 
@@ -213,16 +230,19 @@ func FuzzTypes(f *testing.F) {
 	f.Add(shopSet(f), []byte(orderBody(f, `{"aString":"x","prices":{"a":1},"manyInt32":[1,2]}`)), "shop.Order")
 	f.Add([]byte("\x0a\x02\x22\x00"), []byte("\x08\x01"), "a")
 	f.Fuzz(func(t *testing.T, set, body []byte, name string) {
-		limit.Keep(t, len(set)+len(body)+len(name), func() {
+		limit.Check(t, len(set)+len(body)+len(name), func() {
 			s, err := NewSchema("f.desc", set, nil, name, "", "")
 			if err != nil {
-				must.That(t, !strings.ContainsAny(err.Error(), "\r\n\x1b") && len(err.Error()) <= 1000, "%q", err)
+				must.That(t, !strings.ContainsAny(err.Error(), "\r\n\x1b"), "%q", err)
+				must.That(t, len(err.Error()) <= 1000, "%q", err)
 				return
 			}
+
 			m := &message.Message{Body: bytes.Clone(body), BodyBytes: len(body)}
 			m.Properties.ContentType = "application/protobuf"
 			v := Schemas{s}.Read(orders, m)
-			must.That(t, bytes.Equal(m.Body, body) && shownOf(v) <= 4*maxShown, "%d bytes: %q", shownOf(v), v.Problem)
+			must.That(t, bytes.Equal(m.Body, body), "%d bytes: %q", shownOf(v), v.Problem)
+			must.That(t, shownOf(v) <= 4*maxShown, "%d bytes: %q", shownOf(v), v.Problem)
 			for _, line := range append(read(v).Lines, v.Title, v.Note, v.Problem) {
 				build.CheckPrintable(t, line)
 			}
@@ -236,6 +256,7 @@ func TestTypesWithoutTheirImports(t *testing.T) {
 		name: "box.proto" package: "shop" dependency: "money.proto" message_type {name: "Box"
 			field {name: "price" number: 1 type: TYPE_MESSAGE type_name: ".money.Amount"}
 			field {name: "state" number: 2 type: TYPE_ENUM type_name: ".money.State"}}`)}}))(t)
+
 	s := must.Get(NewSchema("/etc/box.desc", set, nil, "shop.Box", "", ""))(t)
 	v := Schemas{s}.Read(orders, messageOf("\x0a\x02\x08\x05\x10\x03", "application/protobuf", ""))
 	want := map[string]any{"price": map[string]any{"1": json.Number("5")}, "state": json.Number("3")}
@@ -286,8 +307,10 @@ func appendAny(t *rapid.T, body []byte, of protoreflect.MessageDescriptor) []byt
 		} else if rapid.Bool().Draw(t, "nested") {
 			inner = appendAny(t, inner, of)
 		}
+
 		return protowire.AppendBytes(protowire.AppendTag(body, number, protowire.BytesType), inner)
 	}
+
 	wire := wireOf(f.Kind())
 	put := func(b []byte) []byte {
 		switch wire {
@@ -298,9 +321,11 @@ func appendAny(t *rapid.T, body []byte, of protoreflect.MessageDescriptor) []byt
 		}
 		return protowire.AppendVarint(b, n)
 	}
+
 	if f.IsList() && rapid.Bool().Draw(t, "packed") {
 		return protowire.AppendBytes(protowire.AppendTag(body, number, protowire.BytesType), put(put(nil)))
 	}
+
 	return put(protowire.AppendTag(body, number, wire))
 }
 
@@ -325,8 +350,10 @@ func plain(m protoreflect.Message) map[string]any {
 		default:
 			out[string(f.Name())] = plainValue(f, v)
 		}
+
 		return true
 	})
+
 	return out
 }
 
@@ -346,6 +373,7 @@ func plainValue(f protoreflect.FieldDescriptor, v protoreflect.Value) any {
 	case protoreflect.DoubleKind:
 		return serial.OfFloat(v.Float(), 64).Text
 	}
+
 	return v.String()
 }
 
@@ -369,6 +397,7 @@ func plainOf(v *serial.Value) any {
 		}
 		return list
 	}
+
 	return v.Text
 }
 
@@ -381,32 +410,42 @@ func TestTypesAsTheLibrary(t *testing.T) {
 		set.File = append(set.File, protodesc.ToFileDescriptorProto(f))
 		return true
 	})
+
 	b := must.Get(proto.Marshal(&set))(t)
 	types := must.Get(parseTypes(b))(t)
 	var same func(protoreflect.MessageDescriptors)
+
 	same = func(all protoreflect.MessageDescriptors) {
 		for i := range all.Len() {
 			of := all.Get(i)
 			own := types.messages[string(of.FullName())]
-			must.That(t, own != nil && own.entry == of.IsMapEntry() && len(own.fields) == of.Fields().Len(), "%s is %v",
-				of.FullName(), own)
+			must.That(t, own != nil, "%s is %v", of.FullName(), own)
+			must.Equal(t, own.entry, of.IsMapEntry())
+			must.Equal(t, len(own.fields), of.Fields().Len())
 			if !own.entry {
 				want = append(want, own.name)
 			}
+
 			for i := range of.Fields().Len() {
 				f := of.Fields().Get(i)
 				have := own.fields[f.Number()]
-				assert.That(t, have != nil && have.name == string(f.Name()) && have.kind == f.Kind() &&
-					have.isMap() == f.IsMap() && have.repeated == (f.IsList() || f.IsMap()) &&
-					(have.of != nil) == (f.Message() != nil) &&
-					(have.of == nil || have.of.name == string(f.Message().FullName())) &&
-					(f.Enum() == nil || len(have.names) > 0), "%s is %v", f.FullName(), have)
+				must.That(t, have != nil, "%s is %v", f.FullName(), have)
+				assert.Equal(t, have.name, string(f.Name()))
+				assert.Equal(t, have.kind, f.Kind())
+				assert.Equal(t, have.isMap(), f.IsMap())
+				assert.Equal(t, have.repeated, f.IsList() || f.IsMap())
+				assert.Equal(t, have.of != nil, f.Message() != nil)
+				assert.That(t, have.of == nil || have.of.name == string(f.Message().FullName()), "%s is %v", f.FullName(), have)
+				assert.That(t, f.Enum() == nil || len(have.names) > 0, "%s is %v", f.FullName(), have)
 			}
+
 			same(of.Messages())
 		}
 	}
+
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool { same(f.Messages()); return true })
 	slices.Sort(want)
 	diff := cmp.Diff(want, types.names())
-	assert.That(t, diff == "" && len(want) >= 20, "%v %v", len(want), diff)
+	assert.NoDiff(t, diff)
+	assert.That(t, len(want) >= 20, "%v %v", len(want), diff)
 }

@@ -26,7 +26,6 @@ type reader struct {
 // readers are tried in this order: first those that the content type names, then those whose format the body looks
 // like. Protobuf and Avro have no recognizable look, so they need the content type.
 var readers = []reader{
-	{Pickle, []string{"x-python-serialize", "python-pickle"}, looksPickle, readPickle},
 	{Java, []string{"java-serialized-object", "java-object"}, begins("\xac\xed\x00\x05"), tree(parseJava)},
 	{PHP, []string{"php-serialized", "vnd.php.serialized", "x-php-serialized"}, looksPHP, readPHP},
 	{CBOR, []string{"cbor"}, looksCBOR, readCBOR},
@@ -42,6 +41,11 @@ func (d *document) structure() (View, bool) {
 	if v, ok := d.avro(); ok {
 		return v, true
 	}
+	if looksPickle(d.data) || d.says("python-serialize", "python-pickle") {
+		d.note("a Python pickle, shown as it is: dlxtop does not open it")
+		return d.plain(), true
+	}
+
 	for _, r := range readers {
 		if !d.says(r.types...) {
 			continue
@@ -52,6 +56,7 @@ func (d *document) structure() (View, bool) {
 		}
 		d.refused(r, err)
 	}
+
 	for _, r := range readers {
 		if r.looks == nil || !d.whole || !r.looks(d.data) || d.says(r.types...) {
 			continue
@@ -63,6 +68,7 @@ func (d *document) structure() (View, bool) {
 			return v, true
 		}
 	}
+
 	return View{}, false
 }
 
@@ -71,7 +77,7 @@ func (d *document) refused(r reader, err error) {
 	switch {
 	case !d.whole || errors.Is(err, serial.ErrTooMuch):
 		d.note("%s, too large to be shown as its structure", r.format)
-	case r.format == Pickle || r.format == PHP || r.format == Java || !utf8.Valid(d.data):
+	case r.format == PHP || r.format == Java || !utf8.Valid(d.data):
 		d.problem("not %s, although its content type says so", r.format)
 	}
 }
@@ -89,10 +95,12 @@ func (d *document) readAs(r reader) (View, error) {
 	if shown := l.structure(text); shown < len(text) || !whole {
 		v.Note = "a part of it"
 	}
+
 	v.Lines = l.lines
-	if r.format == Pickle || r.format == Java || r.format == PHP {
+	if r.format == Java || r.format == PHP {
 		d.note("shown as its structure; nothing of it was executed")
 	}
+
 	return v, nil
 }
 
@@ -116,16 +124,9 @@ func begins(magic string) func([]byte) bool {
 	return func(b []byte) bool { return bytes.HasPrefix(b, []byte(magic)) }
 }
 
+// looksPickle recognizes what Python pickled, from protocol 2 on: its first byte cannot begin UTF-8.
 func looksPickle(b []byte) bool {
 	return len(b) > 2 && b[0] == 0x80 && b[1] >= 2 && b[1] <= 5 && b[len(b)-1] == '.'
-}
-
-func readPickle(d *document) ([]byte, bool, error) {
-	m := message.Message{Body: d.data, BodyBytes: len(d.data)}
-	if d.says("python") {
-		m.Properties.ContentType = "application/x-python-serialize"
-	}
-	return found(m.Pickled())
 }
 
 // found adapts the result of a reader in model/message.
@@ -154,6 +155,7 @@ func looksMsgPack(b []byte) bool {
 	case b[0] == 0xdf:
 		return namesMember(b, 5, 0xa0)
 	}
+
 	return false
 }
 
@@ -168,6 +170,7 @@ func looksCBOR(b []byte) bool {
 	case b[0] == 0xb8:
 		return namesMember(b, 2, 0x60) && b[2] < 0x78
 	}
+
 	return false
 }
 
@@ -196,6 +199,7 @@ func readCBOR(d *document) ([]byte, bool, error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: %w", serial.ErrFormat, err)
 	}
+
 	return unescaped([]byte(text)), true, nil
 }
 
@@ -208,6 +212,7 @@ func unescaped(src []byte) []byte {
 			i++
 			continue
 		}
+
 		end := message.EndOfText(src, i+1)
 		var s string
 		if err := json.Unmarshal(src[i:end], &s); err == nil {
@@ -215,8 +220,10 @@ func unescaped(src []byte) []byte {
 		} else {
 			out = append(out, src[i:end]...)
 		}
+
 		i = end
 	}
+
 	return out
 }
 
@@ -239,6 +246,7 @@ func (d *document) avro() (View, bool) {
 	default:
 		return View{}, false
 	}
+
 	v := d.plain()
 	if v.Format == Text {
 		return View{}, false

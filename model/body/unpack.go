@@ -63,6 +63,7 @@ func (d *document) unpack() {
 			break
 		}
 	}
+
 	for _, encoding := range d.encodings {
 		if !plainEncodings[encoding] {
 			d.problem("content encoding %s, shown as it is", model.Printable(message.WholeRunes(encoding, 40)))
@@ -84,14 +85,17 @@ func (d *document) declared() bool {
 				return true
 			}
 		}
+
 		for _, c := range compressions {
 			if slices.Contains(c.names, encoding) && d.decompressed(c.name, c.open) {
 				d.encodings = d.encodings[:n-1]
 				return true
 			}
 		}
+
 		return false
 	}
+
 	return false
 }
 
@@ -102,6 +106,7 @@ func (d *document) compressed() bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -119,6 +124,7 @@ func (d *document) decompressed(name string, open func(io.Reader) (io.Reader, er
 	if closing, ok := r.(interface{ Close() }); ok { // zstd
 		defer closing.Close()
 	}
+
 	out, err := io.ReadAll(io.LimitReader(r, maxUnpacked+1))
 	if err != nil && (d.whole || len(out) == 0) {
 		return false
@@ -129,7 +135,9 @@ func (d *document) decompressed(name string, open func(io.Reader) (io.Reader, er
 }
 
 func (d *document) becomes(step string, data []byte, whole bool) {
-	d.steps, d.data, d.whole = append(d.steps, step), data, whole
+	d.steps = append(d.steps, step)
+	d.data = data
+	d.whole = whole
 }
 
 const leastBase64 = 16 // bytes: shorter texts may be words or ids
@@ -149,6 +157,7 @@ func (d *document) base64() bool {
 			return false
 		}
 	}
+
 	d.becomes("base64", out, true)
 	return true
 }
@@ -159,6 +168,7 @@ func fromBase64(text []byte, whole bool) ([]byte, bool) {
 	if !whole {
 		text = text[:len(text)/4*4]
 	}
+
 	encoding := base64.StdEncoding
 	if bytes.ContainsAny(text, "-_") {
 		encoding = base64.URLEncoding
@@ -166,6 +176,7 @@ func fromBase64(text []byte, whole bool) ([]byte, bool) {
 	if len(text)%4 != 0 && !bytes.ContainsAny(text, "\r\n=") {
 		encoding = encoding.WithPadding(base64.NoPadding)
 	}
+
 	out, err := encoding.DecodeString(string(text))
 	return out, err == nil
 }
@@ -216,6 +227,7 @@ func mayBePacked(m *message.Message) bool {
 			return true
 		}
 	}
+
 	if len(m.Body) < leastBase64 {
 		return false
 	}

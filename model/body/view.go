@@ -24,7 +24,6 @@ const (
 	Avro     Format = "Avro"
 	PHP      Format = "PHP serialize"
 	Java     Format = "Java serialization"
-	Pickle   Format = "Python pickle"
 )
 
 // View is a body ready to be drawn. Its size is bounded: make it once, not for each frame.
@@ -75,6 +74,7 @@ func (l Line) String() string {
 	for _, s := range l.Spans {
 		b.WriteString(s.Text)
 	}
+
 	return b.String()
 }
 
@@ -111,6 +111,7 @@ func nothing(m *message.Message) (View, bool) {
 	case len(m.Body) == 0:
 		return View{Format: Empty}, true
 	}
+
 	return View{}, false
 }
 
@@ -122,20 +123,24 @@ func Folded(lines []Line, depth int) []Line {
 		for lines[i].Depth == depth && end < len(lines) && lines[end].Depth > depth {
 			end++
 		}
+
 		if end == i+1 {
 			out = append(out, lines[i])
 			i++
 			continue
 		}
+
 		line := Line{Depth: depth, Spans: append([]Span(nil), lines[i].Spans...)}
 		line.Spans = append(line.Spans, Span{Note, " … " + model.Plural(end-i-1, "line") + " "})
 		if end < len(lines) && lines[end].Depth == depth && closes(lines[end]) {
 			line.Spans = append(line.Spans, trimmed(lines[end].Spans)...)
 			end++
 		}
+
 		out = append(out, line)
 		i = end
 	}
+
 	return out
 }
 

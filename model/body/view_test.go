@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -127,10 +126,15 @@ func TestRead(t *testing.T) {
 		{"JSON with an escape in it", "[\"\u202e\u009b\"]", "", "", reading{Format: JSON, Lines: []string{
 			"[", `  "\u{202e}\u009b"`, "]",
 		}}},
+
 		{"JSON in a string", `{"a":"{\"b\":[1,\"[2]\"]}","c":"{}"}`, "", "", reading{Format: JSON, Lines: []string{
 			"{", `  "a": (JSON in a string) {`, `    "b": [`, `      1,`, `      (JSON in a string) [`, `        2`, `      ]`,
 			`    ]`, `  },`, `  "c": "{}"`, "}",
 		}}},
+		{"what Python pickled is not opened", "\x80\x04N.", "", "", reading{
+			Format: Hex, Lines: []string{"00000000  80 04 4e 2e                                       ..N."},
+			Note: "a Python pickle, shown as it is: dlxtop does not open it",
+		}},
 		{"a number is text", "121", "", "", reading{Format: Text, Lines: []string{"121"}}},
 		{"a number that says it is JSON", "121", "application/json", "", reading{Format: JSON, Lines: []string{"121"}}},
 		{"broken JSON is text", `{"a":1,}`, "application/json", "", reading{
@@ -141,6 +145,7 @@ func TestRead(t *testing.T) {
 			"00000000  ff 00 61 62 63 64 65 66  67 68 69 6a 6b 6c 6d 6e  ..abcdefghijklmn",
 			"00000010  6f 70                                             op",
 		}}},
+
 		{"NUL is no text", "a\x00", "", "", reading{Format: Hex, Lines: []string{
 			"00000000  61 00                                             a.",
 		}}},
@@ -158,6 +163,7 @@ func TestRead(t *testing.T) {
 		},
 		{
 			"base64 of gzip", based(gzipped(order)), "", "",
+
 			reading{Format: JSON, Title: "base64 → gzip → JSON, 24B from " + sized(based(gzipped(order))), Lines: orderLines},
 		},
 		{
@@ -177,6 +183,7 @@ func TestRead(t *testing.T) {
 			Format: Form, Title: "form data",
 			Lines: []string{"user = Zoë K", "ids[] = 1", "payload = (JSON) {", `  "a": 1`, "}"},
 		}},
+
 		{"XML", `<?xml version="1.0"?><o id='1' x:y="a>b"><n>Zoë &amp; K</n><e/><l> a
   b</l><!-- no --></o>`, "", "", reading{Format: XML, Lines: lines(`<?xml version="1.0"?>
 <o id='1' x:y="a>b">
@@ -189,6 +196,7 @@ func TestRead(t *testing.T) {
   <!-- no -->
 </o>`)}},
 		{"HTML is text", "<p>a<br>b</p>", "", "", reading{Format: Text, Lines: []string{"<p>a<br>b</p>"}}},
+
 		{"MessagePack", unhex(msgPacked), "", "", reading{
 			Format: MsgPack, Title: "looks like MessagePack", Lines: laid(`{"id": 121, "name": "Zoë", ` +
 				`"big": 9223372036854775808, "neg": -5, "neg16": -300, "neg64": -1099511627776, "f": 1.5, "f32": 0.5, ` +
@@ -208,6 +216,7 @@ func TestRead(t *testing.T) {
 				"00000000  93 01 02 03                                       ....",
 			}},
 		},
+
 		{"CBOR", unhex(cborMap), "", "", reading{Format: CBOR, Title: "looks like CBOR", Lines: lines(`{
   "id": 121,
   "name": "Zoë",
@@ -228,6 +237,7 @@ func TestRead(t *testing.T) {
     ]
   }
 }`)}},
+
 		{"protobuf", wired, "application/x-protobuf", "", reading{
 			Format: Protobuf, Title: "protobuf", Lines: laid(`{"1": 150, "2": "testing", "3": {"1": 150}, ` +
 				`"4": {"$fixed32": 1069547520, "$float": 1.5}}`),
@@ -253,9 +263,11 @@ func TestRead(t *testing.T) {
 			assert.NoDiff(t, cmp.Diff(c.want, read(Read(messageOf(c.body, c.contentType, c.encoding)))))
 		})
 	}
+
 	m := message.Message{BodyBytes: 10 << 20}
 	v := Read(&m)
-	assert.That(t, v.Format == NotKept && v.Note == "the body (10M) was not kept", "not kept: %+v", v)
+	assert.Equal(t, v.Format, NotKept)
+	assert.Equal(t, v.Note, "the body (10M) was not kept")
 }
 
 // javaObjects are objects as Java 17 wrote them, by name.
@@ -267,6 +279,7 @@ func javaObjects(t testing.TB) map[string]string {
 		name, data, _ := strings.Cut(strings.TrimSpace(line), " ")
 		all[name] = unhex(data)
 	}
+
 	return all
 }
 
@@ -282,7 +295,8 @@ func TestJava(t *testing.T) {
 		"exception": {`"at shop.Charge.run(Charge.java:12)"`, `"detailMessage": "inner"`, `"detailMessage": "outer"`},
 	} {
 		v := Read(messageOf(javaObjects(t)[name], "application/x-java-serialized-object", ""))
-		assert.That(t, v.Format == Java && v.Title == "Java serialization", "%s: %s, %q, %q", name, v.Format, v.Title, v.Note)
+		assert.Equal(t, v.Format, Java, "%v", name)
+		assert.Equal(t, v.Title, "Java serialization", "%v", name)
 		text := strings.Join(read(v).Lines, "\n")
 		for _, part := range want {
 			assert.Contains(t, text, part, "%s is without", name)
@@ -297,7 +311,8 @@ func TestRawBodyIsAsItLiesInTheQueue(t *testing.T) {
 		gzipped("")[:3]: "00000000  1f 8b 08                                          ...",
 	} {
 		v := read(Raw(messageOf(body, "application/json", "")))
-		assert.That(t, v.Lines[0] == want && v.Title == "", "%q: %+v", body, v)
+		assert.Equal(t, v.Lines[0], want, "%v", body)
+		assert.Equal(t, v.Title, "", "%v", body)
 	}
 }
 
@@ -334,6 +349,7 @@ func drawn(rows []Row) string {
 			all = append(all, r.Left.String()+" | "+r.Right.String())
 		}
 	}
+
 	return strings.Join(all, "\n")
 }
 
@@ -348,9 +364,9 @@ func TestCompare(t *testing.T) {
 		{"a, b", "a b, c", "a, = a\nb = b,\n> c"},
 		{"a", "", "a <"},
 	} {
-		rows, near := Compare(linesOf(strings.Fields(c.left)...), linesOf(strings.Fields(c.right)...))
+		rows := Compare(linesOf(strings.Fields(c.left)...), linesOf(strings.Fields(c.right)...))
 		got := drawn(rows)
-		assert.That(t, got == c.want && near, "%s / %s:\n%s", c.left, c.right, got)
+		assert.That(t, got == c.want, "%s / %s:\n%s", c.left, c.right, got)
 	}
 }
 
@@ -359,7 +375,7 @@ func TestCompareIsComplete(t *testing.T) {
 	text := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 0, 30)
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := text.Draw(t, "a"), text.Draw(t, "b")
-		rows, near := Compare(linesOf(a...), linesOf(b...))
+		rows := Compare(linesOf(a...), linesOf(b...))
 		var left, right []string
 		same := 0
 		for _, r := range rows {
@@ -374,9 +390,11 @@ func TestCompareIsComplete(t *testing.T) {
 			}
 			assert.That(t, !r.Same || r.Left.String() == r.Right.String() && r.HasLeft && r.HasRight, "not the same: %+v", r)
 		}
-		assert.That(t, slices.Equal(left, a) && slices.Equal(right, b), "%v and %v are shown as\n%s", a, b, drawn(rows))
+
+		assert.List(t, left, a)
+		assert.List(t, right, b)
 		most := longestCommon(a, b)
-		assert.That(t, same == most && near, "%d lines are equal, could be %d:\n%s", same, most, drawn(rows))
+		assert.That(t, same == most, "%d lines are equal, could be %d:\n%s", same, most, drawn(rows))
 	})
 }
 
@@ -391,6 +409,7 @@ func longestCommon(a, b []string) int {
 		}
 		before = now
 	}
+
 	return before[len(b)]
 }
 
@@ -400,26 +419,31 @@ func TestCompareOfTooMuch(t *testing.T) {
 	for i := range 20_000 {
 		a, b = append(a, "a"), append(b, strings.Repeat("b", i%3+1))
 	}
+
 	a[0], b[0] = "{", "{"
-	rows, near := Compare(linesOf(a...), linesOf(b...))
-	assert.That(t, !near && len(rows) == 20_000 && rows[0].Same && !rows[1].Same && rows[1].HasLeft && rows[1].HasRight,
-		"%d rows, near %t, %+v", len(rows), near, rows[1])
+	rows := Compare(linesOf(a...), linesOf(b...))
+	must.Equal(t, len(rows), 20_000, "%d rows, %+v", len(rows), rows[1])
+	assert.That(t, rows[0].Same, "%d rows, %+v", len(rows), rows[1])
+	assert.That(t, !rows[1].Same, "%d rows, %+v", len(rows), rows[1])
+	assert.That(t, rows[1].HasLeft, "%d rows, %+v", len(rows), rows[1])
+	assert.That(t, rows[1].HasRight, "%d rows, %+v", len(rows), rows[1])
 }
 
 func TestViewsAreBounded(t *testing.T) {
 	n := size.Of(2, 10) << 20
 	long := gzipped(strings.Repeat("\x00", 20<<20))
 	for name, body := range map[string]string{
-		"text":           strings.Repeat("é\n", n/2),
-		"one line":       strings.Repeat("é", n/2),
-		"JSON":           "[" + strings.Repeat(`{"id":121},`, n/10) + "1]",
-		"nested JSON":    strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000),
-		"deeper JSON":    strings.Repeat("[", n/2),
-		"a long string":  `{"a":"` + strings.Repeat("x", n) + `"}`,
-		"bytes":          strings.Repeat("\xff", n),
-		"no starts":      "{" + strings.Repeat("\x80", n),
-		"controls":       strings.Repeat("\x1b", n),
-		"nested XML":     strings.Repeat("<a>", n/3),
+		"text":          strings.Repeat("é\n", n/2),
+		"one line":      strings.Repeat("é", n/2),
+		"JSON":          "[" + strings.Repeat(`{"id":121},`, n/10) + "1]",
+		"nested JSON":   strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000),
+		"deeper JSON":   strings.Repeat("[", n/2),
+		"a long string": `{"a":"` + strings.Repeat("x", n) + `"}`,
+		"bytes":         strings.Repeat("\xff", n),
+		"no starts":     "{" + strings.Repeat("\x80", n),
+		"controls":      strings.Repeat("\x1b", n),
+		"nested XML":    strings.Repeat("<a>", n/3),
+
 		"form data":      strings.Repeat("a=b&", n/4) + "a=b",
 		"a gzip bomb":    long,
 		"a bomb in it":   gzipped(long),
@@ -434,10 +458,12 @@ func TestViewsAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := messageOf(body, "", "")
+
 			var v View
-			limit.Keep(t, len(body), func() { v = Read(m) })
+			limit.Check(t, len(body), func() { v = Read(m) })
 			shown := shownOf(v)
 			assert.That(t, shown <= 4*maxShown, "%s: %d bytes in %d lines", v.Format, shown, len(v.Lines))
+
 			assert.That(t, len(body) <= 1<<20 || strings.Contains(v.Note, "the first "), "note %q", v.Note)
 		})
 	}
@@ -465,8 +491,9 @@ func TestBeginningIsReadAsFarAsItGoes(t *testing.T) {
 		m := messageOf(c.kept, "", "")
 		m.BodyBytes += 1000
 		v := Read(m)
-		assert.That(t, v.Format == c.format && strings.HasPrefix(v.Title, c.title) && strings.HasPrefix(v.Note, "the first "),
-			"%s: %s, %q, %q", name, v.Format, v.Title, v.Note)
+		assert.Equal(t, v.Format, c.format, "%v", name)
+		assert.That(t, strings.HasPrefix(v.Title, c.title), "%s: %s, %q, %q", name, v.Format, v.Title, v.Note)
+		assert.That(t, strings.HasPrefix(v.Note, "the first "), "%s: %s, %q, %q", name, v.Format, v.Title, v.Note)
 	}
 }
 
@@ -481,7 +508,8 @@ func TestLaidJSONIsTheSame(t *testing.T) {
 		for _, line := range l.lines {
 			got.WriteString(line.String())
 		}
-		a, b := strings.ReplaceAll(got.String(), " ", ""), strings.ReplaceAll(s, " ", "")
+		a := strings.ReplaceAll(got.String(), " ", "")
+		b := strings.ReplaceAll(s, " ", "")
 		must.That(t, a == b || strings.Contains(a, "(JSON"), "%s\n%s", a, b)
 	})
 }
@@ -492,9 +520,11 @@ func FuzzBody(f *testing.F) {
 		m := must.Get(message.ParseMessage(line))(f)
 		f.Add(m.Properties.ContentType, m.Properties.ContentEncoding, m.Body, 0)
 	}
+
 	for _, object := range javaObjects(f) {
 		f.Add("", "", []byte(object), 0)
 	}
+
 	for _, seed := range []struct{ contentType, encoding, body string }{
 		{"application/json", "", ` {"a" : [ 1.50, "b\"]\\" , {} , [ ] ] }`},
 		{"", "", `["{\"a\":\"[1]\"}"]`},
@@ -516,29 +546,34 @@ func FuzzBody(f *testing.F) {
 	} {
 		f.Add(seed.contentType, seed.encoding, []byte(seed.body), 0)
 	}
+
 	f.Fuzz(func(t *testing.T, contentType, encoding string, body []byte, more int) {
 		m := messageOf(string(body), contentType, encoding)
 		m.BodyBytes = max(len(body), min(more, 1<<30))
 		var v, raw View
-		limit.Keep(t, len(body), func() { v, raw = Read(m), Raw(m) })
+		limit.Check(t, len(body), func() { v, raw = Read(m), Raw(m) })
+
 		again := read(Read(m))
 		for _, line := range append(append(again.Lines, v.Title, v.Note, v.Problem), read(raw).Lines...) {
 			build.CheckPrintable(t, line)
 		}
+
 		shown := shownOf(v) + shownOf(raw)
 		assert.That(t, shown <= 16*maxShown, "%d bytes are shown", shown)
-		assert.That(t, strings.Join(again.Lines, "\n") == strings.Join(read(v).Lines, "\n") && again.Title == v.Title,
-			"read twice it is %+v and %+v", again, v)
+		assert.Equal(t, strings.Join(again.Lines, "\n"), strings.Join(read(v).Lines, "\n"))
+		assert.Equal(t, again.Title, v.Title)
 		assert.That(t, (v.Format == Empty || v.Format == NotKept) == (len(body) == 0), "%d bytes are %s", len(body), v.Format)
 		for depth := range 3 {
 			for _, line := range Folded(v.Lines, depth) {
 				build.CheckPrintable(t, line.String())
 			}
 		}
+
 		plain := !bytes.ContainsFunc(body, func(r rune) bool { return r > '~' || r < ' ' && r != '\n' })
 		if text := strings.Join(again.Lines, "\n"); v.Format == JSON && v.Title == "" && v.Note == "" && plain &&
 			!strings.Contains(text, "(JSON in a string)") {
-			was, is := compacted(t, body), compacted(t, []byte(text))
+			was := compacted(t, body)
+			is := compacted(t, []byte(text))
 			assert.That(t, was == is, "%s is shown as %s", was, is)
 		}
 	})

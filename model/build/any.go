@@ -17,6 +17,7 @@ func AnyText(t *rapid.T, label string) string {
 	case 1:
 		return rapid.SampledFrom([]string{"$type", "$base64:", "$base64:eA==", "value", "x-death", "", "@12"}).Draw(t, label)
 	}
+
 	return rapid.String().Draw(t, label)
 }
 
@@ -37,12 +38,14 @@ func AnyValueWith(depth int, names *rapid.Generator[string], others ...*rapid.Ge
 		rapid.Map(rapid.Int64(), func(s int64) any { return time.Unix(s, 0) }),
 		rapid.Make[model.Decimal]().AsAny(), rapid.Make[model.RawValue]().AsAny(),
 	}, others...)
+
 	if depth > 0 {
 		list := rapid.SliceOfN(AnyValueWith(depth-1, names, others...), 0, 4)
 		table := rapid.MapOfN(names, AnyValueWith(depth-1, names, others...), 0, 6)
 		kinds = append(kinds, list.AsAny(), rapid.Map(list, func(values []any) any { return model.Repeated(values) }),
 			rapid.Map(table, func(values map[string]any) any { return model.Table(values) }))
 	}
+
 	return rapid.OneOf(kinds...)
 }
 

@@ -26,11 +26,13 @@ func Broker(version string, parts ...Part) *model.Snapshot {
 		TakenAt:  time.Unix(1_800_000_000, 0),
 		Overview: model.Overview{Version: model.ParseVersion(version)}, VHosts: []string{"/"},
 	}
+
 	s.Exchanges = append(s.Exchanges, model.Exchange{ExchangeRef: model.ExchangeRef{VHost: "/", Name: ""}, Type: "direct"})
 	s.Bindings = []model.Binding{}
 	for _, p := range parts {
 		p(s)
 	}
+
 	return s
 }
 
@@ -58,12 +60,20 @@ type Setting func(*model.Queue)
 func Queue(name string, settings ...Setting) Part {
 	return func(s *model.Snapshot) {
 		q := model.Queue{
-			QueueRef: Ref(name), Type: model.Classic, Durable: true, Arguments: model.Table{}, PolicyDefinition: model.Table{},
-			Ready: model.Some[int64](0), Unacked: model.Some[int64](0), Consumers: model.Some[int64](0),
+			QueueRef:         Ref(name),
+			Type:             model.Classic,
+			Durable:          true,
+			Arguments:        model.Table{},
+			PolicyDefinition: model.Table{},
+			Ready:            model.Some[int64](0),
+			Unacked:          model.Some[int64](0),
+			Consumers:        model.Some[int64](0),
 		}
+
 		for _, set := range settings {
 			set(&q)
 		}
+
 		s.Queues = append(s.Queues, q)
 	}
 }
@@ -96,9 +106,6 @@ func DeadKey(key string) Setting { return Argument("x-dead-letter-routing-key", 
 
 // TTL sets the message TTL in ms, as an argument.
 func TTL(ms int64) Setting { return Argument("x-message-ttl", ms) }
-
-// MaxLength sets the limit of messages, as an argument.
-func MaxLength(n int64) Setting { return Argument("x-max-length", n) }
 
 // DeliveryLimit sets the delivery limit, as an argument.
 func DeliveryLimit(n int64) Setting { return Argument("x-delivery-limit", n) }
@@ -148,7 +155,11 @@ func Bind(source, key, queue string) Part {
 func BindExchange(source, key, destination string) Part {
 	return func(s *model.Snapshot) {
 		s.Bindings = append(s.Bindings, model.Binding{
-			VHost: "/", Source: source, RoutingKey: key, Destination: destination, ToExchange: true,
+			VHost:       "/",
+			Source:      source,
+			RoutingKey:  key,
+			Destination: destination,
+			ToExchange:  true,
 		})
 	}
 }
@@ -165,11 +176,18 @@ func BindHeaders(source, queue string, arguments model.Table) Part {
 func UserPolicy(name, pattern string, priority int64, definition model.Table, applyTo ...string) Part {
 	return func(s *model.Snapshot) {
 		p := model.Policy{
-			VHost: "/", Name: name, Pattern: pattern, Priority: priority, Definition: definition, ApplyTo: "queues",
+			VHost:      "/",
+			Name:       name,
+			Pattern:    pattern,
+			Priority:   priority,
+			Definition: definition,
+			ApplyTo:    "queues",
 		}
+
 		for _, to := range applyTo {
 			p.ApplyTo = to
 		}
+
 		s.Policies = append(s.Policies, p)
 	}
 }
@@ -179,6 +197,7 @@ func CheckPrintable(t interface{ Errorf(string, ...any) }, s string) {
 	if !utf8.ValidString(s) {
 		t.Errorf("not UTF-8: %q", s)
 	}
+
 	for i, r := range s {
 		if !unicode.IsPrint(r) || model.IsHidden(r) || i == 0 && unicode.IsMark(r) {
 			t.Errorf("%U at %d of %q", r, i, s)
@@ -189,66 +208,111 @@ func CheckPrintable(t interface{ Errorf(string, ...any) }, s string) {
 // The five systems of the demo, as their brokers declare them.
 var ScenarioParts = map[string][]Part{
 	"retry-queue": {
-		Exchange("fanout", "RetryExchange"), Queue("RetryQueue", Consumers(2)), Bind("RetryExchange", "", "RetryQueue"),
-		Queue("default-delay", DLX("RetryExchange"), TTL(60000)), Queue("test-delay", DLX("RetryExchange"), TTL(10000)),
+		Text(`
+			exchange fanout RetryExchange
+			queue RetryQueue consumers=2
+			bind RetryExchange RetryQueue
+			queue default-delay dlx=RetryExchange ttl=60000
+			queue test-delay dlx=RetryExchange ttl=10000
+		`),
 	},
 	"delayed": {
-		Exchange("direct", "out.exchange"), Exchange("direct", "dlx.exchange"),
-		Queue("buffer-queue", DLX("dlx.exchange"), DeadKey("dlx.routing.key")), Queue("worker-queue", Consumers(1)),
-		Bind("out.exchange", "out.routing.key", "buffer-queue"), Bind("dlx.exchange", "dlx.routing.key", "worker-queue"),
+		Text(`
+			exchange direct out.exchange
+			exchange direct dlx.exchange
+			queue buffer-queue dlx=dlx.exchange key=dlx.routing.key
+			queue worker-queue consumers=1
+			bind out.exchange out.routing.key buffer-queue
+			bind dlx.exchange dlx.routing.key worker-queue
+		`),
 	},
 	"delayed, queue TTL, the worker is down": {
-		Exchange("direct", "out.exchange"), Exchange("direct", "dlx.exchange"),
-		Queue("buffer-queue", DLX("dlx.exchange"), DeadKey("dlx.routing.key"), TTL(5000)), Queue("worker-queue"),
-		Bind("out.exchange", "out.routing.key", "buffer-queue"), Bind("dlx.exchange", "dlx.routing.key", "worker-queue"),
+		Text(`
+			exchange direct out.exchange
+			exchange direct dlx.exchange
+			queue buffer-queue dlx=dlx.exchange key=dlx.routing.key ttl=5000
+			queue worker-queue
+			bind out.exchange out.routing.key buffer-queue
+			bind dlx.exchange dlx.routing.key worker-queue
+		`),
 	},
 	"pubsub": {
-		Exchange("topic", "master"), Exchange("topic", "master.retry"), Exchange("topic", "master.failed"),
-		Queue("ucenter@user", Consumers(1)), Bind("master", "user.*", "ucenter@user"),
-		Bind("master", "ucenter@user", "ucenter@user"),
-		Queue("ucenter@user@retry", DLX("master"), DeadKey("ucenter@user"), TTL(30000)),
-		Bind("master.retry", "ucenter@user", "ucenter@user@retry"),
-		Queue("ucenter@user@failed"), Bind("master.failed", "ucenter@user", "ucenter@user@failed"),
-		Queue("user-monitor", Consumers(1)), Bind("master", "user.*", "user-monitor"),
-		Bind("master", "user-monitor", "user-monitor"),
+		Text(`
+			exchange topic master
+			exchange topic master.retry
+			exchange topic master.failed
+			queue ucenter@user consumers=1
+			bind master user.* ucenter@user
+			bind master ucenter@user ucenter@user
+			queue ucenter@user@retry dlx=master key=ucenter@user ttl=30000
+			bind master.retry ucenter@user ucenter@user@retry
+			queue ucenter@user@failed
+			bind master.failed ucenter@user ucenter@user@failed
+			queue user-monitor consumers=1
+			bind master user.* user-monitor
+			bind master user-monitor user-monitor
+		`),
 	},
 	"lifecycle": {
-		Exchange("fanout", "amq.fanout"), Exchange("fanout", "example.dlx.exchange"),
-		Queue("example.delay.life", DLX("example.dlx.exchange")), Queue("example.delay.heaven"),
-		Bind("amq.fanout", "", "example.delay.life"), Bind("example.dlx.exchange", "", "example.delay.heaven"),
+		Text(`
+			exchange fanout amq.fanout
+			exchange fanout example.dlx.exchange
+			queue example.delay.life dlx=example.dlx.exchange
+			queue example.delay.heaven
+			bind amq.fanout example.delay.life
+			bind example.dlx.exchange example.delay.heaven
+		`),
 	},
 	"a worker that dead-letters into its retry buffer, policies only": {
-		Exchange("direct", "dlx"),
-		Queue("orders", Consumers(3), Policy("orders", model.Table{
-			"dead-letter-exchange":    "dlx",
-			"dead-letter-routing-key": "wait",
-		})),
-		Queue("orders.wait", Policy("wait-10s", model.Table{
-			"message-ttl":          int64(10000),
-			"dead-letter-exchange": "", "dead-letter-routing-key": "orders",
-		})),
-		Bind("dlx", "wait", "orders.wait"),
+		Text(`
+			exchange direct dlx
+			queue orders consumers=3 policy=orders,dead-letter-exchange=dlx,dead-letter-routing-key=wait
+			queue orders.wait policy=wait-10s,message-ttl=10000,dead-letter-exchange=,dead-letter-routing-key=orders
+			bind dlx wait orders.wait
+		`),
 	},
 	"the same, with the worker down": {
-		Queue("orders", DLX(""), DeadKey("orders.wait")),
-		Queue("orders.wait", DLX(""), DeadKey("orders"), TTL(10000)),
+		Text(`
+			queue orders dlx= key=orders.wait
+			queue orders.wait dlx= key=orders ttl=10000
+		`),
 	},
 	"a plain worker with a dead-letter queue": {
-		Exchange("fanout", "dead"), Queue("mail", Consumers(1), DLX("dead")), Queue("mail.dlq"), Bind("dead", "", "mail.dlq"),
+		Text(`
+			exchange fanout dead
+			queue mail consumers=1 dlx=dead
+			queue mail.dlq
+			bind dead mail.dlq
+		`),
 	},
 	"a plain worker that is down": {
-		Exchange("fanout", "dead"), Queue("mail", DLX("dead"), TTL(86400000)), Queue("mail.dlq"),
-		Bind("dead", "", "mail.dlq"),
+		Text(`
+			exchange fanout dead
+			queue mail dlx=dead ttl=86400000
+			queue mail.dlq
+			bind dead mail.dlq
+		`),
 	},
 	"a worker that is named for retries, and is down": {
-		Exchange("fanout", "RetryExchange"), Queue("RetryQueue", DLX(""), DeadKey("FailedQueue")), Queue("FailedQueue"),
-		Bind("RetryExchange", "", "RetryQueue"), Queue("test-delay", DLX("RetryExchange"), TTL(10000)),
+		Text(`
+			exchange fanout RetryExchange
+			queue RetryQueue dlx= key=FailedQueue
+			queue FailedQueue
+			bind RetryExchange RetryQueue
+			queue test-delay dlx=RetryExchange ttl=10000
+		`),
 	},
 	"a chain of buffers": {
-		Queue("mail", Consumers(1)),
-		Queue("wait.1", DLX(""), DeadKey("wait.2"), TTL(10000)), Queue("wait.2", DLX(""), DeadKey("mail"), TTL(60000)),
+		Text(`
+			queue mail consumers=1
+			queue wait.1 dlx= key=wait.2 ttl=10000
+			queue wait.2 dlx= key=mail ttl=60000
+		`),
 	},
-	"nothing that waits or fails": {Queue("a", Consumers(1)), Queue("b")},
+	"nothing that waits or fails": {Text(`
+		queue a consumers=1
+		queue b
+	`)},
 }
 
 // Told writes flows as one line for each queue, for comparison in tests.
@@ -266,14 +330,17 @@ func Told(flows []model.Flow) []string {
 			}
 			line += fmt.Sprintf(" %s=%s(%s, %s)", b.Name(), b.Role, ttl, b.TTLSource)
 		}
+
 		for _, m := range f.Failed {
 			line += fmt.Sprintf(" %s=failed", m.Queue.Name)
 		}
 		if f.DelayedRetry.Set {
 			line += fmt.Sprintf(" retries by itself: %s", f.DelayedRetry)
 		}
+
 		lines = append(lines, line)
 	}
+
 	return lines
 }
 
@@ -294,13 +361,17 @@ func DelayLevels(name, delivery string, levels int) []Part {
 			Bind(at, words(level, "1.#"), at), BindExchange(at, words(level, "0.#"), next),
 		)
 	}
+
 	return parts
 }
 
 // DramatiqParts are the queues that Dramatiq declares for a queue mail: its own, delayed and dead messages.
 var DramatiqParts = []Part{
-	Queue("mail", Consumers(1), DLX(""), DeadKey("mail.XQ")),
-	Queue("mail.DQ", Consumers(1), DLX(""), DeadKey("mail.XQ")), Queue("mail.XQ", TTL(604800000)),
+	Text(`
+		queue mail consumers=1 dlx= key=mail.XQ
+		queue mail.DQ consumers=1 dlx= key=mail.XQ
+		queue mail.XQ ttl=604800000
+	`),
 }
 
 // Noon is the time at which tests take place.
@@ -332,6 +403,7 @@ func ExportedLines(tb testing.TB) [][]byte {
 	if err != nil || len(files) != 3 {
 		tb.Fatal(files, err)
 	}
+
 	lines := [][]byte{[]byte(everyType)}
 	for _, name := range files {
 		text, err := dead.ReadFile(name)
@@ -340,6 +412,7 @@ func ExportedLines(tb testing.TB) [][]byte {
 		}
 		lines = append(lines, bytes.Split(bytes.TrimSpace(text), []byte("\n"))...)
 	}
+
 	return lines
 }
 
@@ -367,5 +440,6 @@ func CheckLine(t *testing.T, v any) []byte {
 	if !utf8.Valid(line) || bytes.ContainsFunc(line, func(r rune) bool { return r == '\n' || model.Hidden(r) }) {
 		t.Errorf("a line that a terminal would act on: %q", line)
 	}
+
 	return line
 }

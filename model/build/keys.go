@@ -5,19 +5,31 @@ import "github.com/dlxtop/dlxtop/model"
 // CopyKeyParts are two workers that share a retry buffer, as in Rascal's documentation: failures are published to delay
 // with the worker's name in the routing key and delay.5s in CC, and expire into retry with both.
 var CopyKeyParts = []Part{
-	Exchange("topic", "service"), Exchange("topic", "delay"), Exchange("topic", "retry"),
-	Queue("user:save", Consumers(1)), Queue("user:delete", Consumers(1)),
-	Queue("delay:5s", TTL(5000), DLX("retry")),
-	Bind("service", "created.#", "user:save"), Bind("service", "deleted.#", "user:delete"),
-	Bind("delay", "delay.5s", "delay:5s"),
-	Bind("retry", "user:save.#", "user:save"), Bind("retry", "user:delete.#", "user:delete"),
+	Text(`
+		exchange topic service
+		exchange topic delay
+		exchange topic retry
+		queue user:save consumers=1
+		queue user:delete consumers=1
+		queue delay:5s ttl=5000 dlx=retry
+		bind service created.# user:save
+		bind service deleted.# user:delete
+		bind delay delay.5s delay:5s
+		bind retry user:save.# user:save
+		bind retry user:delete.# user:delete
+	`),
 }
 
 // EntryRetryParts are a worker whose rejected messages wait and return to the exchange that publishers use.
 var EntryRetryParts = []Part{
-	Exchange("topic", "billing"), Exchange("topic", "billing.retry"),
-	Queue("invoice", Consumers(1), DLX("billing.retry")), Bind("billing", "invoice.#", "invoice"),
-	Queue("invoice.wait", TTL(3000), DLX("billing")), Bind("billing.retry", "#", "invoice.wait"),
+	Text(`
+		exchange topic billing
+		exchange topic billing.retry
+		queue invoice consumers=1 dlx=billing.retry
+		bind billing invoice.# invoice
+		queue invoice.wait ttl=3000 dlx=billing
+		bind billing.retry # invoice.wait
+	`),
 }
 
 // Seen adds where peeked messages go from a queue.

@@ -53,16 +53,15 @@ const (
 // Failed is what one message says about its failure.
 type Failed struct {
 	Cause  Cause
-	Worker string          // the queue in which it failed; "" when unknown
+	Worker string          // the queue in which it failed, or the last that it left; "" when unknown
 	Error  message.Failure // as written in the message, for a sample
 }
 
 // mostKind is the maximum length of an error's type, in bytes.
 const mostKind = 120
 
-// Of is the cause of a message's failure. Without a known error it is the newest death other than an expiry, or else
-// the newest: an expired message has only waited on its way. A message without either only shares its queue with
-// others.
+// Of is the cause of a message's failure, as Message.Failure reads it: an error, or else the death by which it failed.
+// A message without either only shares its queue with others.
 func Of(in model.QueueRef, m *message.Message) Cause { return readFailed(in, m).Cause }
 
 // readFailed is Of, with whatever else a message says about its failure.
@@ -74,7 +73,7 @@ func readFailed(in model.QueueRef, m *message.Message) Failed {
 	case !ok:
 		read.Cause = Cause{Evidence: Nothing, Queue: in.String()}
 	case f.Source == message.FromDeaths:
-		reason, queue := newestDeath(m)
+		reason, queue := failingDeath(m)
 		read.Cause = Cause{Evidence: ByDeath, Kind: model.Escaped(message.WholeRunes(reason, mostKind)), Queue: queue}
 	default:
 		stack := cmp.Or(m.FailureStack(f), f.Message)
@@ -82,9 +81,11 @@ func readFailed(in model.QueueRef, m *message.Message) Failed {
 			Evidence: ByError, Kind: kindOf(f.Kind), Text: Fold(headOf(f.Message)), Frame: ownFrame(stack),
 		}
 	}
-	if d := newestFailure(m); ok && read.Worker == "" && d != nil {
+
+	if d := m.FailingDeath(); read.Worker == "" && d != nil {
 		read.Worker = d.Queue
 	}
+
 	return read
 }
 
@@ -96,27 +97,13 @@ func kindOf(kind string) string {
 	return model.Escaped(message.WholeRunes(strings.ToValidUTF8(kind, "?"), mostKind))
 }
 
-func newestDeath(m *message.Message) (reason, queue string) {
-	if d := newestFailure(m); d != nil {
+func failingDeath(m *message.Message) (reason, queue string) {
+	if d := m.FailingDeath(); d != nil {
 		return string(d.Reason), d.Queue
-	}
-	if len(m.Deaths) > 0 {
-		return string(m.Deaths[0].Reason), m.Deaths[0].Queue
 	}
 	reason, _ = m.Headers.Text("x-last-death-reason")
 	queue, _ = m.Headers.Text("x-last-death-queue")
 	return reason, queue
-}
-
-// newestFailure is the newest death other than an expiry: its queue, the last one that the message left without
-// expiring, is its worker. nil when there is none.
-func newestFailure(m *message.Message) *message.Death {
-	for d := range model.Each(m.Deaths) {
-		if d.Reason != model.Expired {
-			return d
-		}
-	}
-	return nil
 }
 
 // ID is the cause's ID.
@@ -126,6 +113,7 @@ func (c Cause) ID() ID {
 	for _, part := range [...]string{c.Kind, c.Text, c.Frame, c.Queue} {
 		text = append(append(text, 0), part...)
 	}
+
 	text = append(text, 0, byte(c.Level))
 	sum := sha256.Sum256(text)
 	return ID(hex.EncodeToString(sum[:IDLength/2]))
@@ -146,6 +134,7 @@ func (c Cause) At(level Level) Cause {
 	default:
 		c = Cause{Evidence: c.Evidence, Level: level}
 	}
+
 	return c
 }
 
@@ -160,16 +149,18 @@ func firstWords(text string) string {
 			return text[:i]
 		}
 	}
+
 	return text
 }
 
-// Is reports whether a message in a queue failed for the cause with this ID, at any level.
-func Is(in model.QueueRef, m *message.Message, id ID) bool {
+// MatchesID reports whether a message in a queue failed for the cause with this ID, at any level.
+func MatchesID(in model.QueueRef, m *message.Message, id ID) bool {
 	c := Of(in, m)
 	for level := Whole; level <= NoKind; level++ {
 		if c.At(level).ID() == id {
 			return true
 		}
 	}
+
 	return false
 }

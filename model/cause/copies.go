@@ -16,6 +16,7 @@ func originalOf(m *message.Message) uint64 {
 	if o.ByID {
 		n++
 	}
+
 	return n
 }
 
@@ -28,6 +29,7 @@ func (g *Groups) different(present []*group) map[*group]int {
 		different[at] = at.messages
 		several = several || len(at.queues) > 1
 	}
+
 	if !several {
 		return different
 	}
@@ -36,6 +38,7 @@ func (g *Groups) different(present []*group) map[*group]int {
 		worker   string
 		original uint64
 	}
+
 	most := map[published]int{}
 	for _, q := range g.queues {
 		here := map[published]int{}
@@ -44,6 +47,7 @@ func (g *Groups) different(present []*group) map[*group]int {
 				here[published{at, in.worker, in.original}]++
 			}
 		}
+
 		for p, n := range here {
 			byID := p.original%2 == 0
 			counted := max(most[p], n)
@@ -54,5 +58,6 @@ func (g *Groups) different(present []*group) map[*group]int {
 			most[p] = counted
 		}
 	}
+
 	return different
 }

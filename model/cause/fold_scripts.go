@@ -21,12 +21,17 @@ func (f *folder) chunkEnd() int {
 			r, size = utf8.DecodeRuneInString(f.in[end:])
 			is = isOtherLetter(r) || other && unicode.IsMark(r)
 		}
-		if s := f.in[f.at:end]; is != other && s != "" && !isPath(s) && !strings.Contains(s, "://") {
+
+		s := f.in[f.at:end]
+		changes := is != other && s != ""
+		if changes && !isPath.MatchString(s) && !strings.Contains(s, "://") {
 			return end
 		}
+
 		other = is
 		end += size
 	}
+
 	return end
 }
 
@@ -44,4 +49,16 @@ func isWidePunctuation(s string) bool {
 	}
 	r, _ := utf8.DecodeRuneInString(s)
 	return unicode.IsPunct(r) && (r >= '\u3001' && r <= '\u301f' || r >= '\uff01' && r <= '\uff65')
+}
+
+// apostrophe reports whether the byte at an index is an apostrophe as in "can't".
+func (f *folder) apostrophe(i int) bool {
+	if f.in[i] != '\'' || i == 0 || i+1 == len(f.in) {
+		return false
+	}
+	if !isLetter(f.in[i-1]) || !isLetter(f.in[i+1]) {
+		return false
+	}
+
+	return i < 2 || isLetter(f.in[i-2]) || f.in[i-1] == 'I'
 }

@@ -40,19 +40,23 @@ func ownFrame(stack string) string {
 			goFunction = line
 			continue
 		}
+
 		goFunction = ""
 		if !found || f.name == "" || f.library {
 			python = python || found && f.lastFirst
 			continue
 		}
+
 		if !f.lastFirst {
 			return framed(f.name)
 		}
 		last, python = f.name, true
 	}
+
 	if python {
 		return framed(last)
 	}
+
 	return ""
 }
 
@@ -82,6 +86,7 @@ func frameOf(line string) (frame, bool) {
 	case strings.HasPrefix(line, "(") || strings.Contains(line, ".ex:") || strings.Contains(line, ".exs:"):
 		return elixirFrame(line)
 	}
+
 	return frame{}, false
 }
 
@@ -92,6 +97,7 @@ func headOf(text string) string {
 			text = text[:i]
 		}
 	}
+
 	end := 0
 	for line := range strings.SplitSeq(text, "\n") {
 		trimmed := strings.TrimLeft(line, " \t")
@@ -104,6 +110,7 @@ func headOf(text string) string {
 			break
 		}
 	}
+
 	return text[:end]
 }
 

@@ -14,9 +14,11 @@ func atFrame(line string) (frame, bool) {
 	case open < 0:
 		return frame{}, false
 	}
+
 	if inside := strings.TrimSuffix(line[open+1:], ")"); isJava(inside) {
 		return javaFrame(line[:open])
 	}
+
 	return dotnetFrame(line)
 }
 
@@ -35,6 +37,7 @@ func javaFrame(call string) (frame, bool) {
 	if i := strings.LastIndexByte(call, '/'); i >= 0 {
 		call = call[i+1:]
 	}
+
 	dot := strings.LastIndexByte(call, '.')
 	if dot < 0 {
 		return frame{}, false
@@ -46,6 +49,7 @@ func javaFrame(call string) (frame, bool) {
 	if rest, ok := strings.CutPrefix(method, "lambda$"); ok {
 		method, _, _ = strings.Cut(rest, "$")
 	}
+
 	library := hasPrefixOf(class, javaLibraries)
 	return frame{name: lastPart(class, '.') + "." + method, library: library}, true
 }
@@ -63,15 +67,18 @@ func dotnetFrame(line string) (frame, bool) {
 	if method, ok := strings.CutSuffix(call, ".MoveNext"); ok { // Shop.Mail.<Send>d__3.MoveNext
 		call = method
 	}
+
 	library := hasPrefixOf(call, dotnetLibraries)
 	if open, end := strings.IndexByte(call, '<'), strings.IndexByte(call, '>'); open > 0 && end > open+1 {
 		call = strings.TrimSuffix(call[:open], ".") + "." + call[open+1:end]
 	}
+
 	call = strings.ReplaceAll(call, "+", ".")
 	dot := strings.LastIndexByte(call, '.')
 	if dot <= 0 {
 		return frame{}, false
 	}
+
 	return frame{name: lastPart(call[:dot], '.') + "." + call[dot+1:], library: library}, true
 }
 
@@ -81,16 +88,19 @@ func nodeFrame(line string, open int) (frame, bool) {
 	if open >= 0 {
 		name, place = strings.TrimSpace(line[:open]), strings.TrimSuffix(line[open+1:], ")")
 	}
+
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "async "), "new ")
 	if i := strings.IndexByte(name, ' '); i > 0 { // Mail.send [as handler]
 		name = name[:i]
 	}
+
 	library := strings.Contains(place, "node_modules") || strings.HasPrefix(place, "node:") ||
 		strings.HasPrefix(place, "internal/") || !strings.ContainsAny(place, `/\`)
 	file := fileOf(strings.TrimPrefix(place, "async "))
 	if name == "" || strings.HasSuffix(name, "<anonymous>") {
 		name = file
 	}
+
 	return frame{name: strings.TrimPrefix(name, "Object."), library: library}, name != ""
 }
 
@@ -104,6 +114,7 @@ func pythonFrame(line string) (frame, bool) {
 	if _, function, ok := strings.Cut(rest, ", in "); ok && function != "<module>" {
 		f.name = function + " in " + f.name
 	}
+
 	f.library = file == "" || file[0] == '<' ||
 		containsAny(file, "site-packages", "dist-packages", "/lib/python", "/lib64/python", `\lib\`, `\Lib\`)
 	return f, true
@@ -133,11 +144,13 @@ func rubyFrame(line string) (frame, bool) {
 	if i := strings.LastIndexByte(place, ':'); i > 0 {
 		place = place[:i]
 	}
+
 	method = strings.Trim(method, "`'")
 	method = strings.TrimPrefix(strings.TrimPrefix(method, "rescue in "), "ensure in ")
 	if i := strings.LastIndex(method, " in "); i >= 0 { // block in send
 		method = method[i+len(" in "):]
 	}
+
 	library := strings.HasPrefix(place, "<internal:") || containsAny(place, "/gems/", "/lib/ruby/", "/bundler/")
 	return frame{name: method + " in " + fileOf(place), library: library}, true
 }
@@ -153,6 +166,7 @@ func elixirFrame(line string) (frame, bool) {
 		app, _, _ = strings.Cut(inside, " ")
 		line = rest
 	}
+
 	place, call, ok := strings.Cut(line, ": ")
 	if !ok || !containsAny(place, ".ex:", ".exs:", ".erl:") {
 		return frame{}, false
@@ -160,10 +174,12 @@ func elixirFrame(line string) (frame, bool) {
 	if i := strings.IndexByte(call, '('); i > 0 && !strings.HasPrefix(call, "anonymous") { // the arguments
 		call = call[:i]
 	}
+
 	call = strings.TrimPrefix(call, "anonymous fn/")
 	if i := strings.LastIndex(call, " in "); i >= 0 {
 		call = call[i+len(" in "):]
 	}
+
 	return frame{name: call, library: elixirLibraries[app] || strings.HasPrefix(place, "deps/")}, true
 }
 
@@ -189,10 +205,12 @@ func goFrame(function, file string) frame {
 	if i := strings.LastIndexByte(function, '/'); i >= 0 && !strings.Contains(function[:i], "(") {
 		function = function[i+1:]
 	}
+
 	open := strings.LastIndexByte(function, '(')
 	if open > 0 && strings.HasSuffix(function, ")") && function[open-1] != '.' {
 		function = function[:open]
 	}
+
 	return frame{name: function, library: library}
 }
 
@@ -204,11 +222,13 @@ func fileOf(path string) string {
 			path = path[:i]
 		}
 	}
+
 	if i := strings.LastIndexByte(path, '/'); i > 0 {
 		if j := strings.LastIndexByte(path[:i], '/'); j >= 0 {
 			return path[j+1:]
 		}
 	}
+
 	return strings.TrimPrefix(path, "/")
 }
 

@@ -104,14 +104,23 @@ func (g *Groups) Add(queue model.QueueRef, m *message.Message) {
 	at := g.place(read.Cause)
 	if at.messages == 0 || at.untold {
 		text := read.Error.String()
-		at.sample, at.untold = Sample{
-			Queue: queue, Fingerprint: m.Fingerprint, Text: message.WholeRunes(text, mostSample),
-			Trace: strings.Clone(message.WholeRunes(m.FailureStack(read.Error), mostTrace)),
-			Body:  strings.Clone(m.BodyPreview(mostSample)),
-		}, false
+		at.sample = Sample{
+			Queue:       queue,
+			Fingerprint: m.Fingerprint,
+			Text:        message.WholeRunes(text, mostSample),
+			Trace:       strings.Clone(message.WholeRunes(m.FailureStack(read.Error), mostTrace)),
+			Body:        strings.Clone(m.BodyPreview(mostSample)),
+		}
+
+		at.untold = false
 	}
+
 	g.put(queue, m.Fingerprint, member{
-		group: at, worker: read.Worker, first: milliseconds(first), last: milliseconds(last), original: originalOf(m),
+		group:    at,
+		worker:   read.Worker,
+		first:    milliseconds(first),
+		last:     milliseconds(last),
+		original: originalOf(m),
 	})
 }
 
@@ -122,9 +131,11 @@ func (g *Groups) place(c Cause) *group {
 		g.coarsen()
 		at = g.find(c)
 	}
+
 	if at == nil {
 		at = g.open(g.coarse(c))
 	}
+
 	return at
 }
 
@@ -135,6 +146,7 @@ func (g *Groups) put(queue model.QueueRef, f message.Fingerprint, in member) {
 		q = &queueMessages{members: map[message.Fingerprint][]member{}}
 		g.queues[queue] = q
 	}
+
 	q.members[f] = append(q.members[f], in)
 	g.read++
 }
@@ -156,6 +168,7 @@ func (g *Groups) coarse(c Cause) Cause {
 			return at
 		}
 	}
+
 	return c
 }
 
@@ -180,6 +193,7 @@ func (g *Groups) coarsen() {
 				under[id] = append(under[id], at)
 			}
 		}
+
 		for id, exact := range under {
 			if len(exact) >= many || level == NoKind {
 				g.merge(level, id, exact)
@@ -193,10 +207,13 @@ func (g *Groups) merge(level Level, id ID, exact []*group) {
 	if g.coarser[level] == nil {
 		g.coarser[level] = map[ID]bool{}
 	}
+
 	g.coarser[level][id] = true
 	slices.SortFunc(exact, func(a, b *group) int { return cmp.Compare(a.order, b.order) })
 	whole := g.open(exact[0].cause.At(level))
-	whole.order, whole.sample, whole.untold = exact[0].order, exact[0].sample, exact[0].untold
+	whole.order = exact[0].order
+	whole.sample = exact[0].sample
+	whole.untold = exact[0].untold
 	for _, at := range exact {
 		delete(g.groups, at.cause.ID())
 		at.into = whole
@@ -209,6 +226,7 @@ func (g *Groups) merge(level Level, id ID, exact []*group) {
 		for worker, n := range at.workers {
 			whole.workers[worker] += n
 		}
+
 		at.queues, at.workers = nil, nil
 	}
 }
@@ -249,10 +267,12 @@ func (g *Groups) Remove(queue model.QueueRef, f message.Fingerprint) bool {
 	if q.removed == nil {
 		q.removed = map[message.Fingerprint][]member{}
 	}
+
 	q.removed[f] = append(q.removed[f], in)
 	if q.members[f] = q.members[f][:last]; last == 0 {
 		delete(q.members, f)
 	}
+
 	return true
 }
 
@@ -279,6 +299,7 @@ func (g *Groups) Forget(queue model.QueueRef) {
 	for _, in := range q.each() {
 		g.leave(queue, in)
 	}
+
 	delete(g.queues, queue)
 }
 
@@ -309,17 +330,24 @@ func (g *Groups) List() []Group {
 			present = append(present, at)
 		}
 	}
+
 	slices.SortFunc(present, func(a, b *group) int { return cmp.Compare(a.order, b.order) })
 	different := g.different(present)
 	list := make([]Group, len(present))
 	for i, at := range present {
 		list[i] = Group{
-			ID: at.cause.ID(), Cause: at.cause, Messages: at.messages, Different: different[at], Sample: at.sample,
-			First: timeOf(at.first), Last: timeOf(at.last),
-			Queues:  mostFirst(at.queues, func(q model.QueueRef) string { return q.String() }),
-			Workers: mostFirst(at.workers, func(w string) string { return w }),
+			ID:        at.cause.ID(),
+			Cause:     at.cause,
+			Messages:  at.messages,
+			Different: different[at],
+			Sample:    at.sample,
+			First:     timeOf(at.first),
+			Last:      timeOf(at.last),
+			Queues:    mostFirst(at.queues, func(q model.QueueRef) string { return q.String() }),
+			Workers:   mostFirst(at.workers, func(w string) string { return w }),
 		}
 	}
+
 	return list
 }
 
@@ -336,23 +364,28 @@ func (q *queueMessages) each() iter.Seq2[message.Fingerprint, member] {
 	}
 }
 
-// WorkerNames are the workers whose messages failed, as the messages say, or else those whose failures go to their
+// WorkerNames are the workers whose messages failed: as the messages say, or else those whose failures go to their
 // queues.
-func (g *Group) WorkerNames(into func(model.QueueRef) []string) []string {
+func (g *Group) WorkerNames(t *model.Topology) []string {
 	names := []string{}
-	for _, w := range g.Workers {
-		names = append(names, w.Of)
-	}
-	if len(names) > 0 {
-		return names
-	}
-	for _, in := range g.Queues {
-		for _, name := range into(in.Of) {
+	add := func(more []string) {
+		for _, name := range more {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
 	}
+
+	for _, w := range g.Workers {
+		add(t.FailedAt(model.QueueRef{VHost: g.Queues[0].Of.VHost, Name: w.Of}))
+	}
+	if len(names) > 0 {
+		return names
+	}
+	for _, in := range g.Queues {
+		add(t.WorkersOf(in.Of))
+	}
+
 	return names
 }
 
@@ -369,6 +402,7 @@ func (g *Groups) refresh() {
 			at.first, at.last, any = 0, 0, true
 		}
 	}
+
 	if !any {
 		return
 	}
@@ -379,6 +413,7 @@ func (g *Groups) refresh() {
 			}
 		}
 	}
+
 	for _, at := range g.groups {
 		at.stale = false
 	}
@@ -396,6 +431,7 @@ func mostFirst[T comparable](counts map[T]int, name func(T) string) []Count[T] {
 	for of, n := range counts {
 		list = append(list, Count[T]{of, n})
 	}
+
 	slices.SortFunc(list, func(a, b Count[T]) int {
 		return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(name(a.Of), name(b.Of)))
 	})

@@ -23,14 +23,10 @@ type Earlier struct {
 	Messages int       // how many of them are kept
 }
 
-// countsLate is the maximum age of the statistics' counts, plus the longest duration of a reading.
-const countsLate = 10 * time.Second
-
 // Left reports whether messages have left the queue since, by its count: which ones is unknown, so the reading no
 // longer holds. A count that may be older than the reading proves nothing.
 func (e Earlier) Left(ready model.Opt[int64], countedAt time.Time) bool {
-	now, known := ready.Get()
-	return known && countedAt.Sub(e.At) >= countsLate && now < e.Depth
+	return model.LeftSince(e.At, e.Depth, ready, countedAt)
 }
 
 // IndexName is the name of a queue's index: the same on every machine, and without the queue's own name.
@@ -40,7 +36,7 @@ func IndexName(broker string, queue model.QueueRef) string {
 }
 
 const (
-	indexMagic = "dlxtop causes 5\n" // includes the FingerprintKind; anything else is foreign, or of another version
+	indexMagic = "dlxtop causes 6\n" // includes the FingerprintKind; anything else is foreign, or of another version
 	mostKept   = 100_000             // messages of one queue: 4 MB
 )
 
@@ -61,10 +57,10 @@ type index struct {
 	Original     []uint64
 }
 
-// Keep is what a later start needs to show the causes of a queue before it has read the messages again: their
-// fingerprints, causes, workers and times. The causes' texts are the only ones in it. It is nil for a queue without
+// Encode returns what a later start needs to show the causes of a queue before it has read the messages again: their
+// fingerprints, causes, workers and times. It has no texts but those of causes. It returns nil for a queue without
 // messages, and when its causes were made coarser: if read alone, they might be exact.
-func (g *Groups) Keep(broker string, queue model.QueueRef, e Earlier) []byte {
+func (g *Groups) Encode(broker string, queue model.QueueRef, e Earlier) []byte {
 	q := g.queues[queue]
 	if q == nil {
 		return nil
@@ -80,14 +76,17 @@ func (g *Groups) Keep(broker string, queue model.QueueRef, e Earlier) []byte {
 	for _, m := range all {
 		x.Fingerprints = append(x.Fingerprints, m.fingerprint[:]...)
 		x.Cause, x.Worker = append(x.Cause, causes.of(m.of.cause)), append(x.Worker, workers.of(m.worker))
-		x.First, x.Took = append(x.First, m.first), append(x.Took, m.last-m.first)
+		x.First = append(x.First, m.first)
+		x.Took = append(x.Took, m.last-m.first)
 		x.Original = append(x.Original, m.original)
 	}
+
 	x.Causes, x.Workers = causes.list, workers.list
 	out := bytes.NewBufferString(indexMagic)
 	if gob.NewEncoder(out).Encode(x) != nil {
 		return nil // values of these types never fail
 	}
+
 	return binary.BigEndian.AppendUint32(out.Bytes(), crc32.ChecksumIEEE(out.Bytes()))
 }
 
@@ -104,10 +103,12 @@ func (q *queueMessages) ordered() []keptMember {
 	for fingerprint, in := range q.each() {
 		all = append(all, keptMember{in, fingerprint, in.group.current()})
 	}
+
 	slices.SortFunc(all, func(a, b keptMember) int {
 		return cmp.Or(cmp.Compare(min(a.of.cause.Level, FirstWords), min(b.of.cause.Level, FirstWords)),
 			cmp.Compare(a.of.order, b.of.order), bytes.Compare(a.fingerprint[:], b.fingerprint[:]))
 	})
+
 	return all
 }
 
@@ -128,12 +129,16 @@ func (g *Groups) Recall(kept []byte, broker string, queue model.QueueRef) (Earli
 		if groups[c] == nil {
 			groups[c] = g.place(x.Causes[c])
 		}
-		at, fingerprint := groups[c].current(), message.Fingerprint(x.Fingerprints[i*len(message.Fingerprint{}):])
+		at := groups[c].current()
+		fingerprint := message.Fingerprint(x.Fingerprints[i*len(message.Fingerprint{}):])
 		if at.messages == 0 {
-			at.sample, at.untold = Sample{Queue: queue, Fingerprint: fingerprint}, true
+			at.sample = Sample{Queue: queue, Fingerprint: fingerprint}
+			at.untold = true
 		}
+
 		g.put(queue, fingerprint, member{at, x.Workers[x.Worker[i]], x.First[i], x.First[i] + x.Took[i], x.Original[i]})
 	}
+
 	x.Earlier.At = x.Earlier.At.UTC()
 	return x.Earlier, nil
 }
@@ -142,6 +147,7 @@ func (g *Groups) Recall(kept []byte, broker string, queue model.QueueRef) (Earli
 func (x *index) valid() bool {
 	n := x.Earlier.Messages
 	beyond := func(length int) func(int) bool { return func(i int) bool { return i < 0 || i >= length } }
+
 	return x.Earlier.Depth >= 0 && len(x.Fingerprints) == n*len(message.Fingerprint{}) && len(x.Cause) == n &&
 		len(x.Worker) == n && len(x.First) == n && len(x.Took) == n && len(x.Original) == n &&
 		!slices.ContainsFunc(x.Cause, beyond(len(x.Causes))) && !slices.ContainsFunc(x.Worker, beyond(len(x.Workers))) &&
@@ -165,5 +171,6 @@ func (t *table[T]) of(value T) int {
 		n = len(t.list)
 		t.list, t.index[value] = append(t.list, value), n
 	}
+
 	return n
 }

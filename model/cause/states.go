@@ -59,6 +59,7 @@ func (s States) Now(g *Group, now time.Time) Mark {
 	if known && last.After(after) || !known && g.Messages > m.Left {
 		m.State, m.At = Back, now
 	}
+
 	return m
 }
 
@@ -76,6 +77,7 @@ func Without(list []Group, earlier map[model.QueueRef]bool) []Group {
 			}
 		}
 	}
+
 	return list
 }
 
@@ -86,8 +88,10 @@ func (s States) Mark(g *Group, state State, now time.Time) {
 	m.Cause = message.WholeRunes(g.Cause.String(), mostKind)
 	m.Last, m.Left = time.Time{}, 0
 	if state == Resolved {
-		m.Last, m.Left = g.Last.Or(time.Time{}), g.Messages
+		m.Last = g.Last.Or(time.Time{})
+		m.Left = g.Messages
 	}
+
 	s[g.ID] = m
 }
 
@@ -132,11 +136,13 @@ func WithStates(text []byte, broker string, change func(States)) ([]byte, error)
 	if file.Brokers == nil {
 		file.Brokers = map[string]States{}
 	}
+
 	states := file.Brokers[broker]
 	if states == nil {
 		states = States{}
 		file.Brokers[broker] = states
 	}
+
 	change(states)
 	states.prune()
 	file.Format = format
@@ -164,6 +170,7 @@ func statesOf(text []byte) (file statesFile, err error) {
 			states[id] = m
 		}
 	}
+
 	return file, nil
 }
 
@@ -181,6 +188,7 @@ func (s States) prune() {
 		}
 		return s[a].At.Compare(s[b].At)
 	})
+
 	for _, id := range ids[:len(s)-mostMarks] {
 		delete(s, id)
 	}

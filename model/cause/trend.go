@@ -7,7 +7,8 @@ import "time"
 // they failed.
 func (g *Groups) Recent(now time.Time, span time.Duration, steps int) map[ID][]float64 {
 	counts := map[*group][]float64{}
-	end, step := now.UnixMilli(), max(span.Milliseconds()/int64(steps), 1)
+	end := now.UnixMilli()
+	step := max(span.Milliseconds()/int64(steps), 1)
 	for _, q := range g.queues {
 		for _, in := range q.each() {
 			back := max(end-in.last, 0) / step // a time in the future, from a fast clock, counts as now
@@ -21,9 +22,11 @@ func (g *Groups) Recent(now time.Time, span time.Duration, steps int) map[ID][]f
 			counts[at][steps-1-int(back)]++
 		}
 	}
+
 	recent := make(map[ID][]float64, len(counts))
 	for at, values := range counts {
 		recent[at.cause.ID()] = values
 	}
+
 	return recent
 }

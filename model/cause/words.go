@@ -19,6 +19,7 @@ func (c Cause) String() string {
 		}
 		return words
 	}
+
 	words := message.ShortKind(c.Kind)
 	switch {
 	case c.Level == NoKind:
@@ -28,12 +29,14 @@ func (c Cause) String() string {
 	case c.Text != "":
 		words += ": " + c.Text
 	}
+
 	if c.Level > Whole {
 		words = strings.TrimSuffix(words, someText) + someText
 	}
 	if c.Frame != "" {
 		words += ", in " + c.Frame
 	}
+
 	return words
 }
 
@@ -47,5 +50,6 @@ func (l Level) Words() string {
 	case NoKind:
 		return "all errors that remain: too many types differ"
 	}
+
 	return ""
 }

@@ -18,8 +18,12 @@ type Draft message.Publishing
 // Message is the draft as a message that can be displayed.
 func (d *Draft) Message() message.Message {
 	return message.Message{
-		Exchange: d.Exchange, RoutingKey: d.RoutingKey, Properties: d.Properties, Headers: d.Headers, Body: d.Body,
-		BodyBytes: len(d.Body),
+		Exchange:   d.Exchange,
+		RoutingKey: d.RoutingKey,
+		Properties: d.Properties,
+		Headers:    d.Headers,
+		Body:       d.Body,
+		BodyBytes:  len(d.Body),
 	}
 }
 
@@ -44,6 +48,7 @@ func (d *Draft) Differences(other *Draft) []string {
 		lines = append(lines, fmt.Sprintf("body: %d → %s, different from byte %d on", len(d.Body),
 			model.Plural(len(other.Body), "byte"), at+1))
 	}
+
 	return lines
 }
 
@@ -55,17 +60,21 @@ func (d *Draft) DifferencesAbove(other *Draft) []string {
 			lines = append(lines, fmt.Sprintf("%s: %s → %s", model.Printable(name), shown(was), shown(is)))
 		}
 	}
+
 	differ("exchange", model.ExchangeName(d.Exchange), model.ExchangeName(other.Exchange))
 	differ("routing_key", d.RoutingKey, other.RoutingKey)
+
 	for _, f := range Properties(&d.Properties, &other.Properties) {
 		differ(f.Name, f.Was, f.Is)
 	}
+
 	names := slices.Collect(maps.Keys(d.Headers))
 	for name := range other.Headers {
 		if _, there := d.Headers[name]; !there {
 			names = append(names, name)
 		}
 	}
+
 	slices.Sort(names)
 	for _, name := range names {
 		was, before := d.Headers[name]
@@ -80,6 +89,7 @@ func (d *Draft) DifferencesAbove(other *Draft) []string {
 				valueText(is, was)))
 		}
 	}
+
 	return lines
 }
 
@@ -139,5 +149,6 @@ func (d *Draft) UnmarshalJSON(text []byte) error {
 		Address: model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, Properties: m.Properties,
 		Headers: m.Headers, Body: m.Body,
 	}
+
 	return err
 }

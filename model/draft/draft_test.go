@@ -45,12 +45,15 @@ func TestDraftComesBackAsItWas(t *testing.T) {
 			got, err := Parse(text)
 			must.That(t, err == nil, "%q: %v\n%s", body, err, text)
 			diff := cmp.Diff(d.Headers, got.Headers)
-			assert.That(t, diff == "" && bytes.Equal(d.Body, got.Body) && d.Same(&got) && len(d.Differences(&got)) == 0,
-				"%q: %s %q %q", body, diff, got.Body, d.Differences(&got))
-			assert.That(t, reflect.DeepEqual(d.Headers, got.Headers) && d.Properties == got.Properties,
-				"%q: it counts as changed: %+v", body, got)
+			assert.NoDiff(t, diff, "%v", body)
+			assert.That(t, bytes.Equal(d.Body, got.Body), "%q: %s %q %q", body, diff, got.Body, d.Differences(&got))
+			assert.That(t, d.Same(&got), "%q: %s %q %q", body, diff, got.Body, d.Differences(&got))
+			assert.Equal(t, len(d.Differences(&got)), 0, "%v", body)
+			assert.That(t, reflect.DeepEqual(d.Headers, got.Headers), "%q: it counts as changed: %+v", body, got)
+			assert.Equal(t, d.Properties, got.Properties, "%v", body)
 		}
 	}
+
 	d := draftOf("a\x1b[2Jb")
 	assert.That(t, !bytes.ContainsRune(d.Text(), '\x1b'), "an escape sequence is in the document")
 }
@@ -62,10 +65,12 @@ func TestDraftErrorsNameTheLine(t *testing.T) {
 		must.Contains(t, text, from)
 		return strings.Replace(text, from, to, 1)
 	}
+
 	line := func(of string) string {
 		before, _, _ := strings.Cut(text, of)
 		return "line " + model.Count(int64(strings.Count(before, "\n")+1)) + ": "
 	}
+
 	for _, test := range []struct{ name, text, line, want string }{
 		{"a missing comma", edit(`"exchange": "master",`, `"exchange": "master"`), line(`"routing_key"`), "it is not JSON"},
 		{"a missing bracket", edit("  }\n}\n", "  }\n"), line("-----")[:5], "the JSON is not complete"},
@@ -78,6 +83,7 @@ func TestDraftErrorsNameTheLine(t *testing.T) {
 		{"a bad time", edit(`"timestamp": "2026`, `"timestamp": "tomorrow2026`), line(`"timestamp": "`), "is not a time"},
 		{"CC", edit(`"headers": {`, `"headers": {"CC": ["x"],`), line(`"headers"`), "CC would send it to further queues"},
 		{"x-death", edit(`"headers": {`, `"headers": {"x-death": [],`), line(`"headers"`), "the broker's own"},
+
 		{
 			"an expiration", edit(`"delivery_mode": 2`, `"expiration": "5s", "delivery_mode": 2`), line(`"delivery_mode"`),
 			"not a number of milliseconds",
@@ -89,17 +95,23 @@ func TestDraftErrorsNameTheLine(t *testing.T) {
 		{"nothing", "", "line 1: ", "missing"},
 	} {
 		_, err := Parse([]byte(test.text))
-		assert.That(t, err != nil && strings.HasPrefix(err.Error(), test.line) && strings.Contains(err.Error(), test.want) &&
-			!strings.Contains(err.Error(), "\n"), "%s: %v, want %s… %s", test.name, err, test.line, test.want)
+		must.That(t, err != nil, "%s: %v, want %s… %s", test.name, err, test.line, test.want)
+		assert.That(t, strings.HasPrefix(err.Error(), test.line), "%s: %v, want %s… %s", test.name, err, test.line,
+			test.want)
+		assert.Contains(t, err.Error(), test.want, "%v", test.name)
+		assert.Lacks(t, err.Error(), "\n", "%v", test.name)
 	}
 }
 
 func TestDraftDifferences(t *testing.T) {
 	was := draftOf("one two three")
 	is := draftOf("one TWO three!")
-	is.RoutingKey, is.Properties.Priority, is.Properties.ContentType = "user.update", 5, ""
+	is.RoutingKey = "user.update"
+	is.Properties.Priority = 5
+	is.Properties.ContentType = ""
 	delete(is.Headers, "f")
 	is.Headers["new"], is.Headers["text"] = int32(7), "hello"
+
 	want := []string{
 		"routing_key: user.create → user.update",
 		`content_type: application/json → ""`,
@@ -109,6 +121,7 @@ func TestDraftDifferences(t *testing.T) {
 		`header text: {"$type":"string","value":"YRtbMkr/"} → "hello"`,
 		"body: 13 → 14 bytes, different from byte 5 on",
 	}
+
 	assert.NoDiff(t, cmp.Diff(want, was.Differences(&is)))
 }
 
@@ -122,21 +135,26 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(d.Text())
 	}
+
 	f.Add([]byte("# x\n{\"exchange\":\"\",\n\"routing_key\":7}\n----- body (utf-8) -----\n\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var d Draft
 		var err error
-		limit.Keep(t, len(text), func() { d, err = Parse(text) })
+		limit.Check(t, len(text), func() { d, err = Parse(text) })
 		if err != nil {
 			build.CheckError(t, err)
 			var at *lineError
-			assert.That(t, errors.As(err, &at) && at.line >= 1 && at.line <= bytes.Count(text, []byte("\n"))+2,
-				"no line of the document: %v", err)
+			must.That(t, errors.As(err, &at), "no line of the document: %v", err)
+			assert.That(t, at.line >= 1, "no line of the document: %v", err)
+			assert.That(t, at.line <= bytes.Count(text, []byte("\n"))+2, "no line of the document: %v", err)
 			return
 		}
+
 		again, err := Parse(d.Text())
-		assert.That(t, err == nil && d.Same(&again) && bytes.Equal(d.Body, again.Body), "written and read again it is "+
-			"another draft, %v:\n%s\n%s", err, d.Text(), again.Text())
+		must.Do(t, err)
+		assert.That(t, d.Same(&again), "written and read again it is another draft, %v:\n%s\n%s", err, d.Text(), again.Text())
+		assert.That(t, bytes.Equal(d.Body, again.Body), "written and read again it is another draft, %v:\n%s\n%s", err,
+			d.Text(), again.Text())
 		lines := d.Differences(&again)
 		assert.That(t, len(lines) == 0, "differences where there are none: %q", lines)
 	})

@@ -37,6 +37,7 @@ func (d *Draft) Text() []byte {
 	for line := range slices.Chunk([]byte(base64.StdEncoding.EncodeToString(d.Body)), base64Line) {
 		text = append(append(text, line...), '\n')
 	}
+
 	return text
 }
 
@@ -75,6 +76,7 @@ func Parse(text []byte) (Draft, error) {
 	if err != nil {
 		return Draft{}, &lineError{at + 2, err}
 	}
+
 	return d, nil
 }
 
@@ -90,6 +92,7 @@ func parseDraftBody(mark string, body []byte) ([]byte, error) {
 		}
 		return decoded, nil
 	}
+
 	return nil, fmt.Errorf("%s is not an encoding of a body: use utf-8 or base64", message.Excerpt(encoding))
 }
 
@@ -104,6 +107,7 @@ func parseDraftHead(lines [][]byte) (Draft, error) {
 		}
 		head = append(head, line...)
 	}
+
 	lineAt := func(offset int64) int {
 		return bytes.Count(head[:min(max(offset, 0), int64(len(head)))], []byte("\n")) + 1
 	}
@@ -111,6 +115,7 @@ func parseDraftHead(lines [][]byte) (Draft, error) {
 	decoder := json.NewDecoder(bytes.NewReader(head))
 	decoder.UseNumber()
 	decoder.DisallowUnknownFields()
+
 	if err := decoder.Decode(&in); err != nil {
 		return Draft{}, &lineError{lineAt(offsetOf(err, head)), draftJSONError(err)}
 	}
@@ -119,6 +124,7 @@ func parseDraftHead(lines [][]byte) (Draft, error) {
 			lineAt(decoder.InputOffset()), errors.New("there is more than the one JSON object above the body"),
 		}
 	}
+
 	p, err := in.Publishing()
 	if err == nil {
 		err = Check(&p)
@@ -126,6 +132,7 @@ func parseDraftHead(lines [][]byte) (Draft, error) {
 	if err != nil {
 		return Draft{}, &lineError{lineAt(mentioned(head, err)), err}
 	}
+
 	return Draft(p), nil
 }
 
@@ -142,6 +149,7 @@ func draftJSONError(err error) error {
 		return fmt.Errorf("%s is not a field here: use exchange, routing_key, properties and headers, and the "+
 			"properties of AMQP", message.Excerpt(name))
 	}
+
 	return message.JSONError(err)
 }
 
@@ -157,6 +165,7 @@ func offsetOf(err error, head []byte) int64 {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return int64(len(head)) - 1
 	}
+
 	name, _ := strings.CutPrefix(err.Error(), "json: unknown field ")
 	return int64(bytes.Index(head, []byte(name)))
 }
@@ -175,17 +184,20 @@ func Check(m *message.Publishing) error {
 			return &FieldError{key, "is the broker's own: leave it out"}
 		}
 	}
+
 	if text := m.Properties.Expiration; text != "" {
 		if _, ok := message.ParseExpiration(text); !ok {
 			return &FieldError{"expiration", message.Excerpt(text) +
 				" is not a number of milliseconds up to 315360000000 (ten years)"}
 		}
 	}
+
 	for _, name := range []struct{ field, text string }{{"exchange", m.Exchange}, {"routing_key", m.RoutingKey}} {
 		if len(name.text) > 255 {
 			return &FieldError{name.field, "has more than 255 bytes"}
 		}
 	}
+
 	return nil
 }
 
@@ -203,5 +215,6 @@ func mentioned(head []byte, err error) int64 {
 	if errors.As(err, &property) {
 		return int64(max(bytes.Index(head, []byte(`"`+property.Name+`":`)), 0))
 	}
+
 	return 0
 }

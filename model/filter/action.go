@@ -4,65 +4,68 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Action leads from a message to somewhere else: to a URL, or to a command, with fields of the message in it. It
-// changes nothing on the broker.
+// Action leads from a message to somewhere else: to a URL with fields of the message in it, or to a command of sh,
+// which gets the message beside it. It changes nothing on the broker.
 type Action struct {
-	Key  string // as written in the configuration: "ctrl-t"
-	Name string
-	url  Template   // empty for a command
-	args []Template // the words of the command, the program first
-
-	shell   bool // exactly one shell interprets the values, which are quoted for it
-	formats bool // tmux expands them first, and treats # specially
+	Key     string // as written in the configuration: "ctrl-t"
+	Name    string
+	Command string // for sh -c; no field of a message is ever put into it
+	url     Template
 }
 
-// NewAction makes an action: either address or command is given, the other is "". With shell, a shell may interpret the
-// command. The error is one sentence.
-func NewAction(key, name, address, command string, shell bool) (Action, error) {
-	a := Action{Key: key, Name: name, shell: shell}
+// NewAction makes an action: either address or command is given, the other is "". The error is one sentence.
+func NewAction(key, name, address, command string) (Action, error) {
+	a := Action{Key: key, Name: name, Command: command}
+
 	switch {
 	case key == "" || name == "":
 		return a, errors.New("it needs a key and a name")
-	case (address == "") == (command == ""):
+	case (address == "") == (strings.TrimSpace(command) == ""):
 		return a, errors.New("it needs either a url or a command")
-	case address != "" && shell:
-		return a, errors.New("shell = true is for a command, and this is a url")
-	case address != "":
-		var err error
-		if a.url, err = ParseTemplate(address); err != nil {
-			return a, err
-		}
-		return a, a.checkHost()
+	case address == "":
+		return a, checkCommand(command)
 	}
-	words, err := splitWords(command)
-	if err != nil {
+
+	var err error
+	if a.url, err = ParseTemplate(address); err != nil {
 		return a, err
 	}
-	for _, word := range words {
-		t, err := ParseTemplate(word)
-		if err != nil {
-			return a, err
+
+	return a, a.checkHost()
+}
+
+// placeholder is a field as commands named it before they got the message in their environment.
+var placeholder = regexp.MustCompile(`\{\{\s*(\w+)(?:\.(.+?))?\s*\}\}`)
+
+// checkCommand refuses fields in a command, and says where the command finds them.
+func checkCommand(command string) error {
+	for _, found := range placeholder.FindAllStringSubmatch(command, -1) {
+		variable := variableOf(found[1])
+		if found[1] == "headers" {
+			variable = headerVariable(found[2])
 		}
-		a.args = append(a.args, t)
+
+		switch {
+		case !slices.Contains(fieldNames(), found[1]):
+			continue
+		case found[1] == "json" || found[1] == "body":
+			return fmt.Errorf("no field is put into a command: instead of %s, take the body from the message, which is JSON "+
+				"on standard input: jq -r '.body | fromjson'", model.Printable(found[0]))
+		}
+
+		return fmt.Errorf("no field is put into a command: instead of %s, write \"$%s\", which is in its environment",
+			model.Printable(found[0]), variable)
 	}
-	if len(a.args) == 0 || len(a.args[0]) != 1 || a.args[0][0].field != nil {
-		return a, errors.New("the program of a command is named, not taken from the message")
-	}
-	if !shell {
-		return a, a.checkWords()
-	}
-	line, err := ParseTemplate(command)
-	if err != nil {
-		return a, err
-	}
-	return a, a.checkShell(line)
+
+	return nil
 }
 
 // checkHost refuses a URL whose server a message could choose.
@@ -75,13 +78,13 @@ func (a *Action) checkHost() error {
 	return nil
 }
 
-// Offered reports whether a message has all fields of the action, with values that are allowed there.
+// Offered reports whether a message has all fields of a URL, with values that are allowed there. A command is offered
+// on each message.
 func (a *Action) Offered(m *message.Message) bool {
-	if a.IsURL() {
-		_, err := a.URL(m)
-		return err == nil
+	if !a.IsURL() {
+		return true
 	}
-	_, err := a.Command(m)
+	_, err := a.URL(m)
 	return err == nil
 }
 
@@ -102,82 +105,9 @@ func (a *Action) URL(m *message.Message) (string, error) {
 	if parts := strings.Split(u.Path, "/"); slices.Contains(parts, ".") || slices.Contains(parts, "..") {
 		return "", errors.New("a value is . or .., which would lead elsewhere")
 	}
+
 	return text, nil
-}
-
-// Command is the program with its arguments for a message. The command is split into words before values are inserted,
-// so a value stays in its word, and is seen by no shell, or by one for which it is quoted. A value cannot become an
-// option: at the beginning of a word, one that starts with - or + is refused.
-func (a *Action) Command(m *message.Message) ([]string, error) {
-	words := make([]string, len(a.args))
-	for i, t := range a.args {
-		if err := a.checkValues(t, m); err != nil {
-			return nil, err
-		}
-		escape := func(value string) string { return value }
-		if a.shell {
-			escape = quoted
-		}
-		var err error
-		if words[i], err = t.Fill(m, escape); err != nil {
-			return nil, err
-		}
-	}
-	return words, nil
-}
-
-// checkValues refuses values that have a special meaning where they are inserted.
-func (a *Action) checkValues(t Template, m *message.Message) error {
-	for i := range t {
-		if t[i].field == nil {
-			continue
-		}
-		value, _ := fieldText(m, t[i].field)
-		refuse := func(words string) error { return fmt.Errorf("the value of %s %s", t[i].name(), words) }
-		begins := i == 0 || strings.HasSuffix(t[i-1].text, " ") || strings.HasSuffix(t[i-1].text, "\t")
-		switch {
-		case strings.ContainsRune(value, 0):
-			return refuse("has a zero byte, which no argument can have")
-		case a.shell && strings.ContainsFunc(value, unicode.IsControl):
-			return refuse("has a line end or a control character, which not every shell takes in quotes")
-		case a.formats && strings.Contains(value, "#"):
-			return refuse("has a #, which tmux may read as a command")
-		case begins && strings.HasPrefix(value, "-") || begins && strings.HasPrefix(value, "+"):
-			return refuse(fmt.Sprintf("begins with %c, and would be taken as an option", value[0]))
-		}
-	}
-	return nil
 }
 
 // escaped is a value escaped as a part of a URL.
 func escaped(value string) string { return strings.ReplaceAll(url.QueryEscape(value), "+", "%20") }
-
-// splitWords splits a command at blanks; quotes hold a word together.
-func splitWords(command string) (words []string, err error) {
-	var word strings.Builder
-	quote, begun := rune(0), false
-	for _, r := range command {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote == 0 && (r == '"' || r == '\''):
-			quote, begun = r, true
-		case quote == 0 && (r == ' ' || r == '\t' || r == '\n'):
-			if begun {
-				words = append(words, word.String())
-			}
-			begun = false
-			word.Reset()
-		default:
-			begun = true
-			word.WriteRune(r)
-		}
-	}
-	if quote != 0 {
-		return nil, fmt.Errorf("a quote %c is not closed", quote)
-	}
-	if begun {
-		words = append(words, word.String())
-	}
-	return words, nil
-}

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 // A value stays where it was inserted, whatever it is.
 func TestActionURL(t *testing.T) {
-	a, err := NewAction("ctrl-t", "trace", "https://t.example/trace/{{headers.trace}}?at={{json.user.id}}#x", "", false)
+	a, err := NewAction("ctrl-t", "trace", "https://t.example/trace/{{headers.trace}}?at={{json.user.id}}#x", "")
 	must.Do(t, err)
 	for _, value := range []string{
 		"4bf9-2f", "a b&c=d#e?f/g", "é\x00\n\x1b[2J", "%2e%2e", "https://evil.example/", "\xff\xfe", "@", "...", "+",
@@ -23,9 +24,14 @@ func TestActionURL(t *testing.T) {
 		text, err := a.URL(&m)
 		must.That(t, err == nil, "%q: %v", value, err)
 		u, err := url.Parse(text)
-		assert.That(t, err == nil && u.Host == "t.example" && u.Path == "/trace/"+value && u.Fragment == "x" &&
-			u.Query().Get("at") == "12345678901234567" && len(u.Query()) == 1, "%q: %s", value, text)
+		must.That(t, err == nil, "%q: %s", value, text)
+		assert.Equal(t, u.Host, "t.example", "%v", value)
+		assert.Equal(t, u.Path, "/trace/"+value, "%v", value)
+		assert.Equal(t, u.Fragment, "x", "%v", value)
+		assert.Equal(t, u.Query().Get("at"), "12345678901234567", "%v", value)
+		assert.Equal(t, len(u.Query()), 1, "%v", value)
 	}
+
 	climbing := message.Message{Headers: model.Table{"trace": "../.."}, Body: []byte(`{"user":{"id":1}}`)}
 	assert.That(t, !a.Offered(&climbing), "a value leads to another path on a server that unescapes it")
 	for what, m := range map[string]message.Message{
@@ -35,102 +41,101 @@ func TestActionURL(t *testing.T) {
 		". or ..":              {Headers: model.Table{"trace": ".."}, Body: []byte(`{"user":{"id":1}}`)},
 	} {
 		_, err = a.URL(&m)
-		assert.That(t, err != nil && strings.Contains(err.Error(), what) && !a.Offered(&m), "%s: %v", what, err)
+		assert.Fails(t, err, what)
+		assert.That(t, !a.Offered(&m), "%s: %v", what, err)
 	}
 }
 
-// A value never becomes another word, or an option.
-func TestActionCommand(t *testing.T) {
-	a, err := NewAction("ctrl-t", "look", "",
-		`tool  --id={{message_id}} "two words" -- '' {{headers.a}}:x {{headers.b.c}}`, false)
-	must.Do(t, err)
-	const hostile = "x; rm -rf ~ $(id) `id` \"'\n-v"
+// A command gets each field that has one value, under its own name, and nothing of another message.
+func TestActionEnvironment(t *testing.T) {
+	const hostile = "x; touch ran $(id) `id` \"'\n-v \xff#{}"
 	m := message.Message{
-		Properties: message.Properties{MessageID: hostile}, Headers: model.Table{"a": hostile, "b.c": int64(-5)},
+		Properties: message.Properties{MessageID: hostile, AppID: "zero\x00", Type: strings.Repeat("a", mostOfValue+1)},
+		Body:       []byte("body"),
+		Headers: model.Table{
+			"x-tenant": "acme", "é": int64(5), "PATH": "/tmp", "a=b": true, "list": []any{"a"}, "table": model.Table{"a": 1},
+			"none": nil, "x.twice": "1", "X-Twice": "2", "bytes": []byte("b\x00"),
+		},
 	}
-	_, err = a.Command(&m)
-	assert.That(t, err != nil && strings.Contains(err.Error(), "headers.b.c begins with -"),
-		"a value that would be an option: %v", err)
-	m.Headers["b.c"] = int64(5)
-	words, err := a.Command(&m)
-	want := []string{"tool", "--id=" + hostile, "two words", "--", "", hostile + ":x", "5"}
-	assert.That(t, err == nil && slices.Equal(words, want), "%q, %v", words, err)
-	m.Headers["a"] = "zero\x00"
-	assert.That(t, !a.Offered(&m), "a zero byte is taken")
+	inherited := []string{
+		"PATH=/bin", "DLXTOP_URL=amqp://h", "DLXTOP_APP_ID=old", "DLXTOP_HEADER_OLD=old", "DLXTOP_MESSAGE_ID=old",
+	}
+	environment := Environment(inherited, &m)
+	got := map[string]string{}
+	for _, entry := range environment {
+		variable, value, _ := strings.Cut(entry, "=")
+		_, twice := got[variable]
+		assert.That(t, !twice, "%s is there twice", variable)
+		got[variable] = value
+	}
+
+	for variable, want := range map[string]string{
+		"PATH": "/bin", "DLXTOP_URL": "amqp://h", "DLXTOP_MESSAGE_ID": hostile, "DLXTOP_SIZE": "4",
+		"DLXTOP_HEADER_X_TENANT": "acme", "DLXTOP_HEADER__": "5", "DLXTOP_HEADER_PATH": "/tmp", "DLXTOP_HEADER_A_B": "true",
+	} {
+		assert.That(t, got[variable] == want, "%s is %q", variable, got[variable])
+	}
+	for _, variable := range []string{
+		"DLXTOP_APP_ID", "DLXTOP_TYPE", "DLXTOP_BODY", "DLXTOP_JSON", "DLXTOP_HEADERS", "DLXTOP_HEADER_OLD",
+		"DLXTOP_HEADER_LIST", "DLXTOP_HEADER_TABLE", "DLXTOP_HEADER_NONE", "DLXTOP_HEADER_X_TWICE", "DLXTOP_HEADER_BYTES",
+	} {
+		value, there := got[variable]
+		assert.That(t, !there, "%s is %q", variable, value)
+	}
+	must.Equal(t, len(inherited), 5, "what was inherited changed: %q", inherited)
+	assert.Equal(t, inherited[2], "DLXTOP_APP_ID=old")
 }
 
-// A field is refused where a shell or another interpreter would interpret its value; with shell = true only where
-// quoting cannot make it one value for exactly one shell.
-func TestActionsThatLeadIntoAShell(t *testing.T) {
-	for command, want := range map[string]struct{ direct, shell string }{ // the refusal's words; "": none
-		`tail -n 5 /var/log/{{app_id}}.log`:                   {"", ""},
-		`tmux new-window 'tail -n 5 /var/log/{{app_id}}.log'`: {"several words", ""},
-		`tmux new-window tail {{app_id}}`:                     {"behind tmux", "would be the program"},
-		`/usr/bin/tmux new-window {{app_id}}`:                 {"behind /usr/bin/tmux", "would be the program"},
-		`tmux new-window "sh -c 'tail {{app_id}}'"`:           {"several words", "more than once"},
-		`tmux new-window 'sh -c tail\ {{app_id}}'`:            {"several words", "more than once"},
-		`tmux new-window 'ssh h tail {{app_id}}'`:             {"several words", "more than once"},
-		`notify 'an error of {{app_id}}'`:                     {"several words", "in quotes"},
-		`sh -c 'tail {{app_id}}'`:                             {"several words", ""},
-		`sh -c {{app_id}}`:                                    {"behind sh", "would be the program"},
-		`sh -c 'tail "$1"' sh {{app_id}}`:                     {"behind sh", "no part of the command behind sh -c"},
-		`sh {{app_id}}`:                                       {"behind sh", "no part of the command"},
-		`BASH.EXE -lc 'tail {{app_id}}'`:                      {"several words", ""},
-		`sudo bash -c 'tail {{app_id}}'`:                      {"several words", ""},
-		`docker exec c sh -c tail:{{app_id}}`:                 {"behind exec", "would be the program"},
-		`ssh h sh -c 'tail {{app_id}}'`:                       {"several words", "more than ssh"},
-		`ssh "h'" 'tail {{app_id}}'`:                          {"several words", "more than ssh"},
-		`ssh h 'tail {{app_id}}'`:                             {"several words", ""},
-		`ssh {{app_id}}`:                                      {"behind ssh", "would be the program"},
-		`su -c 'tail {{app_id}}' me`:                          {"several words", ""},
-		`script -c 'tail {{app_id}}'`:                         {"several words", ""},
-		`watch 'tail {{app_id}}'`:                             {"several words", ""},
-		`env A={{app_id}} tool`:                               {"behind env", "would be the program"},
-		`env tool {{app_id}}`:                                 {"behind env", ""},
-		`xargs tool {{app_id}}`:                               {"behind xargs", ""},
-		`sudo tool {{app_id}}`:                                {"behind sudo", ""},
-		`nice -n 5 tool {{app_id}}`:                           {"behind nice", ""},
-		`timeout 5 tool {{app_id}}`:                           {"behind timeout", ""},
-		`timeout 5 {{app_id}}`:                                {"behind timeout", "would be the program"},
-		`screen tool {{app_id}}`:                              {"behind screen", "no value can be quoted"},
-		`parallel tool {{app_id}}`:                            {"behind parallel", "no value can be quoted"},
-		`eval tool {{app_id}}`:                                {"behind eval", "no value can be quoted"},
-		`python3.11 -c "print('{{app_id}}')"`:                 {"behind python3.11", "no value can be quoted"},
-		`perl -e print({{app_id}})`:                           {"behind perl", "no value can be quoted"},
-		`C:\tools\look.bat {{app_id}}`:                        {"behind C:", "no value can be quoted"},
-		`cmd /c type {{app_id}}`:                              {"behind cmd", "no value can be quoted"},
-		`tail /var/log/{{app_id}}.log | grep error`:           {"", ""},
-		`tail '/var/log/{{app_id}}.log'`:                      {"", "in quotes"},
-		`tail "/var/log/{{app_id}}.log"`:                      {"", "in quotes"},
-		`tail \{{app_id}}`:                                    {"", "in quotes, or behind"},
-		"tool `cat {{app_id}}`":                               {"", "more than once"},
-		"cat <<x {{app_id}}":                                  {"", "more than once"},
-		`tool $'a' {{app_id}}`:                                {"", "more than once"},
-		`tool $((1+{{app_id}}))`:                              {"", "more than once"},
-		`tool ${x:-{{app_id}}}`:                               {"", "more than once"},
-		`tool; test -v {{app_id}}`:                            {"", "more than once"},
-		`tool; eval {{app_id}}`:                               {"behind eval", "no value can be quoted"},
-		`tool | {{app_id}}`:                                   {"", "would be the program"},
-		`tool; a=b {{app_id}}`:                                {"", "would be the program"},
-		`tool > {{app_id}}`:                                   {"", "the file that is written"},
-		`tool >/tmp/{{app_id}}`:                               {"", "the file that is written"},
-		`tool 2>/dev/null {{app_id}}`:                         {"", ""},
-		`tool {{app_id}} | sh -c 'cat'`:                       {"", ""},
-	} {
-		for _, shell := range []bool{false, true} {
-			says := want.direct
-			if shell {
-				says = want.shell
-			}
-			_, err := NewAction("a", "n", "", command, shell)
-			assert.That(t, (err == nil) == (says == "") && (err == nil || strings.Contains(err.Error(), says)),
-				"%s, shell = %t: %v, want %q", command, shell, err, says)
-			assert.That(t, err == nil || strings.Contains(err.Error(), "app_id") && !strings.ContainsAny(err.Error(), "\n"),
-				"%s: %v", command, err)
-		}
+// A message with many headers does not make an environment that a system refuses; the fields come first.
+func TestActionEnvironmentIsBounded(t *testing.T) {
+	m := message.Message{Properties: message.Properties{MessageID: "m"}, Headers: model.Table{}}
+	for i := range 1000 {
+		m.Headers[fmt.Sprintf("h%d", i)] = strings.Repeat("a", mostOfValue-i)
 	}
-	_, err := NewAction("a", "n", "https://h/", "", true)
-	assert.That(t, err != nil, "a url has a shell")
+
+	environment := Environment(nil, &m)
+	bytes := 0
+	for _, entry := range environment {
+		bytes += len(entry) + 1
+	}
+	assert.That(t, bytes <= mostOfEnvironment, "%d bytes", bytes)
+	assert.That(t, bytes > mostOfEnvironment-mostOfValue, "%d bytes: more would fit", bytes)
+	assert.That(t, slices.Contains(environment, "DLXTOP_MESSAGE_ID=m"), "the message's id is left out")
+}
+
+// No field has the variable of a setting of dlxtop, which commands may need.
+func TestActionVariablesAreFree(t *testing.T) {
+	for _, name := range append(fieldNames(), "header_x") {
+		taken := slices.Contains([]string{
+			"DLXTOP_URL", "DLXTOP_API", "DLXTOP_CONTEXT", "DLXTOP_RABBITMQ_SERVER",
+		}, variableOf(name))
+		assert.That(t, !taken, "%s", variableOf(name))
+	}
+}
+
+// A field in a command is refused with what to write instead; what only looks like one is the command's own.
+func TestFieldsInCommands(t *testing.T) {
+	for command, want := range map[string]string{
+		`tail /var/log/{{app_id}}.log`:           `instead of {{app_id}}, write "$DLXTOP_APP_ID"`,
+		`tmux new-window 'tail {{ app_id }}'`:    `instead of {{ app_id }}, write "$DLXTOP_APP_ID"`,
+		`tool {{headers.x-tenant.id}}`:           `instead of {{headers.x-tenant.id}}, write "$DLXTOP_HEADER_X_TENANT_ID"`,
+		`tool "$DLXTOP_TYPE" {{message_id}}`:     `instead of {{message_id}}, write "$DLXTOP_MESSAGE_ID"`,
+		`tool {{json.user.id}}`:                  `instead of {{json.user.id}}, take the body from the message`,
+		`tool {{body}}`:                          `instead of {{body}}, take the body from the message`,
+		`tool "$DLXTOP_APP_ID"`:                  "",
+		`docker inspect -f '{{.State}} {{x}}'`:   "",
+		`docker inspect -f '{{json .Mounts}}'`:   "",
+		`tool '{{' | sed "s/}}/$DLXTOP_APP_ID/"`: "",
+	} {
+		_, err := NewAction("a", "n", "", command)
+		said := ""
+		if err != nil {
+			said = err.Error()
+		}
+		assert.That(t, (said == "") == (want == ""), "%s: %q", command, said)
+		assert.That(t, strings.Contains(said, want), "%s: %q", command, said)
+		assert.That(t, !strings.Contains(said, "\n"), "%s: %q", command, said)
+	}
 }
 
 func TestActionMistakes(t *testing.T) {
@@ -148,12 +153,10 @@ func TestActionMistakes(t *testing.T) {
 		{"a", "n", "{{message_id}}", "", "begins with https://"},
 		{"a", "n", "file:///etc/{{message_id}}", "", "begins with https://"},
 		{"a", "n", "javascript:{{message_id}}", "", "begins with https://"},
-		{"a", "n", "", "{{message_id}} x", "the program"},
-		{"a", "n", "", "  ", "the program"},
-		{"a", "n", "", "c 'x", "not closed"},
+		{"a", "n", "", "  ", "either a url or a command"},
 	} {
-		_, err := NewAction(test.key, test.name, test.url, test.command, false)
-		assert.That(t, err != nil && strings.Contains(err.Error(), test.want) && !strings.Contains(err.Error(), "\n"),
-			"%+v: %v", test, err)
+		_, err := NewAction(test.key, test.name, test.url, test.command)
+		must.Fails(t, err, test.want, "%v", test)
+		assert.Lacks(t, err.Error(), "\n", "%v", test)
 	}
 }

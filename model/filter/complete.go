@@ -35,14 +35,17 @@ func Complete(text string, paths []string) (from int, found []string) {
 				return i, found
 			}
 		}
+
 		switch {
 		case quote == 0 && (r == '"' || r == '\'' || r == '`'):
 			quote = r
 		case quote == r && previous != '\\':
 			quote = 0
 		}
+
 		previous = r
 	}
+
 	return len(text), nil
 }
 
@@ -61,6 +64,7 @@ func begunBy(names []string, text string) (found []string) {
 			found = append(found, name)
 		}
 	}
+
 	return found
 }
 
@@ -107,6 +111,7 @@ func jsonPaths(paths []string, at string, v any, depth int) []string {
 			paths = jsonPaths(append(paths, below), below, v[0], depth+1)
 		}
 	}
+
 	return paths
 }
 
@@ -117,5 +122,6 @@ func isName(text string) bool {
 			return false
 		}
 	}
+
 	return text != "" && !slices.Contains(expressionWords, text)
 }

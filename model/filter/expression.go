@@ -6,44 +6,95 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/types"
+	"github.com/expr-lang/expr/vm"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// The bounds of an expression on one message.
-const (
-	maxExpression = 4096       // bytes of its text
-	maxNodes      = 1000       // in its syntax tree
-	maxSteps      = 10_000_000 // iterations of any, all, count…
-	maxMemory     = 10_000_000 // values in lists that it creates
-	maxBytes      = 512 << 20  // of memory for what functions make of text, by costs
-	maxTime       = 2 * time.Second
-)
+// builtins are the functions of expressions, which make nothing larger than their arguments: repeat, replace, join and
+// the like could turn a small body into terabytes.
+var builtins = []string{
+	"all", "any", "none", "one", "count", "filter", "find", "findIndex", "sum",
+	"len", "abs", "ceil", "floor", "round", "int", "float", "string", "trim", "trimPrefix", "trimSuffix", "upper", "lower",
+	"split", "indexOf", "lastIndexOf", "hasPrefix", "hasSuffix", "max", "min", "first", "last", "get", "keys", "values",
+	"fromJSON", "now", "duration", "date",
+}
 
-// costs are the bytes that each byte of a text may become: JSON of empty objects grows most. Matching needs no memory
-// but 30 ns for each byte, without interruption. A pattern that is not constant is at most as long as an expression.
-var costs = map[string]int{
-	"lower": 4, "upper": 4, "string": 4, "split": 48, "keys": 16, "values": 16, "fromJSON": 48,
-	"+": 8, "matches": 8, "pattern": maxBytes / maxExpression,
+// ownFunctions are those in place of the library's, which give keys in random order, and round large numbers.
+var ownFunctions = map[string]expr.Option{
+	"keys": expr.Function("keys", func(v ...any) (any, error) {
+		of, isTable := v[0].(map[string]any)
+		if !isTable {
+			return nil, errors.New("no table")
+		}
+		return slices.Sorted(maps.Keys(of)), nil
+	}, new(func(map[string]any) []string)),
+	"fromJSON": expr.Function("fromJSON", func(v ...any) (any, error) {
+		text, isText := v[0].(string)
+		made := parseJSON([]byte(text))
+		if !isText || made == nil && strings.TrimSpace(text) != "null" {
+			return nil, errors.New("no JSON")
+		}
+		return made, nil
+	}, new(func(string) any)),
+}
+
+// language are the options of the compiler: the fields, the functions, and those that bounding calls.
+var language = sync.OnceValue(func() []expr.Option {
+	names := types.Map{}
+	for _, f := range fields {
+		names[f.Name] = fieldTypes[f.Type].of
+	}
+
+	options := []expr.Option{
+		expr.Env(names), expr.AsBool(), expr.MaxNodes(maxNodes), expr.Optimize(false), expr.DisableAllBuiltins(),
+	}
+	for _, name := range builtins {
+		if ownFunctions[name] == nil {
+			options = append(options, expr.EnableBuiltin(name))
+		}
+	}
+
+	for name, t := range fieldTypes {
+		options = append(options, internalFunction("!field "+name, func(e *evaluation, v []any) (any, error) {
+			return e.field(v[0].(int))
+		}, t.read))
+	}
+
+	return append(slices.AppendSeq(options, maps.Values(ownFunctions)),
+		internalFunction("!check", func(e *evaluation, _ []any) (any, error) { return nil, e.check() }),
+		internalFunction("!step", func(e *evaluation, _ []any) (any, error) { return nil, e.step() }),
+		internalFunction("!cost", func(e *evaluation, v []any) (any, error) { return v[1], e.cost(v[0].(int), v[1]) }),
+		internalFunction("!text", func(e *evaluation, v []any) (any, error) { return v[1], e.text(v[0].(int), v[1]) }),
+		internalFunction("!add", func(e *evaluation, v []any) (any, error) { return e.add(v[0], v[1]) }),
+	)
+})
+
+func internalFunction(name string, do func(e *evaluation, v []any) (any, error), signature ...any) expr.Option {
+	return expr.Function(name, func(v ...any) (any, error) { return do(v[0].(*evaluation), v[1:]) }, signature...)
 }
 
 // ParseExpression parses a filter expression, as --filter takes it: `deaths > 3 and json.user.id == 121`. An error says
 // in one sentence what is wrong and where.
 func ParseExpression(expression string) (f *Filter, err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			wrong, ok := r.(*mistake)
-			if !ok {
-				panic(r)
-			}
-			f, err = nil, wrong
+		if r := recover(); r != nil { // of the library
+			f, err = nil, errors.New("the filter cannot be read: write it in another way")
 		}
 	}()
+
 	switch {
 	case strings.TrimSpace(expression) == "":
 		return nil, errors.New("the filter is empty: write a condition, for example deaths > 3")
@@ -51,25 +102,59 @@ func ParseExpression(expression string) (f *Filter, err error) {
 		return nil, fmt.Errorf("the filter is %s long: %s is the most", message.Size(int64(len(expression))),
 			message.Size(maxExpression))
 	}
-	p := &parser{tokens: tokensOf(expression)}
-	condition := p.block()
-	if t := p.tokens[0]; t.kind != 0 {
-		p.wrong(t.at, "unexpected token %s", t.text)
+
+	// Errors are about the expression itself, with the types of its parts, not about what bounding makes of it.
+	if _, err := expr.Compile(expression, language()...); err != nil {
+		return nil, expressionError(expression, err)
 	}
-	if !condition.kind.may(truth) {
-		return nil, fmt.Errorf("the filter is not a condition: it gives a value (%s), not true or false", condition.kind)
+	bounded := &bounding{}
+	program, err := expr.Compile(expression, append(slices.Clone(language()), expr.Patch(bounded))...)
+	if bounded.refused != nil {
+		err = bounded.refused
 	}
-	return &Filter{Text: expression, condition: condition.value, variables: p.most, steps: maxSteps}, nil
+	if err != nil {
+		return nil, expressionError(expression, err)
+	}
+
+	return &Filter{Text: expression, program: program, steps: maxSteps}, nil
+}
+
+// namedToken matches a token as the library names it: Operator("==").
+var namedToken = regexp.MustCompile(`\b[A-Z]\w+\("(.*)"\)`)
+
+// expressionError makes one sentence of the library's lines.
+func expressionError(expression string, err error) error {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	if got, ok := strings.CutPrefix(line, "expected bool, but got "); ok {
+		return fmt.Errorf("the filter is not a condition: it gives a value (%s), not true or false", model.Printable(got))
+	}
+	at := (*file.Error)(nil)
+	if !errors.As(err, &at) {
+		return fmt.Errorf("the filter cannot be read: %s", model.Printable(line))
+	}
+
+	line, _, _ = strings.Cut(at.Message, "\n")
+	line = namedToken.ReplaceAllString(line, "$1")
+	if name, unknown := strings.CutPrefix(line, "unknown name "); unknown {
+		known := expressionNames()
+		if rest := []rune(expression)[at.From:]; strings.HasPrefix(strings.TrimPrefix(string(rest), name), "(") {
+			known = builtins
+		}
+		line += " (there are " + strings.Join(known, ", ") + ")"
+	}
+
+	return fmt.Errorf("the filter cannot be read at character %d: %s", at.From+1, model.Printable(strings.TrimSpace(line)))
 }
 
 func expressionNames() []string { return slices.Sorted(slices.Values(fieldNames())) }
 
 func (f *Filter) evaluate(m *message.Message) bool {
-	e := evaluation{
-		filter: f, message: m, variables: make([]any, f.variables), read: map[int]any{}, began: time.Now(),
-	}
-	matched, ok := f.condition(&e).(bool)
-	return ok && matched
+	e := &evaluation{ctx: f.ctx, message: m, read: map[int]any{}, steps: f.steps, began: time.Now()}
+	machine := vm.VM{MemoryBudget: maxMemory}
+	result, err := machine.Run(f.program, e)
+	matched, isTruth := result.(bool)
+
+	return err == nil && isTruth && matched
 }
 
 // parseJSON decodes a body with whole numbers as integers: identifiers beyond 2^53 must not be rounded.
@@ -83,6 +168,7 @@ func parseJSON(body []byte) any {
 	if _, err := d.Token(); err != io.EOF {
 		return nil
 	}
+
 	return numbers(v)
 }
 
@@ -103,6 +189,7 @@ func numbers(v any) any {
 			v[key] = numbers(e)
 		}
 	}
+
 	return v
 }
 
@@ -119,6 +206,7 @@ func plainValue(v any, depth int) any {
 		}
 		return m
 	}
+
 	switch v := v.(type) {
 	case []any:
 		return plainList(v, depth+1)
@@ -135,9 +223,11 @@ func plainValue(v any, depth int) any {
 	case model.Decimal:
 		return float64(v.Value) / math.Pow10(int(v.Scale))
 	}
+
 	if n, ok := model.AsInteger(v); ok {
 		return int(n)
 	}
+
 	return fmt.Sprint(v)
 }
 

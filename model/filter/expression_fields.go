@@ -5,63 +5,81 @@ import (
 	"slices"
 	"time"
 
+	"github.com/expr-lang/expr/types"
+
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
+// Field is a name in expressions.
 type Field struct {
 	Name  string // "routing_key"
 	What  string
-	kind  kind
+	Type  string // a key of fieldTypes
 	value func(*message.Message) any
 }
 
-// Type is "text", "number", "true or false", "names and values" or "any".
-func (f *Field) Type() string {
-	return map[kind]string{
-		text: "text", whole: "number", truth: "true or false", table: "names and values", anything: "any",
-	}[f.kind]
+const (
+	ofText   = "text"
+	ofNumber = "number"
+	ofTruth  = "true or false"
+	ofTable  = "names and values"
+	ofAny    = "any"
+)
+
+// fieldTypes have the type of a field, and that of the function that reads it: from the evaluation, by its index.
+var fieldTypes = map[string]struct {
+	of   types.Type
+	read any
+}{
+	ofText:   {types.String, new(func(any, int) string)},
+	ofNumber: {types.Int, new(func(any, int) int)},
+	ofTruth:  {types.Bool, new(func(any, int) bool)},
+	ofTable:  {types.TypeOf(map[string]any{}), new(func(any, int) map[string]any)},
+	ofAny:    {types.Any, new(func(any, int) any)},
 }
 
 // fields are the names in expressions. docs/expressions.md is generated from them.
 var fields = []Field{
-	{"body", "the body as text; of a body that was not read whole, what was read", text, func(m *message.Message) any {
+	{"body", "the body as text; of a body that was not read whole, what was read", ofText, func(m *message.Message) any {
 		return string(m.Body)
 	}},
 	{
-		"json", "the body, parsed; nil when it is not JSON. `json.user.id` is a member, `json.items[0]` an element", anything,
+		"json", "the body, parsed; nil when it is not JSON. `json.user.id` is a member, `json.items[0]` an element", ofAny,
 		func(m *message.Message) any { return parseJSON(m.Body) },
 	},
 	{
-		"headers", "the headers: `headers[\"x-tenant\"]`; nil for one that is not there", table,
+		"headers", "the headers: `headers[\"x-tenant\"]`; nil for one that is not there", ofTable,
 		func(m *message.Message) any {
 			headers, _ := plainValue(m.Headers, 0).(map[string]any)
 			return headers
 		},
 	},
-	{"exchange", "the exchange that it was published to last", text, func(m *message.Message) any { return m.Exchange }},
-	{"routing_key", "the routing key that it was published with last", text, func(m *message.Message) any {
+	{"exchange", "the exchange that it was published to last", ofText, func(m *message.Message) any { return m.Exchange }},
+	{"routing_key", "the routing key that it was published with last", ofText, func(m *message.Message) any {
 		return m.RoutingKey
 	}},
-	{"message_id", "the property message_id", text, func(m *message.Message) any { return m.Properties.MessageID }},
-	{"correlation_id", "the property correlation_id", text, func(m *message.Message) any {
+	{"message_id", "the property message_id", ofText, func(m *message.Message) any { return m.Properties.MessageID }},
+	{"correlation_id", "the property correlation_id", ofText, func(m *message.Message) any {
 		return m.Properties.CorrelationID
 	}},
-	{"content_type", "the property content_type", text, func(m *message.Message) any { return m.Properties.ContentType }},
-	{"type", "the property type", text, func(m *message.Message) any { return m.Properties.Type }},
-	{"app_id", "the property app_id", text, func(m *message.Message) any { return m.Properties.AppID }},
-	{"priority", "the property priority; 0 when there is none", whole, func(m *message.Message) any {
+	{"content_type", "the property content_type", ofText, func(m *message.Message) any {
+		return m.Properties.ContentType
+	}},
+	{"type", "the property type", ofText, func(m *message.Message) any { return m.Properties.Type }},
+	{"app_id", "the property app_id", ofText, func(m *message.Message) any { return m.Properties.AppID }},
+	{"priority", "the property priority; 0 when there is none", ofNumber, func(m *message.Message) any {
 		return int(m.Properties.Priority)
 	}},
 	{
-		"expiration", "the property expiration, in ms, as text: `int(expiration) > 5000`", text,
+		"expiration", "the property expiration, in ms, as text: `int(expiration) > 5000`", ofText,
 		func(m *message.Message) any { return m.Properties.Expiration },
 	},
-	{"size", "bytes of the body", whole, func(m *message.Message) any { return max(m.BodyBytes, len(m.Body)) }},
-	{"deaths", "how often it was dead-lettered: all counts of x-death together", whole, func(m *message.Message) any {
+	{"size", "bytes of the body", ofNumber, func(m *message.Message) any { return max(m.BodyBytes, len(m.Body)) }},
+	{"deaths", "how often it was dead-lettered: all counts of x-death together", ofNumber, func(m *message.Message) any {
 		return int(min(m.DeathCount(), math.MaxInt))
 	}},
 	{
-		"reason", "of the newest death: `expired`, `rejected`, `maxlen` or `delivery_limit`", text,
+		"reason", "of the newest death: `expired`, `rejected`, `maxlen` or `delivery_limit`", ofText,
 		func(m *message.Message) any {
 			if len(m.Deaths) == 0 {
 				return ""
@@ -69,27 +87,30 @@ var fields = []Field{
 			return string(m.Deaths[0].Reason)
 		},
 	},
-	{"failure", "the failure as the list of messages shows it: kind and message", text, func(m *message.Message) any {
+	{"failure", "the failure as the list of messages shows it: kind and message", ofText, func(m *message.Message) any {
 		failure, _ := m.Failure()
 		return failure.String()
 	}},
-	{"failure_kind", "what kind of error it was: the class of the exception, mostly", text, func(m *message.Message) any {
-		failure, _ := m.Failure()
-		return failure.Kind
-	}},
-	{"failure_message", "what the error said", text, func(m *message.Message) any {
+	{
+		"failure_kind", "what kind of error it was: the class of the exception, mostly", ofText,
+		func(m *message.Message) any {
+			failure, _ := m.Failure()
+			return failure.Kind
+		},
+	},
+	{"failure_message", "what the error said", ofText, func(m *message.Message) any {
 		failure, _ := m.Failure()
 		return failure.Message
 	}},
-	{"redelivered", "whether it was delivered before", truth, func(m *message.Message) any { return m.Redelivered }},
-	{"age", "seconds since it was published; nil when that is unknown", anything, func(m *message.Message) any {
+	{"redelivered", "whether it was delivered before", ofTruth, func(m *message.Message) any { return m.Redelivered }},
+	{"age", "seconds since it was published; nil when that is unknown", ofAny, func(m *message.Message) any {
 		published, ok := m.PublishedAt()
 		if !ok {
 			return nil
 		}
 		return time.Since(published).Seconds()
 	}},
-	{"position", "its place in the queue as it was read; the first is 1", whole, func(m *message.Message) any {
+	{"position", "its place in the queue as it was read; the first is 1", ofNumber, func(m *message.Message) any {
 		return m.Position
 	}},
 }

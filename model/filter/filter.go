@@ -4,17 +4,18 @@ import (
 	"context"
 	"strings"
 
+	"github.com/expr-lang/expr/vm"
+
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Filter is a condition on messages. It is safe for concurrent use. The zero Filter, and nil, match everything.
 type Filter struct {
-	Text      string                // as the user wrote it
-	plain     needle                // the text to look for
-	condition func(*evaluation) any // for an expression; nil: plain text
-	variables int                   // the most in use at the same time
-	steps     int                   // iterations on one message, at most
-	ctx       context.Context       // cancels evaluation; nil: never
+	Text    string          // as the user wrote it
+	plain   needle          // the text to look for
+	program *vm.Program     // of an expression; nil: plain text
+	steps   int             // iterations on one message, at most
+	ctx     context.Context // cancels evaluation; nil: never
 }
 
 // Within is the same filter bound to ctx: once that is done, it matches nothing.
@@ -41,6 +42,7 @@ func Parse(text string) (*Filter, error) {
 		f.Text = text
 		return f, nil
 	}
+
 	return plainFilter(text), nil
 }
 
@@ -51,7 +53,7 @@ func TypedExpression(text string) (expression string, ok bool) {
 
 // Expression is the filter's expression, "" when it is plain text.
 func (f *Filter) Expression() string {
-	if f == nil || f.condition == nil {
+	if f == nil || f.program == nil {
 		return ""
 	}
 	return expressionOf(f.Text)
@@ -73,14 +75,17 @@ func (f *Filter) Match(m *message.Message) (matched bool) {
 	case f.ctx != nil && f.ctx.Err() != nil:
 		return false
 	}
+
 	defer func() {
 		if recover() != nil { // hostile input must not crash the program
 			matched = false
 		}
 	}()
-	if f.condition != nil {
+
+	if f.program != nil {
 		return f.evaluate(m)
 	}
+
 	return f.plain.text == "" || f.contains(m)
 }
 

@@ -42,7 +42,7 @@ const (
 // then headers, then the body. It searches where Match does, except in the failure, which is derived from headers and
 // body. It does not copy the body, nor parse it for plain text.
 func (f *Filter) Where(m *message.Message) (Place, bool) {
-	if f == nil || f.condition != nil || f.plain.text == "" {
+	if f == nil || f.program != nil || f.plain.text == "" {
 		return Place{Kind: Matched}, f.Match(m)
 	}
 	p := &m.Properties
@@ -61,9 +61,11 @@ func (f *Filter) Where(m *message.Message) (Place, bool) {
 			return place, true
 		}
 	}
+
 	if place, ok := f.plain.inTable("", m.Headers, 0); ok {
 		return place, true
 	}
+
 	return f.InBody(m.Body)
 }
 
@@ -87,6 +89,7 @@ func newNeedle(text string) needle {
 	for i := range len(n.text) {
 		n.ascii = n.ascii && n.text[i] < utf8.RuneSelf
 	}
+
 	quoted, err := json.Marshal(text)
 	if err != nil || !utf8.ValidString(text) {
 		return n
@@ -98,6 +101,7 @@ func newNeedle(text string) needle {
 			n.other = append(n.other, other)
 		}
 	}
+
 	return n
 }
 
@@ -111,6 +115,7 @@ func escapedRunes(text string) string {
 			b = model.AppendEscaped(b, r)
 		}
 	}
+
 	return string(b)
 }
 
@@ -127,13 +132,16 @@ func (n *needle) mayBeIn(body []byte) bool {
 // index is the first position in a text.
 func (n *needle) index(s string) (from, to int, ok bool) {
 	if n.ascii {
-		from, to = foldedIndex([]byte(s), n.text), len(n.text)
+		from = foldedIndex([]byte(s), n.text)
+		to = len(n.text)
 	} else {
 		from, to = loweredIndex(s, n.text)
 	}
+
 	for i := 0; from < 0 && i < len(n.other) && strings.IndexByte(s, '\\') >= 0; i++ {
 		from, to = loweredIndex(s, n.other[i])
 	}
+
 	return from, from + to, from >= 0
 }
 
@@ -144,8 +152,10 @@ func loweredIndex(s, lower string) (at, length int) {
 	if at < 0 || len(folded) == len(s) {
 		return at, len(lower)
 	}
+
 	// Some letters have another length in lower case, but none becomes two runes.
-	first, runes := utf8.RuneCountInString(folded[:at]), utf8.RuneCountInString(lower)
+	first := utf8.RuneCountInString(folded[:at])
+	runes := utf8.RuneCountInString(lower)
 	start, end, n := len(s), len(s), 0
 	for i := range s {
 		if n == first {
@@ -157,6 +167,7 @@ func loweredIndex(s, lower string) (at, length int) {
 		}
 		n++
 	}
+
 	return start, end - start
 }
 
@@ -171,6 +182,7 @@ func foldedIndex(s []byte, lower string) int {
 	if 'a' <= low && low <= 'z' {
 		up -= 'a' - 'A'
 	}
+
 	nextLow, nextUp := -1, -1
 	for from := 0; from+len(lower) <= len(s); {
 		nextLow = nextByte(s, low, from, nextLow)
@@ -180,6 +192,7 @@ func foldedIndex(s []byte, lower string) int {
 				at = nextUp
 			}
 		}
+
 		if at+len(lower) > len(s) {
 			return -1
 		}
@@ -188,6 +201,7 @@ func foldedIndex(s []byte, lower string) int {
 		}
 		from = at + 1
 	}
+
 	return -1
 }
 
@@ -212,6 +226,7 @@ func sameFolded(s []byte, lower string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -221,14 +236,17 @@ func (n *needle) place(kind PlaceKind, name, s string) (Place, bool) {
 	if !ok {
 		return Place{}, false
 	}
-	before, after := max(from-placeBefore, 0), min(to+placeAfter, len(s))
+	before := max(from-placeBefore, 0)
+	after := min(to+placeAfter, len(s))
 	for before > 0 && before < from && !utf8.RuneStart(s[before]) {
 		before++
 	}
+
 	to = min(to, from+placeFound)
 	for after < len(s) && after > to && !utf8.RuneStart(s[after]) {
 		after--
 	}
+
 	return Place{
 		kind, name, strings.Clone(s[before:from]), strings.Clone(s[from:to]), strings.Clone(s[to:after]),
 	}, true
@@ -258,6 +276,7 @@ func (n *needle) inValue(name string, v any, depth int) (Place, bool) {
 	case string:
 		return n.place(InHeader, name, v)
 	}
+
 	return n.place(InHeader, name, fmt.Sprint(v))
 }
 
@@ -271,6 +290,7 @@ func (n *needle) inTable(name string, t model.Table, depth int) (found Place, ok
 		if depth == 0 {
 			name = key
 		}
+
 		place, here := n.place(InHeader, name, key)
 		if !here {
 			place, here = n.inValue(name, e, depth)
@@ -279,6 +299,7 @@ func (n *needle) inTable(name string, t model.Table, depth int) (found Place, ok
 			found, first, ok = place, key, true
 		}
 	}
+
 	return found, ok
 }
 
@@ -288,6 +309,7 @@ func (n *needle) inList(name string, values []any, depth int) (Place, bool) {
 			return place, true
 		}
 	}
+
 	return Place{}, false
 }
 

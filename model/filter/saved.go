@@ -26,6 +26,7 @@ func (s Saved) Filter(text string) (*Filter, error) {
 	if err == nil {
 		f.Text = expressionMark + f.Text
 	}
+
 	return f, err
 }
 
@@ -38,8 +39,9 @@ func (s Saved) Expression(text string) (*Filter, error) {
 	saved, there := s[name]
 	if !there {
 		return nil, fmt.Errorf("there is no saved filter %s: [filters] in the configuration file has %s",
-			model.Printable(SavedMark+name), s.words())
+			model.Printable(SavedMark+name), s.list())
 	}
+
 	return ParseExpression(saved)
 }
 
@@ -52,7 +54,7 @@ func (s Saved) Names() []string {
 	return names
 }
 
-func (s Saved) words() string {
+func (s Saved) list() string {
 	if len(s) == 0 {
 		return "none"
 	}

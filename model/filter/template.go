@@ -22,7 +22,7 @@ type templatePart struct {
 
 func (p *templatePart) name() string { return model.Printable(strings.Join(p.field, ".")) }
 
-// mostOfValue is the maximum length of a value inserted into a URL or a command, in bytes.
+// mostOfValue is the maximum length of a value in a URL or in a command's environment, in bytes.
 const mostOfValue = 4096
 
 // ParseTemplate parses "…{{headers.traceparent}}…". A field is a name in expressions; headers. is followed by one
@@ -45,7 +45,8 @@ func ParseTemplate(text string) (Template, error) {
 		if err != nil {
 			return nil, err
 		}
-		t, text = append(t, templatePart{field: field}), behind
+		t = append(t, templatePart{field: field})
+		text = behind
 		if text == "" {
 			return t, nil
 		}
@@ -58,13 +59,15 @@ func parseField(name string) ([]string, error) {
 		return nil, fmt.Errorf("there is no field %s: there are %s", model.Printable(name),
 			strings.Join(expressionNames(), ", "))
 	}
-	switch takes := root == "headers" || root == "json"; {
+	takes := root == "headers" || root == "json"
+	switch {
 	case takes != nested || nested && below == "":
 		return nil, fmt.Errorf("the field %s: headers.NAME and json.MEMBER name one value, and the other fields have "+
 			"nothing behind them", model.Printable(name))
 	case root == "headers":
 		return []string{root, below}, nil
 	}
+
 	return strings.Split(name, "."), nil
 }
 
@@ -76,6 +79,7 @@ func (t Template) Fill(m *message.Message, escape func(string) string) (string, 
 			b.WriteString(t[i].text)
 			continue
 		}
+
 		value, ok := fieldText(m, t[i].field)
 		switch {
 		case !ok:
@@ -83,8 +87,10 @@ func (t Template) Fill(m *message.Message, escape func(string) string) (string, 
 		case len(value) > mostOfValue:
 			return "", fmt.Errorf("%s has more than %sB", t[i].name(), message.Size(mostOfValue))
 		}
+
 		b.WriteString(escape(value))
 	}
+
 	return b.String(), nil
 }
 
@@ -99,12 +105,18 @@ func fieldText(m *message.Message, path []string) (string, bool) {
 		}
 		value = members[name]
 	}
+
+	return scalarText(value)
+}
+
+func scalarText(value any) (string, bool) {
 	switch v := value.(type) {
 	case nil, map[string]any, []any:
 		return "", false
 	case time.Time:
 		value = v.UTC().Format(time.RFC3339Nano)
 	}
+
 	text := fmt.Sprint(value)
 	return text, text != ""
 }

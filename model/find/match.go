@@ -37,24 +37,34 @@ func Match(f *filter.Filter, queue model.QueueRef, m *message.Message) (Hit, boo
 			packed = strings.Join(steps, " → ")
 		}
 	}
+
 	if !ok {
 		return Hit{}, false
 	}
+
 	return hitOf(queue, m, place, packed), true
 }
 
 func hitOf(queue model.QueueRef, m *message.Message, place filter.Place, packed string) Hit {
 	hit := Hit{
-		Queue: queue, Position: m.Position, Fingerprint: message.FingerprintOf(m), MessageID: m.Properties.MessageID,
-		Exchange: m.Exchange, RoutingKey: m.RoutingKey, BodyBytes: max(m.BodyBytes, len(m.Body)), Place: place,
-		Packed: packed,
+		Queue:       queue,
+		Position:    m.Position,
+		Fingerprint: message.FingerprintOf(m),
+		MessageID:   m.Properties.MessageID,
+		Exchange:    m.Exchange,
+		RoutingKey:  m.RoutingKey,
+		BodyBytes:   max(m.BodyBytes, len(m.Body)),
+		Place:       place,
+		Packed:      packed,
 	}
+
 	if at, known := m.PublishedAt(); known {
 		hit.Published = model.Some(at)
 	}
 	if place.Kind == filter.Matched {
 		hit.Preview = m.BodyPreview(previewLength)
 	}
+
 	return hit
 }
 
@@ -97,6 +107,7 @@ func (h *Hit) Where() string {
 	case filter.InHeader:
 		return "header " + model.Printable(h.Place.Name)
 	}
+
 	return h.Place.Name
 }
 
@@ -120,8 +131,10 @@ func folded(text string) string {
 			blank = true
 			continue
 		}
+
 		blank = false
 		b.WriteRune(r)
 	}
+
 	return model.Escaped(b.String())
 }

@@ -45,6 +45,7 @@ func Skipped(queues []Queue) []NotRead {
 			skipped = append(skipped, NotRead{q.Ref, q.Ready, q.why, q.costly})
 		}
 	}
+
 	return skipped
 }
 
@@ -61,6 +62,7 @@ func Queues(t *model.Topology, want Want) []Queue {
 	for _, ref := range t.FailedQueues() {
 		failed[ref] = true
 	}
+
 	var queues []Queue
 	for q := range model.Each(t.Snapshot.Queues) {
 		if want.Queue != nil && !want.Queue(q.QueueRef) {
@@ -73,9 +75,10 @@ func Queues(t *model.Topology, want Want) []Queue {
 		case t.IsBuffer(q.QueueRef):
 			one.order = thenBuffers
 		}
-		look := peek.Want{Limit: want.Limit, ReadOnly: want.ReadOnly}
+
+		look := peek.Want{Limit: want.Limit, ReadOnly: want.ReadOnly, Whole: true}
 		one.plan = peek.For(t, q.QueueRef, look)
-		one.plan.Nameless = true
+		one.plan.Nameless = !one.plan.Counts // what is kept is compared later
 		one.empty = q.Type != model.Stream && q.Ready.Known() && q.Ready.Or(0) == 0
 		switch {
 		case one.empty && !one.plan.Allowed():
@@ -83,14 +86,18 @@ func Queues(t *model.Topology, want Want) []Queue {
 		case !one.plan.Allowed():
 			one.why = one.plan.Refusal.Words()
 		case !one.plan.Free && !want.Costly && (want.Kept == nil || !want.Kept(q.QueueRef)):
-			one.why, one.costly = "a look has a cost: "+one.plan.Cost, true
+			one.why = "a look has a cost: " + one.plan.Cost
+			one.costly = true
 		}
+
 		queues = append(queues, one)
 	}
+
 	slices.SortStableFunc(queues, func(a, b Queue) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.Ref.VHost, b.Ref.VHost),
 			cmp.Compare(a.Ref.Name, b.Ref.Name))
 	})
+
 	return queues
 }
 
@@ -113,6 +120,7 @@ func Reasons(missed []NotRead) []Reason {
 			at[n.Why] = i
 			all = append(all, Reason{Why: n.Why, Messages: model.Some[int64](0), Costly: n.Costly})
 		}
+
 		r := &all[i]
 		r.Queues = append(r.Queues, n.Queue)
 		if sum, known := r.Messages.Get(); known && n.Messages.Known() {
@@ -121,6 +129,7 @@ func Reasons(missed []NotRead) []Reason {
 			r.Messages = model.Unknown[int64]()
 		}
 	}
+
 	return all
 }
 
@@ -131,6 +140,7 @@ func (r *Reason) Words() string {
 	for _, q := range r.Queues[:min(named, len(r.Queues))] {
 		names = append(names, q.String())
 	}
+
 	words := strings.Join(names, ", ")
 	if more := len(r.Queues) - named; more > 0 {
 		words += " and " + model.Plural(more, "more queue")
@@ -138,5 +148,6 @@ func (r *Reason) Words() string {
 	if n, known := r.Messages.Get(); known {
 		words = model.Plural(n, "message") + " of " + words
 	}
+
 	return words + ": " + r.Why
 }

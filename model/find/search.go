@@ -85,11 +85,13 @@ func New(looker Looker, queues []Queue, want Want, enter func(ctx context.Contex
 		news:   make(chan struct{}, 1), // one signal, see above
 		vhosts: map[string]error{}, counted: map[model.QueueRef]model.QueueCounts{},
 	}
+
 	for i := range queues {
 		if queues[i].why == "" {
 			s.progress.Of++
 		}
 	}
+
 	return s
 }
 
@@ -106,6 +108,7 @@ func (s *Search) Run(ctx context.Context) (Result, error) {
 	s.want.Filter = s.want.Filter.Within(ctx)
 	s.countEmpty(ctx, func(q *Queue) bool { return q.why == "" })
 	s.result.NotRead = Skipped(s.queues)
+
 	var fatal error
 	for q := range model.Each(s.queues) {
 		switch {
@@ -124,10 +127,12 @@ func (s *Search) Run(ctx context.Context) (Result, error) {
 			s.miss(q.Ref, q.Ready, "the connection was lost before")
 			continue
 		}
+
 		if err := s.queue(ctx, q); err != nil {
 			fatal = err
 		}
 	}
+
 	s.missEmpty(ctx)
 	s.mu.Lock()
 	s.progress.Took = time.Since(s.began)
@@ -146,6 +151,7 @@ func (s *Search) countEmpty(ctx context.Context, which func(*Queue) bool) {
 			refs = append(refs, q.Ref)
 		}
 	}
+
 	for len(refs) > 0 && ctx.Err() == nil {
 		n := min(len(refs), atOnce)
 		counts, err := s.looker.Count(ctx, refs[:n])
@@ -184,10 +190,12 @@ func (s *Search) queue(ctx context.Context, q *Queue) error {
 		err = s.enter(ctx, q.Ref.VHost)
 		s.vhosts[q.Ref.VHost] = err
 	}
+
 	n, why := int64(0), ""
 	if err == nil {
 		n, why, err = s.messages(ctx, q)
 	}
+
 	var limit peek.RefusedLook
 	switch {
 	case err == nil && why == "":
@@ -207,10 +215,12 @@ func (s *Search) queue(ctx context.Context, q *Queue) error {
 		s.miss(q.Ref, model.Unknown[int64](), model.ErrQueueGone.Error())
 		return nil
 	}
+
 	s.miss(q.Ref, rest(q.Ready, n), err.Error())
 	if s.result.Failed == nil {
 		s.result.Failed = err
 	}
+
 	var connect *model.ConnectError
 	if errors.As(err, &connect) {
 		switch connect.Kind {
@@ -218,6 +228,7 @@ func (s *Search) queue(ctx context.Context, q *Queue) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -237,21 +248,26 @@ func (s *Search) messages(ctx context.Context, q *Queue) (n int64, why string, e
 			why = "the first " + model.Plural(s.want.Limit, "message") + " of the queue were read"
 			return errEnough
 		}
+
 		n++
 		if hit, ok := s.want.match(q.Ref, m); ok {
 			s.found(hit)
 		}
-		s.tell()
+
+		s.reportProgress()
 		if time.Since(began) > longest {
 			why = "reading stopped after " + model.ShortDuration(longest)
 			return errEnough
 		}
+
 		if s.result.Enough {
 			why = "the search ended here, with " + model.Plural(s.want.Hits, "message") + " found"
 			return errEnough
 		}
+
 		return nil
 	}
+
 	if q.plan.Method == peek.Stream {
 		peeked, err := s.looker.Peek(ctx, q.plan)
 		if peeked.Messages == nil {
@@ -270,18 +286,22 @@ func (s *Search) messages(ctx context.Context, q *Queue) (n int64, why string, e
 				break
 			}
 		}
+
 		return n, why, nil
 	}
+
 	read, err := s.looker.Read(ctx, q.plan, each)
 	if read.Rescued.Any() {
 		s.result.Rescued = append(s.result.Rescued, read.Rescued)
 	}
+
 	switch {
 	case errors.Is(err, errEnough):
 		return n, why, nil
 	case err != nil:
 		return n, "", err
 	}
+
 	return n, read.Stopped, nil
 }
 
@@ -305,7 +325,7 @@ func (s *Search) found(hit Hit) {
 	s.signal()
 }
 
-func (s *Search) tell() {
+func (s *Search) reportProgress() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.progress.Read++

@@ -42,6 +42,7 @@ func (b *told) Read(_ context.Context, p peek.Plan, each func(*message.Message) 
 			return peek.Read{}, err
 		}
 	}
+
 	return peek.Read{}, b.errors[p.Queue.Name]
 }
 
@@ -84,6 +85,7 @@ func TestSearch(t *testing.T) {
 			missed: "1 message of a: the search ended here, with 2 messages found\n" +
 				"3 messages of b, c: the search ended before, with 2 messages found", looks: "a",
 		},
+
 		{
 			name: "too long", want: find.Want{Longest: 1}, hits: "a1 b1 c1", missed: "a, b, c: reading stopped after ",
 			looks: "a b c",
@@ -102,17 +104,24 @@ func TestSearch(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			topology := build.TopologyOf("4.0.5", build.Queue("a", build.Ready(3)), build.Queue("b", build.Ready(2)),
-				build.Queue("c", build.Ready(1)), build.Queue("empty"))
+			topology := build.TopologyOf("4.0.5", build.Text(`
+				queue a ready=3
+				queue b ready=2
+				queue c ready=1
+				queue empty
+			`))
+
 			broker := &told{map[string]int{"a": 3, "b": 2, "c": 1}, c.errors, nil}
 			want := c.want
 			want.Filter, _ = filter.Parse("message")
 			want.Limit, want.Hits = cmp.Or(want.Limit, 100), cmp.Or(want.Hits, 100)
 			search := find.New(broker, find.Queues(topology, want), want, nil)
+
 			var result find.Result
 			var err error
 			var running sync.WaitGroup
 			running.Go(func() { result, err = search.Run(t.Context()) })
+
 			var hits []string
 			for more := true; more; {
 				var found []find.Hit
@@ -121,35 +130,44 @@ func TestSearch(t *testing.T) {
 					hits = append(hits, fmt.Sprint(found[i].Queue.Name, found[i].Position))
 				}
 			}
+
 			running.Wait()
 			got := strings.Join(hits, " ")
-			assert.That(t, got == c.hits && result.Hits == len(hits), "found %s, %d", got, result.Hits)
+			assert.Equal(t, got, c.hits)
+			assert.Equal(t, result.Hits, len(hits))
 			got = reasons(result.NotRead)
 			assert.That(t, got == c.missed || c.want.Longest != 0 && strings.HasPrefix(got, c.missed),
 				"not read: %s", got)
 			got = strings.Join(broker.looks, " ")
-			assert.That(t, got == c.looks && (err != nil) == c.fails, "looked at %s: %v", got, err)
+			assert.Equal(t, got, c.looks)
+			assert.Equal(t, err != nil, c.fails, "looked at %s: %v", got, err)
 		})
 	}
 }
 
 // A cancelled search reads no further queue, and names all that it did not read.
 func TestSearchStops(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Queue("a", build.Ready(3)), build.Queue("b", build.Ready(2)))
+	topology := build.TopologyOf("4.0.5", build.Text(`
+		queue a ready=3
+		queue b ready=2
+	`))
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	stop()
 	want := find.Want{Filter: &filter.Filter{}, Limit: 9, Hits: 9}
 	broker := &told{messages: map[string]int{"a": 3}}
 	result, err := find.New(broker, find.Queues(topology, want), want, nil).Run(ctx)
-	assert.That(t, err == nil && len(result.NotRead) == 2 && len(broker.looks) == 0,
-		"%+v, %v, looked at %v", result, err, broker.looks)
+	must.Do(t, err)
+	assert.Equal(t, len(result.NotRead), 2, "%+v, %v, looked at %v", result, err, broker.looks)
+	assert.Equal(t, len(broker.looks), 0)
 }
 
 // A queue that is empty by the statistics is counted before it is skipped, even where peeking has a cost: messages in
 // it are read or reported, and an empty queue costs nothing.
 func TestSearchDoesNotBelieveLateStatistics(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Queue("late", build.OfType(model.Quorum)),
-		build.Queue("empty", build.OfType(model.Quorum)))
+	topology := build.TopologyOf("4.0.5", build.Text(`
+		quorum late
+		quorum empty
+	`))
 	for _, c := range []struct {
 		name          string
 		costly        bool
@@ -166,7 +184,10 @@ func TestSearchDoesNotBelieveLateStatistics(t *testing.T) {
 			result, err := find.New(broker, find.Queues(topology, want), want, nil).Run(t.Context())
 			missed := reasons(result.NotRead)
 			told := strings.HasPrefix(missed, c.missed) && (missed == "") == (c.missed == "")
-			assert.That(t, err == nil && result.Read == c.read && told, "%v: %d read, not read: %q", err, result.Read, missed)
+			must.Do(t, err)
+			assert.Equal(t, result.Read, c.read)
+			assert.That(t, told, "%v: %d read, not read: %q", err, result.Read, missed)
+
 			assert.Equal(t, strings.Join(broker.looks, " "), c.looks, "it looked at")
 		})
 	}
@@ -177,6 +198,7 @@ func TestMatch(t *testing.T) {
 	w := gzip.NewWriter(&packed)
 	_, _ = w.Write([]byte(`{"order":"A-121"}`))
 	_ = w.Close()
+
 	in := base64.StdEncoding.EncodeToString(packed.Bytes())
 	for _, c := range []struct {
 		text, body, where, excerpt string
@@ -195,23 +217,31 @@ func TestMatch(t *testing.T) {
 		assert.That(t, find.Matches(condition, m) == (c.where != ""), "%q in %q: it does not match", c.text, c.body)
 		hit, ok := find.Match(condition, build.Ref("q"), m)
 		assert.Equal(t, ok, c.where != "", "%q in %q", c.text, c.body)
+
 		if !ok {
 			continue
 		}
 		before, found, after := hit.Excerpt()
-		assert.That(t, hit.Where() == c.where && (c.excerpt == "" || before+"["+found+"]"+after == c.excerpt) &&
-			hit.Position == 7,
-			"%q in %q: %q %q[%q]%q", c.text, c.body, hit.Where(), before, found, after)
+		assert.Equal(t, hit.Where(), c.where, "%v", c.text)
+		assert.That(t, c.excerpt == "" || before+"["+found+"]"+after == c.excerpt, "%q in %q: %q %q[%q]%q", c.text, c.body,
+			hit.Where(), before, found, after)
+		assert.Equal(t, hit.Position, 7, "%v", c.text)
 	}
 }
 
 func TestQueues(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Queue("a-worker", build.DLX("dead"), build.Ready(3), build.Consumers(1)),
-		build.Queue("b.failed", build.Ready(2)), build.Buffer("c-retry", "a-worker", 30_000, build.Ready(1)),
-		build.Queue("limited", build.Ready(5), build.OfType(model.Quorum)),
-		build.Queue("limited-empty", build.OfType(model.Quorum)), build.Queue("empty"),
-		build.Queue("log", build.OfType(model.Stream)), build.Exchange("direct", "dead"),
-		build.Bind("dead", "a-worker", "b.failed"))
+	topology := build.TopologyOf("4.0.5", build.Text(`
+		queue a-worker dlx=dead ready=3 consumers=1
+		queue b.failed ready=2
+		buffer c-retry a-worker 30000 ready=1
+		quorum limited ready=5
+		quorum limited-empty
+		queue empty
+		stream log
+		exchange direct dead
+		bind dead a-worker b.failed
+	`))
+
 	names := func(want find.Want) string {
 		var all []string
 		for _, q := range find.Queues(topology, want) {
@@ -221,8 +251,10 @@ func TestQueues(t *testing.T) {
 			}
 			all = append(all, name)
 		}
+
 		return strings.Join(all, " ")
 	}
+
 	assert.Equal(t, names(find.Want{}), "b.failed c-retry a-worker empty -limited -limited-empty log")
 	assert.Equal(t, names(find.Want{Costly: true}), "b.failed c-retry a-worker empty limited limited-empty log")
 	assert.Equal(t, names(find.Want{Queue: func(q model.QueueRef) bool { return q.Name == "limited" }}), "-limited")
@@ -246,7 +278,9 @@ func BenchmarkMatch(b *testing.B) {
 			"time": time.Unix(1_800_000_000, 0),
 		}
 	}
+
 	body := `{"id":121,"email":"user121@example.com","text":"message 121 of many"}`
+
 	m := message.Message{
 		RoutingKey: "orders.failed", Exchange: "failed", Headers: model.Table{
 			"x-first-death-queue": "orders", "x-first-death-reason": "rejected", "x-first-death-exchange": "shop",
@@ -256,6 +290,7 @@ func BenchmarkMatch(b *testing.B) {
 		Properties: message.Properties{MessageID: fmt.Sprintf("0f3c9a00-%08d", 121), ContentType: "application/json"},
 		Body:       []byte(body + strings.Repeat(" ", 1024-len(body))),
 	}
+
 	condition := must.Get(filter.Parse("order-4711"))(b)
 	for b.Loop() {
 		_, ok := find.Match(condition, model.QueueRef{}, &m)

@@ -17,15 +17,21 @@ type About struct {
 func NewAbout(all []Finding) *About {
 	a := &About{all, map[model.QueueRef][]int{}, map[model.ExchangeRef][]int{}}
 	for i := range all {
-		switch f := &all[i]; {
+		f := &all[i]
+		switch {
 		case f.Queue != "":
 			ref := model.QueueRef{VHost: f.VHost, Name: f.Queue}
 			a.queues[ref] = append(a.queues[ref], i)
+			for _, name := range f.Also {
+				also := model.QueueRef{VHost: f.VHost, Name: name}
+				a.queues[also] = append(a.queues[also], i)
+			}
 		case f.Exchange != "":
 			ref := model.ExchangeRef{VHost: f.VHost, Name: f.Exchange}
 			a.exchanges[ref] = append(a.exchanges[ref], i)
 		}
 	}
+
 	return a
 }
 
@@ -38,11 +44,13 @@ func (a *About) Flow(flow *model.Flow) []*Finding {
 	for _, ref := range flow.Queues() {
 		own = append(own, a.queues[ref]...)
 	}
+
 	for _, b := range flow.Buffers {
 		for _, name := range []string{b.DLX, b.InExchange} {
 			own = append(own, a.exchanges[model.ExchangeRef{VHost: flow.VHost, Name: name}]...)
 		}
 	}
+
 	slices.Sort(own)
 	return a.at(slices.Compact(own))
 }

@@ -13,15 +13,17 @@ func (t *checking) findClockSkew() {
 	if clock.Ahead.Abs() <= model.NotableSkew {
 		return
 	}
-	by, way := clock.Ahead.Abs().Round(time.Second), "behind"
+	by := clock.Ahead.Abs().Round(time.Second)
+	way := "behind"
 	if clock.Ahead < 0 {
 		way = "ahead of"
 	}
+
 	t.found(Finding{
 		Code: "clock-skew", Level: LevelInfo,
-		Message: say("this machine's clock is %s %s the broker's: dlxtop shows the broker's times by "+
+		Message: spell("this machine's clock is %s %s the broker's: dlxtop shows the broker's times by "+
 			"this machine's clock", by, way),
-		Evidence: say("the Date of the management API's answers, give or take %s", clock.Within),
+		Evidence: spell("the Date of the management API's answers, give or take %s", clock.Within),
 		Remedy:   "synchronize both with NTP",
 	})
 }
@@ -36,7 +38,7 @@ type publishersAhead struct {
 	most time.Duration
 }
 
-func (p *publishersAhead) see(m *message.Message) {
+func (p *publishersAhead) inspect(m *message.Message) {
 	stamp := m.Properties.Timestamp
 	if stamp.Before(model.FirstTime) || stamp.After(model.LastTime) {
 		return
@@ -45,6 +47,7 @@ func (p *publishersAhead) see(m *message.Message) {
 	if d := m.FirstDeath(); d != nil && !d.Time.IsZero() {
 		by = max(by, stamp.Sub(d.Time))
 	}
+
 	if by > model.ClockTolerance {
 		p.n++
 		p.most = max(p.most, by)
@@ -54,7 +57,7 @@ func (p *publishersAhead) see(m *message.Message) {
 func (p *publishersAhead) finding() (Finding, bool) {
 	return Finding{
 		Code: "clock-skew", Level: LevelInfo,
-		Message: say("%s %s a timestamp later than what happened to %s: the publisher's clock is at least %s ahead",
+		Message: spell("%s %s a timestamp later than what happened to %s: the publisher's clock is at least %s ahead",
 			model.Plural(p.n, "message"), agree(p.n, "has", "have"), agree(p.n, "it", "them"), p.most.Truncate(time.Second)),
 		Evidence: "the property timestamp, against the time of the look and of the first death",
 		Remedy:   "synchronize the publishers with NTP; until then due times ignore these timestamps",

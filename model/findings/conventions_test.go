@@ -18,180 +18,78 @@ import (
 
 // Queues and exchanges as each framework in the table of conventions declares them, with running workers.
 func TestFlowsOfEachConvention(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		parts []build.Part
-		want  []string
-		alone []string
-	}{
+	type expected struct {
+		Name  string
+		Parts []build.Part
+		Want  []string
+		Alone []string
+	}
+
+	for _, test := range append(must.Cases[expected](t, "testdata/conventions.toml"), []expected{
 		{
-			name: "Spring Cloud Stream: a group with its DLQ on the exchange DLX, and a parking lot that the application fills",
-			parts: []build.Part{
-				build.Exchange("topic", "orders"), build.Exchange("direct", "DLX"),
-				build.Queue("orders.billing", build.Consumers(1), build.DLX("DLX", "orders.billing")),
-				build.Bind("orders", "#", "orders.billing"), build.Queue("orders.billing.dlq"),
-				build.Bind("DLX", "orders.billing", "orders.billing.dlq"), build.Queue("orders.billing.parkingLot"),
-			},
-			want: []string{"orders.billing: orders.billing.dlq=failed orders.billing.parkingLot=failed"},
-		},
-		{
-			name: "Spring Cloud Stream: the DLQ sends back after dlqTtl",
-			parts: []build.Part{
-				build.Exchange("topic", "orders"), build.Exchange("direct", "DLX"),
-				build.Queue("orders.billing", build.Consumers(1), build.DLX("DLX", "orders.billing")),
-				build.Queue("orders.billing.dlq", build.DLX("orders", "orders.billing"), build.TTL(5000)),
-				build.Bind("DLX", "orders.billing", "orders.billing.dlq"), build.Bind("orders", "#", "orders.billing"),
-			},
-			want: []string{"orders.billing: orders.billing.dlq=retry(5s, argument)"},
-		},
-		{
-			name: "MassTransit: error and skipped queues behind exchanges of their names, and a delaying exchange",
-			parts: []build.Part{
-				build.Exchange("fanout", "mail"), build.Queue("mail", build.Consumers(1)), build.Bind("mail", "", "mail"),
-				build.Exchange("fanout", "mail_error"), build.Queue("mail_error"), build.Bind("mail_error", "", "mail_error"),
-				build.Exchange("fanout", "mail_skipped"), build.Queue("mail_skipped"),
-				build.Bind("mail_skipped", "", "mail_skipped"),
-				build.Exchange("x-delayed-message", "mail_delay", "x-delayed-type", "fanout"),
-				build.BindExchange("mail_delay", "", "mail"),
-			},
-			want: []string{"mail: mail_delay=delayed(per message, message) mail_error=failed mail_skipped=failed"},
-		},
-		{
-			name: "NServiceBus: one endpoint, delays, the error queue",
-			parts: append(build.DelayLevels("nsb.v2.delay-level-%02d", "nsb.v2.delay-delivery", 28),
+			Name: "NServiceBus: one endpoint, delays, the error queue",
+
+			Parts: append(build.DelayLevels("nsb.v2.delay-level-%02d", "nsb.v2.delay-delivery", 28),
 				build.Endpoint("mail", 1), build.Endpoint("error", 0)),
-			want: []string{"mail: nsb.v2.delay-level-00 … nsb.v2.delay-level-27=delayed(1s…8y186d, argument) error=failed"},
+			Want: []string{"mail: nsb.v2.delay-level-00 … nsb.v2.delay-level-27=delayed(1s…8y186d, argument) error=failed"},
 		},
 		{
-			name: "Celery: native delayed delivery",
-			parts: append(build.DelayLevels("celery_delayed_%d", "celery_delayed_delivery", 28),
-				build.Exchange("topic", "tasks"), build.Quorum("tasks", build.Consumers(1)),
-				build.Bind("tasks", "tasks", "tasks"), build.BindExchange("celery_delayed_delivery", "#.tasks", "tasks")),
-			want: []string{"tasks: celery_delayed_0 … celery_delayed_27=delayed(1s…8y186d, argument)"},
+			Name: "Celery: native delayed delivery",
+			Parts: append(build.DelayLevels("celery_delayed_%d", "celery_delayed_delivery", 28),
+				build.Text(`
+					exchange topic tasks
+					quorum tasks consumers=1
+					bind tasks tasks tasks
+					bind-exchange celery_delayed_delivery #.tasks tasks
+				`)),
+			Want: []string{"tasks: celery_delayed_0 … celery_delayed_27=delayed(1s…8y186d, argument)"},
 		},
+
 		{
-			name: "EasyNetQ: one error queue behind exchanges named after keys; a future publish",
-			parts: []build.Part{
+			Name: "EasyNetQ: one error queue behind exchanges named after keys; a future publish",
+			Parts: []build.Part{
 				build.Exchange("topic", "Shop.Order, Shop"), build.Queue("Shop.Order, Shop_billing", build.Consumers(1)),
-				build.Bind("Shop.Order, Shop", "#", "Shop.Order, Shop_billing"), build.Exchange("direct", "ErrorExchange_#"),
-				build.Queue("EasyNetQ_Default_Error_Queue"), build.Bind("ErrorExchange_#", "#", "EasyNetQ_Default_Error_Queue"),
+				build.Bind("Shop.Order, Shop", "#", "Shop.Order, Shop_billing"), build.Text(`
+					exchange direct ErrorExchange_#
+					queue EasyNetQ_Default_Error_Queue
+					bind ErrorExchange_# # EasyNetQ_Default_Error_Queue
+				`),
 				build.Exchange("direct", "Shop.Order, Shop_00_00_30"),
 				build.Queue("Shop.Order, Shop_00_00_30", build.TTL(30000), build.DLX("Shop.Order, Shop", "#")),
 				build.Bind("Shop.Order, Shop_00_00_30", "#", "Shop.Order, Shop_00_00_30"),
 			},
-			want: []string{"Shop.Order, Shop_billing: Shop.Order, Shop_00_00_30=delayed(30s, argument) " +
+
+			Want: []string{"Shop.Order, Shop_billing: Shop.Order, Shop_00_00_30=delayed(30s, argument) " +
 				"EasyNetQ_Default_Error_Queue=failed"},
 		},
+
 		{
-			name: "EasyNetQ: several workers share the error queue",
-			parts: []build.Part{
-				build.Queue("Order_billing", build.Consumers(1)), build.Queue("Order_stock", build.Consumers(1)),
-				build.Queue("EasyNetQ_Default_Error_Queue"),
-			},
-			alone: []string{"EasyNetQ_Default_Error_Queue"},
+			Name: "Dramatiq: the workers hold what is delayed; the dead queue forgets", Parts: build.DramatiqParts,
+			Want: []string{"mail: mail.DQ=delayed(per message, message) mail.XQ=failed"},
 		},
+
 		{
-			name: "Sneakers and Kicks: retry, requeue and error exchanges",
-			parts: []build.Part{
-				build.Exchange("topic", "mail-retry"), build.Exchange("topic", "mail-retry-requeue"),
-				build.Exchange("topic", "mail-error"), build.Queue("mail", build.Consumers(1), build.DLX("mail-retry")),
-				build.Bind("mail-retry-requeue", "#", "mail"),
-				build.Queue("mail-retry", build.TTL(60000), build.DLX("mail-retry-requeue")),
-				build.Bind("mail-retry", "#", "mail-retry"), build.Queue("mail-error"), build.Bind("mail-error", "#", "mail-error"),
-			},
-			want: []string{"mail: mail-retry=retry(1m, argument) mail-error=failed"},
+			Name:  "none: a plain dead-letter exchange",
+			Parts: build.ScenarioParts["a plain worker with a dead-letter queue"],
+			Want:  []string{"mail: mail.dlq=failed"},
 		},
-		{
-			name: "Kicks with a backoff: a retry queue for each delay",
-			parts: []build.Part{
-				build.Exchange("topic", "mail-backoff"), build.Exchange("topic", "mail-retry-requeue"),
-				build.Queue("mail", build.Consumers(1)), build.Bind("mail-retry-requeue", "#", "mail"),
-				build.Queue("mail-retry-30000", build.TTL(30000), build.DLX("mail-retry-requeue")),
-				build.Bind("mail-backoff", "30000", "mail-retry-30000"),
-				build.Queue("mail-retry-60000", build.TTL(60000), build.DLX("mail-retry-requeue")),
-				build.Bind("mail-backoff", "60000", "mail-retry-60000"),
-			},
-			want: []string{"mail: mail-retry-30000=retry(30s, argument) mail-retry-60000=retry(1m, argument)"},
-		},
-		{
-			name: "Dramatiq: the workers hold what is delayed; the dead queue forgets", parts: build.DramatiqParts,
-			want: []string{"mail: mail.DQ=delayed(per message, message) mail.XQ=failed"},
-		},
-		{
-			name: "Wolverine: one dead letter queue by arguments",
-			parts: []build.Part{
-				build.Exchange("fanout", "wolverine-dead-letter-queue"), build.Queue("wolverine-dead-letter-queue"),
-				build.Bind("wolverine-dead-letter-queue", "", "wolverine-dead-letter-queue"),
-				build.Queue("mail", build.Consumers(1), build.DLX("wolverine-dead-letter-queue")),
-				build.Queue("stock", build.Consumers(1), build.DLX("wolverine-dead-letter-queue")),
-			},
-			want: []string{"mail: wolverine-dead-letter-queue=failed", "stock: wolverine-dead-letter-queue=failed"},
-		},
-		{
-			name: "Rebus: one error queue for all",
-			parts: []build.Part{
-				build.Exchange("direct", "RebusDirect"), build.Queue("mail", build.Consumers(1)),
-				build.Queue("stock", build.Consumers(1)), build.Queue("error"), build.Bind("RebusDirect", "error", "error"),
-			},
-			alone: []string{"error"},
-		},
-		{
-			name: "Watermill: a poison queue that the user named",
-			parts: []build.Part{
-				build.Exchange("fanout", "mail"), build.Queue("mail", build.Consumers(1)), build.Bind("mail", "", "mail"),
-				build.Exchange("fanout", "mail.poison"), build.Queue("mail.poison"), build.Bind("mail.poison", "", "mail.poison"),
-			},
-			want: []string{"mail: mail.poison=failed"},
-		},
-		{
-			name: "Rascal: delays and dead letters that the user named",
-			parts: []build.Part{
-				build.Exchange("topic", "delay"), build.Exchange("topic", "retry"), build.Exchange("topic", "dead_letters"),
-				build.Queue("demo:save", build.Consumers(1), build.DLX("dead_letters", "demo.dead")),
-				build.Bind("retry", "demo.save", "demo:save"),
-				build.Queue("demo:delay:1m", build.TTL(60000), build.DLX("retry", "demo.save")),
-				build.Bind("delay", "delay.1m", "demo:delay:1m"),
-				build.Queue("demo:dead_letters"), build.Bind("dead_letters", "demo.dead", "demo:dead_letters"),
-			},
-			want: []string{"demo:save: demo:delay:1m=delayed(1m, argument) demo:dead_letters=failed"},
-		},
-		{
-			name: "x-delayed-message plugin",
-			parts: []build.Part{
-				build.Exchange("x-delayed-message", "my-exchange", "x-delayed-type", "direct"),
-				build.Queue("mail", build.Consumers(1)), build.Bind("my-exchange", "mail", "mail"),
-			},
-			want: []string{"mail: my-exchange=delayed(per message, message)"},
-		},
-		{
-			name: "quorum delayed retry, by policy",
-			parts: []build.Part{
-				build.Quorum("mail", build.Consumers(1), build.Policy("retry", model.Table{
-					"delayed-retry-type": "all",
-					"delayed-retry-min":  int64(1000), "delayed-retry-max": int64(60000),
-				})),
-			},
-			want: []string{"mail: retries by itself: all (policy retry)"},
-		},
-		{
-			name:  "none: a plain dead-letter exchange",
-			parts: build.ScenarioParts["a plain worker with a dead-letter queue"],
-			want:  []string{"mail: mail.dlq=failed"},
-		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			topology := build.TopologyOf("4.3.6", test.parts...)
-			assert.NoDiff(t, cmp.Diff(test.want, build.Told(topology.Flows())))
+	}...) {
+		t.Run(test.Name, func(t *testing.T) {
+			topology := build.TopologyOf("4.3.6", test.Parts...)
+			assert.NoDiff(t, cmp.Diff(test.Want, build.Told(topology.Flows())))
+
 			for _, f := range topology.Flows() {
 				for _, b := range f.Buffers {
 					assert.That(t, b.Reason != "", "%s has no reason", b.Name())
 				}
 			}
+
 			var alone []string
 			for _, m := range topology.FailedWithoutFlow() {
 				alone = append(alone, m.Queue.String())
 			}
-			assert.NoDiff(t, cmp.Diff(test.alone, alone))
+
+			assert.NoDiff(t, cmp.Diff(test.Alone, alone))
 			for _, f := range Of(topology) {
 				assert.That(t, f.Code != "buffer-with-consumers", "%s: %s", f.Queue, f.Message)
 			}
@@ -208,6 +106,7 @@ func TestRequeueLoop(t *testing.T) {
 			q.Ready, q.Unacked, q.Redelivered = model.Some(ready), model.Some(unacked), model.Some(total)
 		}
 	}
+
 	for _, test := range []struct {
 		name string
 		set  build.Setting
@@ -221,9 +120,15 @@ func TestRequeueLoop(t *testing.T) {
 		{"a crash every second or two", taken(0.6, 0, 0, 1, 11), []string{"receives it again, 0.6 times"}},
 		{"a crash now, after much work", func(q *model.Queue) {
 			taken(0.6, 0, 0, 1, 11)(q)
+
 			q.Acked = model.Some[int64](5)
 		}, nil},
 		{"a first crash", taken(0.2, 0, 0, 1, 1), nil},
+		{"a round every three seconds, and nothing was ever acknowledged", taken(0.4, 0, 0, 1, 4), []string{
+			"returns its 1 message and receives it again, 0.4 times",
+		}},
+		{"a worker that was restarted three times", taken(0.2, 0, 0, 1, 3), nil},
+		{"restarted four times with its hands full", taken(8, 0, 0, 40, 159), nil},
 		{"looks at a queue without consumers", func(q *model.Queue) {
 			taken(0.6, 0, 1, 0, 11)(q)
 			q.Consumers, q.PollRate = model.Some[int64](0), model.Some(0.6)
@@ -235,6 +140,7 @@ func TestRequeueLoop(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			found := Of(build.TopologyOf("4.3.6", build.Queue("w", build.Consumers(1), test.set)))
 			must.That(t, (len(found) == 1) == (test.want != nil), "%v", codes(found))
+
 			for _, f := range found {
 				for _, words := range test.want {
 					assert.That(t, strings.Contains(f.Message+"\n"+f.Evidence, words),
@@ -246,13 +152,87 @@ func TestRequeueLoop(t *testing.T) {
 	}
 }
 
+// A slow loop in a queue that was worked off before shows between polls: the same messages, and no acknowledgement.
+func TestSlowLoopBetweenPolls(t *testing.T) {
+	type poll struct{ redelivered, acked, unacked int64 }
+	for _, c := range []struct {
+		name  string
+		polls []poll
+		held  bool // dlxtop itself held messages at the last poll
+		loops bool
+	}{
+		{"a round every three seconds", []poll{{3, 90, 1}, {4, 90, 1}, {6, 90, 1}, {8, 90, 1}}, false, true},
+		{"not often enough yet", []poll{{3, 90, 1}, {4, 90, 1}, {5, 90, 1}, {6, 90, 1}}, false, false},
+		{"work gets done in between", []poll{{3, 90, 1}, {4, 90, 1}, {6, 91, 1}, {8, 91, 1}}, false, false},
+		{"one peek at ten messages", []poll{{3, 90, 1}, {13, 90, 1}, {13, 90, 1}, {13, 90, 1}}, false, false},
+		{"dlxtop's own peeks", []poll{{3, 90, 1}, {4, 90, 1}, {6, 90, 1}, {18, 90, 1}}, true, false},
+		{"a long-running consumer", []poll{{3, 90, 1}, {3, 90, 1}, {3, 90, 1}, {3, 90, 1}}, false, false},
+		{
+			"a prefetch of 20 that was redelivered once",
+			[]poll{{3, 90, 20}, {10, 90, 20}, {16, 90, 20}, {23, 90, 20}},
+			false, false,
+		},
+	} {
+		var topology *model.Topology
+
+		for i, p := range c.polls {
+			s := build.Broker("4.3.6", build.Quorum("w", build.Consumers(1), func(q *model.Queue) {
+				q.Ready, q.Unacked = model.Some[int64](0), model.Some(p.unacked)
+				q.Redelivered, q.Acked, q.RedeliverRate = model.Some(p.redelivered), model.Some(p.acked), model.Some(0.4)
+				if c.held && i == len(c.polls)-1 {
+					q.RedeliverRate = model.Unknown[float64]()
+				}
+			}))
+
+			s.TakenAt = s.TakenAt.Add(time.Duration(i) * 5 * time.Second)
+			topology = topology.Next(s)
+		}
+
+		found := slices.ContainsFunc(Of(topology), func(f Finding) bool { return f.Code == "requeue-loop" })
+		assert.Equal(t, found, c.loops, "%s", c.name)
+	}
+}
+
+// A retry buffer without a delay sends messages round many times a second. An outage in which all that comes waits for
+// its retry is none.
+func TestRoundsBetweenPolls(t *testing.T) {
+	type poll struct{ delivered, acked, published, inside int64 }
+	for _, c := range []struct {
+		name  string
+		polls []poll
+		loops bool
+	}{
+		{"one message, round and round", []poll{{0, 0, 1, 1}, {200, 0, 1, 0}, {400, 0, 1, 1}}, true},
+		{"five that come back once in a poll", []poll{{5, 0, 5, 5}, {10, 0, 5, 5}, {15, 0, 5, 5}}, false},
+		{"new ones come, and all are rejected", []poll{{0, 0, 0, 0}, {100, 0, 100, 100}, {200, 0, 200, 200}}, false},
+		{"some are acknowledged", []poll{{0, 0, 1, 1}, {200, 1, 1, 1}, {400, 2, 1, 1}}, false},
+	} {
+		var topology *model.Topology
+		for i, p := range c.polls {
+			s := build.Broker("4.0.5", build.Text("buffer w.retry w 0"), build.Queue("w", build.Consumers(1),
+				build.DLX("", "w.retry"), func(q *model.Queue) {
+					q.RedeliverRate = model.Some(0.0)
+					q.Ready = model.Some(p.inside)
+					q.Delivered, q.Acked = model.Some(p.delivered), model.Some(p.acked)
+					q.Published = model.Some(p.published)
+				}))
+			s.TakenAt = s.TakenAt.Add(time.Duration(i) * 5 * time.Second)
+			topology = topology.Next(s)
+		}
+
+		assert.Equal(t, slices.Contains(codes(Of(topology)), "warning rejected-loop w"), c.loops, "%s", c.name)
+	}
+}
+
 // Peeking at a failed queue several times within seconds, as dlxtop does, is not a worker's loop.
 func TestLooksAreNoLoop(t *testing.T) {
 	looked := func(q *model.Queue) {
 		q.RedeliverRate, q.Ready, q.Redelivered = model.Some(6.0), model.Some[int64](6), model.Some[int64](60)
 	}
-	found := codes(Of(build.TopologyOf("3.10.8", build.Exchange("fanout", "dead"),
-		build.Queue("mail", build.DLX("dead"), build.Consumers(1)),
+	found := codes(Of(build.TopologyOf("3.10.8", build.Text(`
+		exchange fanout dead
+		queue mail dlx=dead consumers=1
+	`),
 		build.Queue("mail.dlq", looked), build.Bind("dead", "", "mail.dlq"))))
 	assert.That(t, !slices.Contains(found, "error requeue-loop mail.dlq"), "found %v", found)
 }
@@ -261,10 +241,12 @@ func TestLooksAreNoLoop(t *testing.T) {
 func TestCrashLoop(t *testing.T) {
 	crashing := func(polled model.Opt[float64]) build.Setting {
 		return func(q *model.Queue) {
-			q.RedeliverRate, q.PollRate = model.Some(0.4), polled
+			q.RedeliverRate = model.Some(0.4)
+			q.PollRate = polled
 			q.Ready, q.Redelivered = model.Some[int64](1), model.Some[int64](10)
 		}
 	}
+
 	for _, test := range []struct {
 		name   string
 		polled model.Opt[float64]
@@ -297,7 +279,7 @@ func TestSinceWhenFindingsAreThere(t *testing.T) {
 		{30, []string{"a", "b"}, []int{0, 2}},
 		{40, nil, nil},
 		{71, []string{"a", "b"}, []int{71, 71}},
-		{171, []string{"a", "b"}, []int{71, 71}}, // a slow broker is polled every two minutes
+		{171, []string{"a", "b"}, []int{71, 71}}, // counts of a slow broker are far apart
 		{271, []string{"b"}, []int{71}},
 		{371, []string{"a", "b"}, []int{371, 71}},
 	} {
@@ -305,6 +287,7 @@ func TestSinceWhenFindingsAreThere(t *testing.T) {
 		for _, code := range step.codes {
 			found = append(found, Finding{Code: code})
 		}
+
 		before := len(memory)
 		next := memory.Mark(found, start.Add(time.Duration(step.second)*time.Second))
 		assert.That(t, len(memory) == before, "at %d the memory of the poll before was changed", step.second)
@@ -327,6 +310,7 @@ func TestUnroutableOwnKeys(t *testing.T) {
 			}
 		}
 	}
+
 	for _, test := range []struct {
 		name  string
 		parts []build.Part
@@ -346,12 +330,14 @@ func TestUnroutableOwnKeys(t *testing.T) {
 			assert.Equal(t, strings.Join(codes(found), "; "), test.want)
 		})
 	}
+
 	t.Run("what leaves and arrives nowhere is lost", func(t *testing.T) {
 		still := model.Movement{In: model.Some(0.0), Dead: model.Some(0.0)}
 		moves := model.Moves{
 			build.Ref("delay:5s"):  {In: model.Some(2.0), Dead: model.Some(2.0)},
 			build.Ref("user:save"): still, build.Ref("user:delete"): still,
 		}
+
 		topology := build.TopologyOf("4.0.5", build.CopyKeyParts...)
 		want := []string{"error losing-now delay:5s"}
 		assert.NoDiff(t, cmp.Diff(want, codes(LosingNow(topology, moves, 12*time.Second))))
@@ -363,8 +349,12 @@ func TestUnroutableOwnKeys(t *testing.T) {
 
 // A retry queue that its worker declares on demand exists at some polls only; a missing failed queue is really missing.
 func TestQueuesThatAreThereAtSomePolls(t *testing.T) {
-	worker := []build.Part{build.Exchange("direct", "x"), build.Queue("w", build.DLX("x", "k"), build.Consumers(1))}
+	worker := []build.Part{build.Text(`
+		exchange direct x
+		queue w dlx=x key=k consumers=1
+	`)}
 	lease := build.Argument("x-expires", int64(6000))
+
 	for _, test := range []struct {
 		name    string
 		dead    build.Part
@@ -384,8 +374,9 @@ func TestQueuesThatAreThereAtSomePolls(t *testing.T) {
 				topology = topology.Next(build.Broker("4.0.5", worker...))
 			}
 			found := Of(topology)
-			assert.That(t, len(found) == 1 && found[0].Level == test.want && strings.Contains(found[0].Evidence, test.because),
-				"%+v", found)
+			must.Equal(t, len(found), 1, "%+v", found)
+			assert.Equal(t, found[0].Level, test.want)
+			assert.Contains(t, found[0].Evidence, test.because)
 		})
 	}
 }
@@ -395,11 +386,16 @@ func TestHostileTopologies(t *testing.T) {
 	long := strings.Repeat("ab.", 84) + "abc" // 255 bytes
 	words := strings.TrimSuffix(strings.Repeat("a.", 100), ".")
 	crowd := []build.Part{
-		build.Exchange("topic", "x"), build.Queue("q", build.DLX("x"), build.TTL(1000)), build.Queue("w", build.Consumers(1)),
+		build.Text(`
+			exchange topic x
+			queue q dlx=x ttl=1000
+			queue w consumers=1
+		`),
 	}
 	for i := range 5000 {
 		crowd = append(crowd, build.Bind("x", fmt.Sprintf("k.%d.#", i), "w"))
 	}
+
 	tests := map[string][]build.Part{
 		"5,000 bindings on one exchange": crowd,
 		"a key of 255 bytes": {
@@ -411,27 +407,43 @@ func TestHostileTopologies(t *testing.T) {
 			build.Bind("x", strings.Repeat("#.a.", 20)+"b", "w"),
 		},
 		"bindings to what is gone": {
-			build.Exchange("direct", "x"), build.Queue("q", build.DLX("x"), build.TTL(1)),
-			build.Bind("x", "q", "gone"), build.BindExchange("x", "q", "gone too"), build.Bind("gone as well", "", "q"),
+			build.Text(`
+				exchange direct x
+				queue q dlx=x ttl=1
+				bind x q gone
+			`), build.BindExchange("x", "q", "gone too"), build.Bind("gone as well", "", "q"),
 		},
+
 		"arguments of the wrong type": {build.Quorum("q", build.Argument("x-message-ttl", "1000"),
 			build.Argument("x-max-length", true), build.Argument("x-dead-letter-exchange", int64(7)),
 			build.Argument("x-expires", []any{}), build.Argument("x-overflow", model.Table{}),
 			build.Argument("x-delivery-limit", 1.5))},
-		"a negative TTL": {build.Queue("q", build.TTL(-1), build.DLX("x")), build.Exchange("fanout", "x")},
-		"a TTL of 2^62":  {build.Queue("q", build.TTL(1<<62), build.DLX("")), build.Exchange("fanout", "x")},
-		"patterns that cannot be read": {build.Queue("q"), build.UserPolicy("p", "(",
-			1, model.Table{"delivery-limit": int64(1)}), build.UserPolicy("p2", "(?=a)", 1, model.Table{})},
+		"a negative TTL": {build.Text(`
+			queue q ttl=-1 dlx=x
+			exchange fanout x
+		`)},
+		"a TTL of 2^62": {build.Queue("q", build.TTL(1<<62), build.DLX("")), build.Exchange("fanout", "x")},
+		"patterns that cannot be read": {build.Text(`
+			queue q
+			policy p ( 1 delivery-limit=1
+			policy p2 (?=a) 1
+		`)},
 		"an unknown type of queue": {build.Queue("q", build.OfType("x-new"), build.DLX("x"), build.TTL(5))},
 		"a nameless type of x-delayed": {
-			build.Exchange("x-delayed-message", "x"), build.Queue("q"), build.Bind("x", "", "q"),
+			build.Text(`
+				exchange x-delayed-message x
+				queue q
+				bind x q
+			`),
 		},
 		"a queue that is its own DLX": {build.Buffer("q", "q", 5)},
+
 		"hostile names": {
 			build.Exchange("fanout", "\x1b[2J"),
 			build.Queue("q\u202egnp\x00", build.DLX("\x1b[2J"), build.TTL(5)), build.Bind("\x1b[2J", "\r\n", "q\u202egnp\x00"),
 		},
 	}
+
 	for name, parts := range tests {
 		for _, version := range []string{"3.10.8", "4.3.6", ""} {
 			t.Run(name+" "+version, func(t *testing.T) {
@@ -440,20 +452,27 @@ func TestHostileTopologies(t *testing.T) {
 					topology.Exits(q.QueueRef)
 					peek.For(topology, q.QueueRef, peek.Want{})
 				}
+
 				for _, f := range Of(topology) {
-					assert.That(t, f.Message == model.Printable(f.Message) && f.Evidence == model.Printable(f.Evidence),
-						"a finding has what no terminal should get: %q, %q", f.Message, f.Evidence)
+					assert.Equal(t, f.Message, model.Printable(f.Message), "%v", f.Evidence)
+					assert.Equal(t, f.Evidence, model.Printable(f.Evidence), "%v", f.Message)
 				}
 			})
 		}
 	}
+
 	t.Run("5,000 bindings lead to the worker", func(t *testing.T) {
 		r := build.TopologyOf("3.10.8", crowd...).Route("/", "x", []string{"k.4711.a.b"}, nil)
-		assert.That(t, len(r.Queues) == 1 && r.Exact, "%+v", r)
+		assert.Equal(t, len(r.Queues), 1, "%+v", r)
+		assert.That(t, r.Exact, "%+v", r)
 	})
+
 	t.Run("a TTL as text is no TTL", func(t *testing.T) {
 		s := build.TopologyOf("3.10.8",
 			tests["arguments of the wrong type"]...).Settings(build.Ref("q"))
-		assert.That(t, !s.TTL.Set && !s.DLX.Set && !s.MaxLength.Set && !s.DeliveryLimit.Set, "%+v", s)
+		assert.That(t, !s.TTL.Set, "%+v", s)
+		assert.That(t, !s.DLX.Set, "%+v", s)
+		assert.That(t, !s.MaxLength.Set, "%+v", s)
+		assert.That(t, !s.DeliveryLimit.Set, "%+v", s)
 	})
 }

@@ -20,6 +20,7 @@ func (t *checking) findCutCycles() {
 		}
 		return nil
 	})
+
 	for q := range model.Each(t.Snapshot.Queues) {
 		t.findExpiredUnread(q)
 		circle := walk(q.QueueRef)
@@ -30,25 +31,31 @@ func (t *checking) findCutCycles() {
 			before := circle[(slices.Index(circle, ref)+len(circle)-1)%len(circle)]
 			return !t.Settings(before).KeepsDeadLetters()
 		})
+
 		if first < 0 {
 			continue
 		}
 		circle = slices.Concat(circle[first:], circle[:first])
 		at := circle[0]
 		f := Finding{
-			Code: "cycle-cut", Level: LevelError, VHost: at.VHost, Queue: at.Name,
-			Message: say("messages that expire in %s are lost after one round: they return by expiry alone, and "+
+			Code:  "cycle-cut",
+			Level: LevelError,
+			VHost: at.VHost,
+			Queue: at.Name,
+			Message: spell("messages that expire in %s are lost after one round: they return by expiry alone, and "+
 				"RabbitMQ then drops them", at),
 			Evidence: "expires through " + model.Names(circle) +
 				" and back, each with a message-ttl, with no rejection in between",
 			Remedy: "put a worker that rejects into the circle, or lead it out into a failed queue",
 		}
+
 		if worker, ttl, escapes := escape(t.Topology, circle); escapes {
 			f.Level, f.Queue = LevelWarning, worker.Name
-			f.Message = say("messages that wait in %s for longer than %s are lost: they return by expiry alone, and "+
+			f.Message = spell("messages that wait in %s for longer than %s are lost: they return by expiry alone, and "+
 				"RabbitMQ then drops them", worker, ttl)
 			f.Remedy = "remove its message-ttl, or lead what expires to a failed queue"
 		}
+
 		t.found(f)
 	}
 }
@@ -84,9 +91,11 @@ func escape(t *model.Topology, circle []model.QueueRef) (worker model.QueueRef, 
 			worker = ref
 		}
 	}
+
 	if worker == (model.QueueRef{}) {
 		worker = circle[0]
 	}
+
 	return worker, t.Settings(worker).TTL.String(), escapes
 }
 
@@ -98,10 +107,13 @@ func (t *checking) findExpiredUnread(q *model.Queue) {
 		return
 	}
 	t.found(Finding{
-		Code: "cycle-cut", Level: LevelWarning, VHost: q.VHost, Queue: buffer.Name,
-		Message: say("%s in %s will be dropped on expiry if they expired in %s: without a rejection they do not "+
+		Code:  "cycle-cut",
+		Level: LevelWarning,
+		VHost: q.VHost,
+		Queue: buffer.Name,
+		Message: spell("%s in %s will be dropped on expiry if they expired in %s: without a rejection they do not "+
 			"return", model.Plural(buffer.Ready.Or(0)-buffer.Published.Or(0), "message"), buffer, q),
-		Evidence: say("%s dead-letters to %s, has no consumers, and has delivered none", q, buffer),
+		Evidence: spell("%s dead-letters to %s, has no consumers, and has delivered none", q, buffer),
 		Remedy:   "look at them: dlxtop peek shows x-death; " + savedBy,
 	})
 }
@@ -123,6 +135,7 @@ func behindUnread(t *model.Topology, q *model.Queue) *model.Queue {
 			return buffer
 		}
 	}
+
 	return nil
 }
 
@@ -138,6 +151,7 @@ func Unread(t *model.Topology) (refs []model.QueueRef) {
 			refs = append(refs, buffer.QueueRef)
 		}
 	}
+
 	return refs
 }
 
@@ -147,32 +161,74 @@ const savedBy = "replay them before they expire (a replay removes x-death); star
 // dropped are messages that RabbitMQ will drop when they expire, as their x-death shows.
 type dropped struct{ ways *story.Ways }
 
-func (dropped) see(*message.Message) {} // strays does it
+func (dropped) inspect(*message.Message) {} // strays does it
 
 func (d dropped) finding() (Finding, bool) {
 	n, back := d.ways.Cut()
 	return Finding{
 		Code: "cycle-cut", Level: LevelError,
-		Message: say("%s will be dropped on expiry: RabbitMQ drops what returns without a rejection",
+		Message: spell("%s will be dropped on expiry: RabbitMQ drops what returns without a rejection",
 			model.Plural(n, "message")),
-		Evidence: say("the first one would return to %s, where it has been; x-death has no rejection since", back),
+		Evidence: spell("the first one would return to %s, where it has been; x-death has no rejection since", back),
 		Remedy:   savedBy,
 	}, n > 0
 }
 
+// manyRounds is how often a message comes back, without an acknowledgement of any, until the loop counts as endless.
+const manyRounds = 10
+
 // findUncappedLoops finds retry loops that the broker never ends: it never cuts a cycle that contains a rejection.
+// Where messages go round in one, it happens now.
 func (t *checking) findUncappedLoops(flow *model.Flow) {
 	i := slices.IndexFunc(flow.Buffers, func(b *model.Buffer) bool { return b.Rejected })
 	if i < 0 {
 		return
 	}
-	worker, buffer := flow.Worker.Queue, flow.Buffers[i].Queue
-	t.found(Finding{
-		Code: "rejected-loop", Level: LevelInfo, VHost: worker.VHost, Queue: worker.Name,
-		Message: say("messages that %s rejects come back through %s without end, unless its consumer counts and "+
+	worker := flow.Worker.Queue
+	buffer := flow.Buffers[i].Queue
+	f := Finding{
+		Code:  "rejected-loop",
+		Level: LevelInfo,
+		VHost: worker.VHost,
+		Queue: worker.Name,
+		Message: spell("messages that %s rejects come back through %s without end, unless its consumer counts and "+
 			"gives up", worker, buffer),
-		Evidence: say("%s dead-letters to %s, which expires back; this loop never ends: RabbitMQ only counts it in "+
+		Evidence: spell("%s dead-letters to %s, which expires back; this loop never ends: RabbitMQ only counts it in "+
 			"x-death", worker, buffer),
 		Remedy: "when the count in x-death reaches a limit, let the consumer publish to a failed queue and acknowledge",
-	})
+	}
+
+	if rounds, n := t.Rounds(worker); rounds >= manyRounds {
+		f.Level = LevelWarning
+		f.Happening = true
+		f.Message = spell("%s of %s came back through %s %s times or more, and none was acknowledged meanwhile",
+			model.Plural(n, "message"), worker, buffer, model.Count(rounds))
+	}
+
+	t.found(f)
+}
+
+// goesRound reports whether the messages of a worker may go round so fast that polls show it soon: none is
+// acknowledged, and in loopSpan it gets more than there are; where there is no rate yet, its total decides.
+func goesRound(t *model.Topology, flow *model.Flow) bool {
+	q, ok := t.Queue(flow.Worker.Queue)
+	comesBack := slices.ContainsFunc(flow.Buffers, func(b *model.Buffer) bool { return b.Rejected })
+	if !ok || !comesBack || q.AckRate.Or(0) > 0 {
+		return false
+	}
+	inside, _ := q.Depth()
+	for _, b := range flow.Buffers {
+		inside += t.Waiting(b).Or(0)
+	}
+
+	inside = max(inside, 1)
+	delivered := q.Delivered.Or(0)
+	rate := q.DeliverRate.Or(0)
+	fast := rate*loopSpan > float64(2*inside)
+	if rate == 0 {
+		fast = delivered >= manyRounds*inside && float64(q.Acked.Or(0)) < loopDone*float64(delivered)
+	}
+
+	rounds, _ := t.Rounds(q.QueueRef)
+	return fast && rounds < manyRounds
 }

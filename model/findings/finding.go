@@ -35,8 +35,8 @@ func agree[N int | int64](n N, one, many string) string {
 	return many
 }
 
-// say is model.Sayf, but names a queue without its vhost: the finding has it.
-func say(format string, values ...any) string {
+// spell is model.Sayf, but names a queue without its vhost: the finding has it.
+func spell(format string, values ...any) string {
 	for i, v := range values {
 		switch v := v.(type) {
 		case *model.Queue:
@@ -45,6 +45,7 @@ func say(format string, values ...any) string {
 			values[i] = model.QueueRef{Name: v.Name}
 		}
 	}
+
 	return model.Sayf(format, values...)
 }
 
@@ -59,9 +60,10 @@ type Finding struct {
 	Queue    string // "" when it is about an exchange, a node or the broker
 	Exchange string
 	Node     string
-	Message  string // one sentence: what is wrong, and the consequence
-	Evidence string // the settings and counts that prove it
-	Remedy   string // what to do
+	Also     []string // more queues of which the same is true: see Together
+	Message  string   // one sentence: what is wrong, and the consequence
+	Evidence string   // the settings and counts that prove it
+	Remedy   string   // what to do
 
 	Happening bool      // it happens right now, so it matters since when
 	Since     time.Time // when this program first saw it; zero: it has only watched one poll (Memory)
@@ -85,16 +87,21 @@ var (
 	checks = []func(*checking){
 		(*checking).findReturns, (*checking).findCutCycles, (*checking).findFullTargets,
 		(*checking).findForgetfulFailedQueues, (*checking).findUncountedRetries,
-		(*checking).findRetriesForOthers, (*checking).findClockSkew, (*checking).findNodesDown, (*checking).findAlarms,
-		(*checking).findPartitions,
+		(*checking).findRetriesForOthers, (*checking).findCrossedRetries,
+		(*checking).findClockSkew, (*checking).findNodesDown, (*checking).findAlarms,
+		(*checking).findPartitions, (*checking).findShovelLoops, (*checking).findFleetingQueues,
+		(*checking).findMisfitRoles,
 	}
 	queueChecks = []func(*checking, *model.Queue, model.Settings){
 		(*checking).findMissingDLX, (*checking).findUnroutableDeadLetters, (*checking).findTTLWithoutDLX,
 		(*checking).findLimitWithoutDLX, (*checking).findDeliveryLimitWithoutDLX, (*checking).findCarriedDeliveryCounts,
-		(*checking).findRequeueLoops, (*checking).findSkippedPolicies, (*checking).findHiddenPolicies,
+		(*checking).findRequeueLoops, (*checking).findEarlierTTLs, (*checking).findSkippedPolicies,
+		(*checking).findHiddenPolicies,
 		(*checking).findShadowedPolicies,
 		(*checking).findKeysWithoutDLX, (*checking).findAtLeastOnceFallback, (*checking).findNegativeDeliveryLimits,
+		(*checking).findIgnoredOverflows,
 		(*checking).findStuckDeadLetters, (*checking).findQueuesDown, (*checking).findQuorumAtRisk,
+		(*checking).findInactiveConsumers,
 	}
 	flowChecks = []func(*checking, *model.Flow){
 		(*checking).findWorkersWithoutConsumers, (*checking).findPollers, (*checking).findRejectsLost,
@@ -106,25 +113,34 @@ var (
 // Of are the findings of a topology, sorted by level, then code, then place.
 func Of(topology *model.Topology) (findings []Finding) {
 	t := &checking{
-		Topology: topology, found: func(f Finding) { findings = append(findings, f) },
+		Topology: topology, found: func(f Finding) {
+			ref := model.QueueRef{VHost: f.VHost, Name: f.Queue}
+			if s, _ := topology.StatedRole(ref); s.Role != model.IgnoredRole {
+				findings = append(findings, f)
+			}
+		},
 		policies:         model.NewPolicyMatcher(topology.Snapshot.Policies, false),
 		operatorPolicies: model.NewPolicyMatcher(topology.Snapshot.Policies, true),
 	}
+
 	t.fed, t.rounds = sync.OnceValue(t.feeds), sync.OnceValue(t.roundTrips)
 	for _, check := range checks {
 		check(t)
 	}
+
 	for q := range model.Each(t.Snapshot.Queues) {
 		s := t.Settings(q.QueueRef)
 		for _, check := range queueChecks {
 			check(t, q, s)
 		}
 	}
+
 	for flow := range model.Each(t.Flows()) {
 		for _, check := range flowChecks {
 			check(t, flow)
 		}
 	}
+
 	return Sort(findings)
 }
 
@@ -134,6 +150,7 @@ func Sort(findings []Finding) []Finding {
 		return cmp.Or(cmp.Compare(a.Level.rank(), b.Level.rank()), cmp.Compare(a.Code, b.Code), cmp.Compare(a.VHost, b.VHost),
 			cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.Node, b.Node))
 	})
+
 	return findings
 }
 

@@ -36,16 +36,22 @@ func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Findi
 		if arrived {
 			continue
 		}
+
 		findings = append(findings, Finding{
-			Code: "losing-now", Level: LevelError, Happening: true, VHost: q.VHost, Queue: q.Name,
-			Message: say("%s left %s in the last %s, and nothing arrived in %s: they are lost",
+			Code:      "losing-now",
+			Level:     LevelError,
+			Happening: true,
+			VHost:     q.VHost,
+			Queue:     q.Name,
+			Message: spell("%s left %s in the last %s, and nothing arrived in %s: they are lost",
 				model.Plural(int64(dead+0.5), "message"), q, over.Round(time.Second), model.NamesOr(targets, "any queue")),
-			Evidence: say("%.1f/s left, and no consumer took them; %s", dead/over.Seconds(),
+			Evidence: spell("%.1f/s left, and no consumer took them; %s", dead/over.Seconds(),
 				deadLettering(t.Settings(q.QueueRef))),
 			Remedy: "check that the dead-letter exchange exists, that the key is bound, and that the queue " +
 				"behind it does not refuse (full, reject-publish); a manual purge looks the same",
 		})
 	}
+
 	return findings
 }
 
@@ -59,6 +65,7 @@ func mayArrive(t *model.Topology, ref model.QueueRef, moves model.Moves) bool {
 		s.Bounded() && s.Overflow.Value != "reject-publish" {
 		return true
 	}
+
 	return q.Consumers.Or(1) > 0 && slices.ContainsFunc(t.RejectedTargets(ref), func(behind model.QueueRef) bool {
 		return moves[behind].In.Or(1) > 0
 	})

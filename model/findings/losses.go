@@ -17,7 +17,7 @@ type end struct {
 
 // deadLettering says where a queue's dead letters go and why.
 func deadLettering(s model.Settings) string {
-	return say("dead-letter-exchange %s (%s), key %s", exchangeOf(s), s.DLX.Source, model.Printable(s.Key.String()))
+	return spell("dead-letter-exchange %s (%s), key %s", exchangeOf(s), s.DLX.Source, model.Printable(s.Key.String()))
 }
 
 func endOf(s model.Settings) end {
@@ -32,13 +32,18 @@ func (t *checking) findMissingDLX(q *model.Queue, s model.Settings) {
 	if len(hops) == 0 || hops[0].Route.MissingExchange == "" {
 		return
 	}
-	end, exchange := endOf(s), model.Printable(s.DLX.Value)
+	end := endOf(s)
+	exchange := model.Printable(s.DLX.Value)
 	t.onDemand(q, s, Finding{
-		Code: "dlx-missing", Level: end.level, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-		Message: say("dead letters of %s %s: the exchange %s does not exist", q, end.are, exchange),
-		Evidence: say("dead-letter-exchange %s; no exchange of that name in the vhost%s",
+		Code:     "dlx-missing",
+		Level:    end.level,
+		VHost:    q.VHost,
+		Queue:    q.Name,
+		Exchange: s.DLX.Value,
+		Message:  spell("dead letters of %s %s: the exchange %s does not exist", q, end.are, exchange),
+		Evidence: spell("dead-letter-exchange %s; no exchange of that name in the vhost%s",
 			model.Printable(s.DLX.String()), end.evidence),
-		Remedy: say("declare the exchange %s and bind it, or set another dead-letter-exchange (a policy can "+
+		Remedy: spell("declare the exchange %s and bind it, or set another dead-letter-exchange (a policy can "+
 			"change it without declaring the queue again)", exchange),
 	})
 }
@@ -49,7 +54,7 @@ func (t *checking) findTTLWithoutDLX(q *model.Queue, s model.Settings) {
 	}
 	t.found(Finding{ // a queue of one connection is often meant to drop messages
 		Code: "ttl-without-dlx", Level: infoIf(q.Exclusive || q.AutoDelete), VHost: q.VHost, Queue: q.Name,
-		Message:  say("%s loses messages that expire (after %s): it has no dead-letter exchange", q, s.TTL.Value),
+		Message:  spell("%s loses messages that expire (after %s): it has no dead-letter exchange", q, s.TTL.Value),
 		Evidence: "message-ttl " + s.TTL.String() + ", no dead-letter-exchange",
 		Remedy: "unless the loss is intended, set a dead-letter-exchange (a policy takes effect at once), or remove the " +
 			"TTL",
@@ -64,9 +69,13 @@ func (t *checking) findLimitWithoutDLX(q *model.Queue, s model.Settings) {
 	if !s.MaxLength.Set {
 		limit = "max-length-bytes " + s.MaxBytes.String()
 	}
+
 	t.found(Finding{
-		Code: "limit-without-dlx", Level: infoIf(q.Exclusive || q.AutoDelete), VHost: q.VHost, Queue: q.Name,
-		Message:  say("%s loses its oldest messages when it is full: it has no dead-letter exchange", q),
+		Code:     "limit-without-dlx",
+		Level:    infoIf(q.Exclusive || q.AutoDelete),
+		VHost:    q.VHost,
+		Queue:    q.Name,
+		Message:  spell("%s loses its oldest messages when it is full: it has no dead-letter exchange", q),
 		Evidence: limit + ", overflow " + s.Overflow.String() + ", no dead-letter-exchange",
 		Remedy:   "set a dead-letter-exchange, or overflow reject-publish so that publishers see it",
 	})
@@ -79,7 +88,7 @@ func (t *checking) findDeliveryLimitWithoutDLX(q *model.Queue, s model.Settings)
 	t.found(Finding{
 		Code: "delivery-limit-without-dlx", Level: infoIf(s.DeliveryLimit.Source.Kind == model.FromDefault),
 		VHost: q.VHost, Queue: q.Name,
-		Message: say("%s loses messages that %s more than %s: it has no dead-letter exchange",
+		Message: spell("%s loses messages that %s more than %s: it has no dead-letter exchange",
 			q, t.howReturned(), model.Plural(s.DeliveryLimit.Value, "time")),
 		Evidence: "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange",
 		Remedy:   "set a dead-letter-exchange, so that such messages end in a failed queue",
@@ -95,17 +104,21 @@ func (t *checking) findCarriedDeliveryCounts(q *model.Queue, s model.Settings) {
 		return
 	}
 	keeps := "-1, no limit"
-	count := say("no delivery-limit of %s", c.From)
+	count := spell("no delivery-limit of %s", c.From)
 	if c.Count < math.MaxInt64 {
 		keeps = model.Count(c.Count) + " or more"
-		count = say("delivery-limit of %s %s", c.From, t.Settings(c.From).DeliveryLimit)
+		count = spell("delivery-limit of %s %s", c.From, t.Settings(c.From).DeliveryLimit)
 	}
+
 	t.found(Finding{
-		Code: "delivery-count-carried", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message: say("%s loses messages at their first return, also basic.nack: they keep the delivery count "+
+		Code:  "delivery-count-carried",
+		Level: LevelWarning,
+		VHost: q.VHost,
+		Queue: q.Name,
+		Message: spell("%s loses messages at their first return, also basic.nack: they keep the delivery count "+
 			"that they had in %s", q, c.From),
-		Evidence: say("%s, delivery-limit %s, no dead-letter-exchange", count, s.DeliveryLimit),
-		Remedy:   say("set delivery-limit %s on %s by a policy", keeps, q),
+		Evidence: spell("%s, delivery-limit %s, no dead-letter-exchange", count, s.DeliveryLimit),
+		Remedy:   spell("set delivery-limit %s on %s by a policy", keeps, q),
 	})
 }
 

@@ -28,6 +28,7 @@ func ReadingOf(t *model.Topology, ref model.QueueRef, takenAt time.Time, waiting
 	if waiting != nil {
 		r.checks = append(r.checks, &blockingHead{waiting, takenAt})
 	}
+
 	r.checks = append(r.checks, &nearDeliveryLimit{
 		queue: q, settings: t.Settings(ref),
 		rescued: t.Behaviour.ReturnCountsAsDelivery,
@@ -38,13 +39,14 @@ func ReadingOf(t *model.Topology, ref model.QueueRef, takenAt time.Time, waiting
 		r.ways,
 		t.Settings(ref),
 	}, dropped{r.ways})
+
 	return r
 }
 
 // See examines a message, with its body up to message.MaxEnvelope.
 func (r *Reading) See(m *message.Message) {
 	for _, check := range r.checks {
-		check.see(m)
+		check.inspect(m)
 	}
 }
 
@@ -60,6 +62,7 @@ func (r *Reading) Found() []Finding {
 			findings = append(findings, f)
 		}
 	}
+
 	return findings
 }
 
@@ -69,67 +72,116 @@ func In(t *model.Topology, ref model.QueueRef, peeked peek.Peeked) []Finding {
 	if t.Settings(ref).DLX.Set { // otherwise they wait for nothing
 		waiting = story.WaitingIn(t, ref, peeked, story.Sight{})
 	}
-	reading, i := ReadingOf(t, ref, peeked.TakenAt, waiting), 0
+
+	reading := ReadingOf(t, ref, peeked.TakenAt, waiting)
+	i := 0
 	_ = message.Each(peeked.Messages, message.MaxEnvelope, func(m *message.Message) {
 		reading.See(m)
 		waiting.See(i, m)
 		i++
 	})
+
 	return reading.Found()
 }
 
 // messageCheck examines the messages of a queue one by one, then reports what is wrong.
 type messageCheck interface {
-	see(m *message.Message)
+	inspect(m *message.Message)
 	finding() (Finding, bool)
 }
 
-// Heads are the buffers in which a message may block those behind it, which only a peek shows: as far as known, several
-// messages with their own TTLs wait there.
+// Heads are the buffers in which a message may hold up those behind it, which only a peek shows: several messages wait
+// there, with their own TTLs, with priorities, or some of them under an earlier TTL than the policy's.
 func Heads(t *model.Topology) (refs []model.QueueRef) {
 	for q := range model.Each(t.Snapshot.Queues) {
-		if !t.Settings(q.QueueRef).TTL.Set && q.Ready.Or(2) > 1 && t.IsBuffer(q.QueueRef) {
+		ttl := t.Settings(q.QueueRef).TTL
+		_, priorities := q.Arguments["x-max-priority"]
+		if (!ttl.Set || ttl.ByPolicy() || priorities) && q.Ready.Or(2) > 1 && t.IsBuffer(q.QueueRef) {
 			refs = append(refs, q.QueueRef)
 		}
 	}
+
 	return refs
 }
 
 // blockingHead: a queue only expires messages at its head. A message whose own TTL ends before that of one ahead of it
-// waits for that one (all versions). A TTL of the queue is the same for all, so it blocks nothing.
+// waits for that one (all versions). A TTL of the queue is the same for all, so it blocks nothing, unless a priority
+// changes the order, or the one ahead waits under an earlier TTL.
 type blockingHead struct {
 	waiting *story.Waiting
 	takenAt time.Time
 }
 
-func (*blockingHead) see(*message.Message) {} // waiting does it
+func (*blockingHead) inspect(*message.Message) {} // waiting does it
 
 func (h *blockingHead) finding() (Finding, bool) {
 	waits := h.waiting.Waits()
 	if waits == nil {
 		return Finding{}, false
 	}
-	f := Finding{
-		Code: "head-of-line-blocked", Level: LevelWarning,
-		Remedy: "use one buffer for each TTL, with the TTL on the queue: then no message waits for another",
+	blocked, blocks := waits.Blocked(h.takenAt)
+	if older := waits.Older(); older > 0 && (!blocks || blocked.By.Due.Kind == story.DueEarlierTTL) {
+		return h.older(waits, older, blocked), true
 	}
-	blocked, ok := waits.Blocked(h.takenAt)
+
+	f := Finding{Code: "head-of-line-blocked", Level: LevelWarning, Remedy: blockedRemedy(waits, blocked.Outrank)}
 	switch {
-	case ok:
+	case blocks:
 		f.Message = blocked.Words(h.takenAt)
-		f.Evidence = say("%s of %s messages that were read are overdue; message %s has %s",
+		f.Evidence = spell("%s of %s messages that were read are overdue; message %s has %s",
 			model.Count(blocked.Past), model.Count(blocked.Seen), model.Count(blocked.By.Position), blocked.By.TTLWords())
 		if blocked.By.Due.Kind == story.DueUnknown {
 			f.Level = LevelError
 		}
 	case waits.Expired > 0:
 		head := &waits.Messages[0]
-		f.Message = say("%s %s overdue behind message 1 (%s), and expired while the look held it",
-			model.Plural(waits.Expired, "message"), agree(waits.Expired, "was", "were"), head.TTLWords())
-		f.Evidence = say("%s counted, %s read, the others were due; it %s", model.Plural(waits.Expired+
+		f.Message = spell("%s %s overdue behind message 1 (%s), and expired while the look held it",
+			model.Plural(waits.Expired, "message"), agree(waits.Expired, "was", "were"), waits.HeadTTLWords())
+		f.Evidence = spell("%s counted, %s read, the others were due; it %s", model.Plural(waits.Expired+
 			int64(len(waits.Messages)), "message"), model.Count(len(waits.Messages)), head.LeavesWords(h.takenAt))
 	}
+
 	return f, f.Message != ""
+}
+
+// older is the finding about messages that wait under an earlier TTL than the queue's.
+func (h *blockingHead) older(waits *story.Waits, older int, blocked story.Blocked) Finding {
+	f := Finding{
+		Code:      "earlier-ttl",
+		Level:     LevelWarning,
+		Happening: true,
+		Message: spell("%s older than the TTL %s, and still there: %s under an earlier TTL, until a time that RabbitMQ does "+
+			"not show", model.PluralAre(int64(older), "message"), waits.TTL, agree(older, "it waits", "they wait")),
+		Evidence: spell("of %s that were read, by their timestamps, x-death and earlier polls",
+			model.Plural(len(waits.Messages), "message")),
+		Remedy: earlierTTLRemedy,
+	}
+
+	held := int64(blocked.Waiting) + waits.Expired
+	if held > 0 {
+		f.Message += spell("; %s behind %s", model.PluralAre(held, "message"), agree(older, "it", "them"))
+	}
+
+	return f
+}
+
+const earlierTTLRemedy = "a TTL by policy holds for messages that arrive after it was set: wait, or replay or move " +
+	"those that came before it, which frees what is behind them"
+
+// blockedRemedy is what helps against a head that holds up others.
+func blockedRemedy(waits *story.Waits, outrank bool) string {
+	switch {
+	case outrank:
+		return "publish into the buffer without a priority, or use one buffer for each priority: only the head expires, " +
+			"and the highest priority is the head"
+	case waits.TTL.ByPolicy():
+		return "leave the expiration out where the queue has a TTL, or use one buffer for each; if the policy's TTL was " +
+			"changed, replay what came before that"
+	case waits.TTL.Set:
+		return "leave the expiration out where the queue has a TTL, or use one buffer for each"
+	}
+
+	return "use one buffer for each TTL, with the TTL on the queue: then no message waits for another"
 }
 
 // nearDeliveryLimit: a quorum queue drops or dead-letters a message when its delivery count exceeds the limit.
@@ -142,7 +194,7 @@ type nearDeliveryLimit struct {
 	most int64
 }
 
-func (l *nearDeliveryLimit) see(m *message.Message) {
+func (l *nearDeliveryLimit) inspect(m *message.Message) {
 	limit := l.settings.DeliveryLimit
 	if l.queue.Type != model.Quorum || !limit.Set || limit.Value < 0 {
 		return
@@ -162,11 +214,12 @@ func (l *nearDeliveryLimit) finding() (Finding, bool) {
 	if l.settings.DLX.Set {
 		becomes = "dead-lettered"
 	}
+
 	return Finding{
 		Code: "delivery-count-near-limit", Level: LevelWarning,
-		Message: say("%s near the delivery limit: %s after one or two more returns",
+		Message: spell("%s near the delivery limit: %s after one or two more returns",
 			model.PluralAre(int64(l.near), "message"), becomes),
-		Evidence: say("x-delivery-count up to %s, delivery-limit %s", model.Count(l.most), l.settings.DeliveryLimit),
+		Evidence: spell("x-delivery-count up to %s, delivery-limit %s", model.Count(l.most), l.settings.DeliveryLimit),
 		Remedy:   "replay or drop them, or raise the limit by policy; before 4.3 each look also counts",
 	}, l.near > 0
 }
@@ -175,7 +228,7 @@ func (l *nearDeliveryLimit) finding() (Finding, bool) {
 // copy do not get another.
 type copies struct{ n int }
 
-func (c *copies) see(m *message.Message) {
+func (c *copies) inspect(m *message.Message) {
 	if m.Headers["CC"] != nil || m.Headers["BCC"] != nil {
 		c.n++
 	}
@@ -184,7 +237,7 @@ func (c *copies) see(m *message.Message) {
 func (c *copies) finding() (Finding, bool) {
 	return Finding{
 		Code: "copies", Level: LevelInfo,
-		Message: say("%s %s copied to further queues by CC: a replay removes CC, so that %s copies are not sent "+
+		Message: spell("%s %s copied to further queues by CC: a replay removes CC, so that %s copies are not sent "+
 			"again", model.Plural(c.n, "message"), agree(c.n, "was", "were"), agree(c.n, "its", "their")),
 		Evidence: "header CC or BCC",
 		Remedy:   "if the other queues should get it too, replay to an exchange and key of your choice",

@@ -17,22 +17,28 @@ func (t *checking) findQueuesDown(q *model.Queue, s model.Settings) {
 		return
 	}
 	f := Finding{
-		Code: "queue-down", Level: LevelError, VHost: q.VHost, Queue: q.Name,
+		Code:   "queue-down",
+		Level:  LevelError,
+		VHost:  q.VHost,
+		Queue:  q.Name,
 		Remedy: "start the node; do not declare the queue again: its messages are on that node",
 	}
+
 	switch outage {
 	case model.NodeDown:
-		f.Message = say("%s is down: messages dead-lettered or published to it are lost or returned: %s", q, q.OutageWords())
+		f.Message = spell("%s is down: messages dead-lettered or published to it are lost or returned: %s", q,
+			q.OutageWords())
 		f.Evidence = "state down"
 		if q.Node != "" {
 			f.Evidence += ", node " + model.Printable(q.Node)
 		}
 	case model.NoMajority:
-		f.Message = say("%s can neither be read nor written: %s", q, q.OutageWords())
+		f.Message = spell("%s can neither be read nor written: %s", q, q.OutageWords())
 		f.Evidence = memberWords(q)
 		f.Remedy = "start the missing nodes; if one is gone for good: rabbitmq-queues delete_member, " +
 			"or force_shrink_member_to_current_member (4.x)"
 	}
+
 	t.found(f)
 }
 
@@ -44,24 +50,30 @@ func (t *checking) findQuorumAtRisk(q *model.Queue, s model.Settings) {
 		return
 	}
 	f := Finding{
-		Code: "quorum-at-risk", Level: LevelWarning, VHost: q.VHost, Queue: q.Name, Evidence: memberWords(q),
-		Message: say("%s becomes unavailable when one more of its nodes stops", q),
-		Remedy:  "start " + strings.Join(q.Offline(), ", "),
+		Code:     "quorum-at-risk",
+		Level:    LevelWarning,
+		VHost:    q.VHost,
+		Queue:    q.Name,
+		Evidence: memberWords(q),
+		Message:  spell("%s becomes unavailable when one more of its nodes stops", q),
+		Remedy:   "start " + strings.Join(q.Offline(), ", "),
 	}
+
 	if online == members {
 		if len(t.Snapshot.Nodes) <= members {
 			return
 		}
 		f.Level = LevelInfo
-		f.Message = say("%s has %s: it becomes unavailable when one of %s nodes stops", q,
+		f.Message = spell("%s has %s: it becomes unavailable when one of %s nodes stops", q,
 			model.Plural(members, "member"), agree(members, "its", "their"))
 		f.Remedy = "add members: rabbitmq-queues grow NODE all, or add_member"
 	}
+
 	t.found(f)
 }
 
 func memberWords(q *model.Queue) string {
-	words := say("%d of %s online", len(q.Online), model.Plural(len(q.Members), "member"))
+	words := spell("%d of %s online", len(q.Online), model.Plural(len(q.Members), "member"))
 	if missing := q.Offline(); len(missing) > 0 {
 		words += ", not " + strings.Join(missing, ", ")
 	}
@@ -83,18 +95,23 @@ func (t *checking) findNodesDown() {
 				fewer++
 			}
 		}
+
 		f := Finding{
-			Code: "node-down", Level: LevelWarning, Node: n.Name,
-			Message: say("the node %s is not running: no queue is unavailable because of it", model.Printable(n.Name)),
-			Evidence: say("/api/nodes says running: false; %s that %s a replica there", model.Plural(fewer, "queue"),
+			Code:    "node-down",
+			Level:   LevelWarning,
+			Node:    n.Name,
+			Message: spell("the node %s is not running: no queue is unavailable because of it", model.Printable(n.Name)),
+			Evidence: spell("/api/nodes says running: false; %s that %s a replica there", model.Plural(fewer, "queue"),
 				agree(fewer, "works has", "work have")),
 			Remedy: "start it; if it is gone for good: rabbitmqctl forget_cluster_node " + model.Printable(n.Name),
 		}
+
 		if down > 0 {
 			f.Level = LevelError
-			f.Message = say("the node %s is not running: %s unavailable", model.Printable(n.Name),
+			f.Message = spell("the node %s is not running: %s unavailable", model.Printable(n.Name),
 				model.PluralAre(int64(down), "queue"))
 		}
+
 		t.found(f)
 	}
 }
@@ -104,18 +121,23 @@ func (t *checking) findAlarms() {
 		const blocks = "RabbitMQ blocks every connection that publishes, on all nodes, until the alarm ends"
 		if n.MemAlarm {
 			t.found(Finding{
-				Code: "memory-alarm", Level: LevelError, Node: n.Name,
-				Message:  say("memory alarm on %s: %s", model.Printable(n.Name), blocks),
-				Evidence: say("mem_alarm; %s used, the limit is %s", bytesOf(n.MemUsed), bytesOf(n.MemLimit)),
+				Code:     "memory-alarm",
+				Level:    LevelError,
+				Node:     n.Name,
+				Message:  spell("memory alarm on %s: %s", model.Printable(n.Name), blocks),
+				Evidence: spell("mem_alarm; %s used, the limit is %s", bytesOf(n.MemUsed), bytesOf(n.MemLimit)),
 				Remedy: "let consumers empty the queues, or give the node more memory " +
 					"(vm_memory_high_watermark); replays wait until then",
 			})
 		}
+
 		if n.DiskAlarm {
 			t.found(Finding{
-				Code: "disk-alarm", Level: LevelError, Node: n.Name,
-				Message:  say("disk alarm on %s: %s", model.Printable(n.Name), blocks),
-				Evidence: say("disk_free_alarm; %s free, the limit is %s", bytesOf(n.DiskFree), bytesOf(n.DiskLimit)),
+				Code:     "disk-alarm",
+				Level:    LevelError,
+				Node:     n.Name,
+				Message:  spell("disk alarm on %s: %s", model.Printable(n.Name), blocks),
+				Evidence: spell("disk_free_alarm; %s free, the limit is %s", bytesOf(n.DiskFree), bytesOf(n.DiskLimit)),
 				Remedy:   "free disk space on the node (at least disk_free_limit); replays wait until then",
 			})
 		}
@@ -138,9 +160,12 @@ func (t *checking) findPartitions() {
 		for i, other := range n.Partitions {
 			others[i] = model.Printable(other)
 		}
+
 		t.found(Finding{
-			Code: "partition", Level: LevelError, Node: n.Name,
-			Message: say("%s was cut off from %s: each side goes on alone, and dlxtop shows the view of only one",
+			Code:  "partition",
+			Level: LevelError,
+			Node:  n.Name,
+			Message: spell("%s was cut off from %s: each side goes on alone, and dlxtop shows the view of only one",
 				model.Printable(n.Name), strings.Join(others, ", ")),
 			Evidence: "partitions in /api/nodes: " + strings.Join(others, ", "),
 			Remedy: "repair the network, then restart the nodes of the side that you trust less (RabbitMQ's guide on " +

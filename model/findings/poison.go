@@ -31,11 +31,11 @@ type poison struct {
 
 func newPoison(t *model.Topology, q *model.Queue, takenAt time.Time) *poison {
 	f := story.RetryFlow(t, q.QueueRef)
-	applies := f != nil && f.Role(q.QueueRef) != model.FailedRole // messages in a failed queue have come to rest
+	applies := f != nil && !f.Role(q.QueueRef).IsEnd() // messages in a failed queue have come to rest
 	return &poison{topology: t, queue: q.QueueRef, takenAt: takenAt, applies: applies}
 }
 
-func (p *poison) see(m *message.Message) {
+func (p *poison) inspect(m *message.Message) {
 	if !p.applies {
 		return
 	}
@@ -46,7 +46,9 @@ func (p *poison) see(m *message.Message) {
 	p.n++
 	if c := cmp.Or(cmp.Compare(tries.Least, p.worst.Least), cmp.Compare(tries.Most, p.worst.Most),
 		cmp.Compare(p.position, m.Position)); p.n == 1 || c > 0 {
-		p.worst, p.position, p.id = tries, m.Position, m.Properties.MessageID
+		p.worst = tries
+		p.position = m.Position
+		p.id = m.Properties.MessageID
 	}
 }
 
@@ -59,11 +61,13 @@ func (p *poison) finding() (Finding, bool) {
 	if p.id != "" {
 		id = "id " + model.Printable(p.id)
 	}
-	words := say("message %s (%s) comes back again and again: %s tries", model.Count(p.position), id, worst.Words())
+
+	words := spell("message %s (%s) comes back again and again: %s tries", model.Count(p.position), id, worst.Words())
 	if n > 1 {
-		words = say("%s come back again and again: message %s (%s) has had %s tries",
+		words = spell("%s come back again and again: message %s (%s) has had %s tries",
 			model.Plural(n, "message"), model.Count(p.position), id, worst.Words())
 	}
+
 	evidence := "its deaths, and the tries that its worker counts in headers"
 	switch {
 	case worst.Note != "" && worst.Most > 0:
@@ -71,8 +75,12 @@ func (p *poison) finding() (Finding, bool) {
 	case worst.Note != "":
 		evidence = worst.Note
 	}
+
 	return Finding{
-		Code: "poison-message", Level: LevelWarning, Message: words, Evidence: evidence,
-		Remedy: "drop it (the journal keeps it), or fix the cause and replay it; let the worker give up after some tries",
+		Code:     "poison-message",
+		Level:    LevelWarning,
+		Message:  words,
+		Evidence: evidence,
+		Remedy:   "drop it (the journal keeps it), or fix the cause and replay it; let the worker give up after some tries",
 	}, true
 }

@@ -22,9 +22,9 @@ type released struct {
 	count int64           // how often that counted
 }
 
-func (r *released) see(m *message.Message) {
+func (r *released) inspect(m *message.Message) {
 	taken, counted := m.Counted(), m.Delivered()
-	if !r.behaviour.CarriesDeliveryCount || r.queue.Consumers.Or(0) == 0 || taken-counted < manyReturns {
+	if !r.behaviour.CarriesDeliveryCount || r.queue.Consumers.Or(0) == 0 || taken-counted < manyReturns || r.isCarried(m) {
 		return
 	}
 	if r.n++; taken > r.most {
@@ -33,12 +33,22 @@ func (r *released) see(m *message.Message) {
 	}
 }
 
+// isCarried reports whether a count is not this queue's: only quorum queues count, and until its first return here a
+// dead letter has the count of the quorum queue that it comes from (4.3.6).
+func (r *released) isCarried(m *message.Message) bool {
+	if r.queue.Type != model.Quorum {
+		return true
+	}
+	again, known := r.queue.Redelivered.Get()
+	return len(m.Deaths) > 0 && m.Deaths[0].Queue != r.queue.Name && known && again < manyReturns
+}
+
 func (r *released) finding() (Finding, bool) {
 	return Finding{
 		Code: "requeue-loop", Level: LevelWarning,
-		Message: say("%s went back to the queue %s times or more, and its delivery limit does not end that",
+		Message: spell("%s went back to the queue %s times or more, and its delivery limit does not end that",
 			model.Plural(r.n, "message"), model.Count(manyReturns)),
-		Evidence: say("message %d %s: x-acquired-count %s, x-delivery-count %s: taken that often, and returned by "+
+		Evidence: spell("message %d %s: x-acquired-count %s, x-delivery-count %s: taken that often, and returned by "+
 			"basic.nack or AMQP 1.0's released, which do not count from RabbitMQ 4.3 on", r.worst.Position,
 			model.Printable(r.worst.Properties.MessageID), model.Count(r.most), model.Count(r.count)),
 		Remedy: "let the worker reject what it cannot process, by AMQP 1.0 rejected or modified with delivery-failed",

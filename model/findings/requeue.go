@@ -8,34 +8,54 @@ import (
 
 // Findings about how applications take messages: with basic.get for each, or by requeueing the same ones for ever.
 
+const requeueLoop = "requeue-loop"
+
 const (
 	loopSpan  = 5   // seconds that the broker's rates average over: two samples
 	loopLeast = 5   // redeliveries in that time; fewer come from a restarted worker, or a peek
 	loopDone  = 0.1 // acknowledged for each redelivered one: if there are more, the work gets done
-	loopEver  = 10  // redeliveries in total for each message that was ever processed or still waits
+	loopEver  = 10  // redeliveries for each message that was ever processed or still waits: more than people peek
+	loopAgain = 4   // redeliveries of each held message without an acknowledgement in between
+	loopSteps = 3   // polls that show them: a peek of another tool shows at one
 )
 
 // A restarted worker gets each message that it held once more. In a loop, messages are delivered again and again:
 // several times what consumers can hold at a time. A crashing worker takes a second or more for each round: that is a
-// loop when all its rounds together achieved next to nothing.
+// loop when all its rounds together achieved next to nothing. So is a worker that takes seconds before it gives the
+// same messages back: each of them was delivered several times, and none acknowledged meanwhile, or ever.
 func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 	rate := q.RedeliverRate.Or(0)
 	again := rate * loopSpan
 	depth, known := q.Depth()
 	worked := works(t.Topology, q)
-	slow := rate > 0 && worked && float64(q.Redelivered.Or(0)) >= loopEver*float64(q.Acked.Or(0)+max(depth, 1))
+	slow := rate > 0 && worked && float64(q.Redelivered.Or(0)) >= loopEver*float64(q.Acked.Or(0)+depth)
 	taken := q.Consumers.Or(0) > 0 || q.Polled()
+	held := max(q.Unacked.Or(depth), 1)
+	n, steps, away := t.Redelivered(q.QueueRef)
+	often := loopAgain * held
+	if away {
+		often = loopEver * depth
+	}
+
+	neverDone := q.Removed().Or(0) == 0 && q.Redelivered.Or(0) >= loopAgain*depth
+	endless := steps >= loopSteps && n >= often ||
+		rate > 0 && q.Consumers.Or(0) > 0 && neverDone
+
 	fast := again >= loopLeast && ((taken || worked) && again >= loopLeast*float64(depth) || // otherwise a peek
-		taken && again >= loopLeast*float64(max(q.Unacked.Or(depth), 1)))
+		taken && again >= loopLeast*float64(held))
 	// From 4.0 a rejected message that comes back as a dead letter counts as redelivered.
-	if q.AckRate.Or(0) > rate*loopDone || !known || depth == 0 || !slow && !fast || t.rounds()[q.QueueRef] {
+	if q.AckRate.Or(0) > rate*loopDone || !known || depth == 0 || !slow && !fast && !endless || t.rounds()[q.QueueRef] {
 		return
 	}
 	t.found(Finding{
-		Code: "requeue-loop", Level: LevelError, Happening: true, VHost: q.VHost, Queue: q.Name,
-		Message: say("a worker of %s returns its %s and receives %s again, %.1f times a second: none is processed",
+		Code:      requeueLoop,
+		Level:     LevelError,
+		Happening: true,
+		VHost:     q.VHost,
+		Queue:     q.Name,
+		Message: spell("a worker of %s returns its %s and receives %s again, %.1f times a second: none is processed",
 			q, model.Plural(depth, "message"), agree(depth, "it", "them"), rate),
-		Evidence: say("redelivered %.1f/s, %s times since RabbitMQ began counting; acknowledged %.1f/s; "+
+		Evidence: spell("redelivered %.1f/s, %s times since RabbitMQ began counting; acknowledged %.1f/s; "+
 			"%s ready, %s unacknowledged, %s", rate, model.Count(q.Redelivered.Or(0)), q.AckRate.Or(0),
 			model.Count(q.Ready.Or(0)), model.Count(q.Unacked.Or(0)), model.Plural(q.Consumers.Or(0), "consumer")),
 		Remedy: "let the worker reject without requeue into a dead-letter exchange, or give the queue a delivery " +
@@ -43,11 +63,45 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 	})
 }
 
+// LoopsToWatch are the queues of which one poll lets suspect a loop that only further polls show, or rule out: as often
+// as consumers hold messages, messages were delivered again, at least one for ten acknowledgements, and nothing is
+// acknowledged now. Rates are 0 between two rounds of a slow loop, and mostly with a short interval of statistics. So
+// are workers whose messages may go round fast.
+func LoopsToWatch(t *model.Topology) (queues []model.QueueRef) {
+	found := map[model.QueueRef]bool{}
+	for _, f := range Of(t) {
+		if f.Code == requeueLoop {
+			found[model.QueueRef{VHost: f.VHost, Name: f.Queue}] = true
+		}
+	}
+
+	for flow := range model.Each(t.Flows()) {
+		if goesRound(t, flow) {
+			queues = append(queues, flow.Worker.Queue)
+		}
+	}
+
+	for q := range model.Each(t.Snapshot.Queues) {
+		depth, _ := q.Depth()
+		held := max(q.Unacked.Or(depth), 1)
+		again := q.Redelivered.Or(0)
+
+		taken := depth > 0 && (q.Consumers.Or(0) > 0 || q.Polled() || q.RedeliverRate.Or(0) > 0)
+		often := again >= loopAgain*held && float64(again) >= loopDone*float64(q.Acked.Or(0))
+		if taken && often && q.AckRate.Or(0) == 0 && !found[q.QueueRef] {
+			queues = append(queues, q.QueueRef)
+		}
+	}
+
+	return queues
+}
+
 // works reports whether a worker, possibly disconnected at the moment, takes messages from a queue. Messages that
 // others get there with basic.get do not count.
 func works(t *model.Topology, q *model.Queue) bool {
+	isWorker := func(f *model.Flow) bool { return f.Worker.Queue == q.QueueRef }
 	return q.Consumers.Or(0) > 0 || q.PollRate.Or(0) == 0 &&
-		slices.ContainsFunc(t.FlowsOf(q.QueueRef), func(f *model.Flow) bool { return f.Worker.Queue == q.QueueRef })
+		(t.Worked(q.QueueRef) || slices.ContainsFunc(t.FlowsOf(q.QueueRef), isWorker))
 }
 
 // limitWords say which returns do not count towards a delivery limit: a loop of those never ends (measured on 4.0.5 and
@@ -65,9 +119,12 @@ func (t *checking) findPollers(flow *model.Flow) {
 		return
 	}
 	t.found(Finding{
-		Code: "poller", Level: LevelInfo, VHost: q.VHost, Queue: q.Name,
-		Message:  say("an application polls %s instead of consuming it", q),
-		Evidence: say("0 consumers, basic.get %.1f/s (with or without a message)", q.PollRate.Or(0)),
+		Code:     "poller",
+		Level:    LevelInfo,
+		VHost:    q.VHost,
+		Queue:    q.Name,
+		Message:  spell("an application polls %s instead of consuming it", q),
+		Evidence: spell("0 consumers, basic.get %.1f/s (with or without a message)", q.PollRate.Or(0)),
 		Remedy:   "nothing is wrong; a consumer (basic.consume) would get messages sooner and cost the broker less",
 	})
 }

@@ -32,18 +32,25 @@ func (t *checking) findUncountedRetries() {
 	t.retryBuffers(func(b *model.Buffer, ref model.QueueRef) {
 		workers := t.Retriers(ref)
 		counted := slices.ContainsFunc(b.Queues(), func(ref model.QueueRef) bool { return t.Snapshot.Seen.Counted[ref] })
-		if b.Rejected || counted || slices.ContainsFunc(workers, func(w model.QueueRef) bool { return t.givesUp(w) }) {
+		rejected := b.Rejected || t.fed().queues[ref]
+		if rejected || counted || slices.ContainsFunc(workers, func(w model.QueueRef) bool { return t.givesUp(w) }) {
 			return
 		}
-		of, worker := "of "+model.Names(workers), model.NamesOr(workers, "the worker")
+
+		of := "of " + model.Names(workers)
+		worker := model.NamesOr(workers, "the worker")
 		if len(workers) == 0 {
 			of = "through " + model.Printable(ref.Name)
 		}
+
 		t.found(Finding{
-			Code: "republished-deaths-uncounted", Level: LevelWarning, VHost: ref.VHost, Queue: ref.Name,
-			Message: say("retries %s may never end: RabbitMQ %s does not count deaths in messages "+
+			Code:  "republished-deaths-uncounted",
+			Level: LevelWarning,
+			VHost: ref.VHost,
+			Queue: ref.Name,
+			Message: spell("retries %s may never end: RabbitMQ %s does not count deaths in messages "+
 				"that a worker republishes", of, version),
-			Evidence: say("%s is filled by publishing, not by a dead-letter exchange of %s; there "+
+			Evidence: spell("%s is filled by publishing, not by a dead-letter exchange of %s; there "+
 				"the count in x-death stays 1", ref, worker),
 			Remedy: "let the worker count its tries in a header of its own, or let it reject the message into a " +
 				"dead-letter exchange that leads to the buffer",
@@ -60,6 +67,7 @@ func (t *checking) givesUp(worker model.QueueRef) bool {
 			}
 		}
 	}
+
 	return false
 }
 
@@ -73,6 +81,7 @@ func (t *checking) findRetriesForOthers() {
 			}
 			return
 		}
+
 		for _, worker := range t.Retriers(ref) {
 			for _, k := range t.sharedKeys(worker, t.ExpiredTargets(ref)) {
 				key := k.Key
@@ -92,6 +101,50 @@ func (t *checking) findRetriesForOthers() {
 	})
 }
 
+// findCrossedRetries finds workers whose retry buffers lead to each other: a message that all of them reject goes round
+// without end. findReturns reports circles without a buffer.
+func (t *checking) findCrossedRetries() {
+	walk := t.circles(func(at model.QueueRef) []model.QueueRef {
+		reason := model.Expired
+		if t.consumed(at) {
+			reason = model.Rejected
+		} else if !t.Settings(at).TTL.Set {
+			return nil
+		}
+
+		hop, ok := t.Hop(at, reason)
+		if !ok || !hop.Route.Exact {
+			return nil
+		}
+		return hop.Route.Queues
+	})
+
+	for q := range model.Each(t.Snapshot.Queues) {
+		circle := walk(q.QueueRef)
+		workers := slices.DeleteFunc(slices.Clone(circle), func(ref model.QueueRef) bool { return !t.consumed(ref) })
+		if len(workers) < 2 || len(workers) == len(circle) {
+			continue
+		}
+		first := workers[0]
+		t.found(Finding{
+			Code:  "retry-reaches-others",
+			Level: LevelWarning,
+			VHost: first.VHost,
+			Queue: first.Name,
+			Message: spell("retries of %s lead to each other's worker: a message that all of them reject goes round without end",
+				workers),
+			Evidence: "rejected messages and those that expire go through " + model.Names(circle) + ", and again",
+			Remedy: "let each retry buffer lead to the worker that fills it: the worker's name as dead-letter-routing-key, " +
+				"with the default exchange (\"\") as dead-letter-exchange",
+		})
+	}
+}
+
+func (t *checking) consumed(ref model.QueueRef) bool {
+	q, ok := t.Queue(ref)
+	return ok && q.Consumers.Or(0) > 0
+}
+
 // sharedKeys are the keys with which messages arrive at a worker, first those that other workers bind, too: for a
 // pattern, only those show which keys exist.
 func (t *checking) sharedKeys(worker model.QueueRef, others []model.QueueRef) (keys []model.ArrivalKey) {
@@ -105,6 +158,7 @@ func (t *checking) sharedKeys(worker model.QueueRef, others []model.QueueRef) (k
 			}
 		}
 	}
+
 	return append(keys, t.ArrivalKeys(worker)...)
 }
 
@@ -125,6 +179,7 @@ func (t *checking) afterRetry(ref model.QueueRef, key *string, hops int) (worker
 	} else if !route.Exact && key != nil {
 		route = t.DeadLetterWith(ref, *key)
 	}
+
 	if !route.Exact {
 		return nil, false
 	}
@@ -140,6 +195,7 @@ func (t *checking) afterRetry(ref model.QueueRef, key *string, hops int) (worker
 			workers = model.UnionOf(workers, []model.QueueRef{next})
 		}
 	}
+
 	return workers, true
 }
 
@@ -147,20 +203,27 @@ func (t *checking) retriesForOthers(ref model.QueueRef, failed, reached []model.
 	s := t.Settings(ref)
 	others := slices.DeleteFunc(slices.Clone(reached), func(r model.QueueRef) bool { return slices.Contains(failed, r) })
 	f := Finding{
-		Code: "retry-reaches-others", Level: LevelWarning, VHost: ref.VHost, Queue: ref.Name, Exchange: s.DLX.Value,
-		Message:  say("retries of %s go to %s, too, which get again what they may have processed", failed, others),
-		Evidence: say("%s expires to the exchange %s, which leads to %s", ref, exchangeOf(s), reached),
-		Remedy: say("let it lead to %s alone: the default exchange (\"\") as dead-letter-exchange, and its name as "+
+		Code:     "retry-reaches-others",
+		Level:    LevelWarning,
+		VHost:    ref.VHost,
+		Queue:    ref.Name,
+		Exchange: s.DLX.Value,
+		Message:  spell("retries of %s go to %s, too, which get again what they may have processed", failed, others),
+		Evidence: spell("%s expires to the exchange %s, which leads to %s", ref, exchangeOf(s), reached),
+		Remedy: spell("let it lead to %s alone: the default exchange (\"\") as dead-letter-exchange, and its name as "+
 			"dead-letter-routing-key", failed),
 	}
+
 	if key != "" {
-		f.Evidence += say(" with the key %s that %s arrives with", model.Printable(key), failed)
+		f.Evidence += spell(" with the key %s that %s arrives with", model.Printable(key), failed)
 	}
+
 	if len(failed) != 1 {
-		f.Message = say("what waits in %s for another try goes to %s: those that have processed it get it again",
+		f.Message = spell("what waits in %s for another try goes to %s: those that have processed it get it again",
 			ref, reached)
 		f.Remedy = "use a retry buffer for each worker, with the default exchange (\"\") as dead-letter-exchange, and the " +
 			"worker's name as dead-letter-routing-key"
 	}
+
 	return f
 }

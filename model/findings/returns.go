@@ -22,6 +22,7 @@ func (t *checking) roundTrips() map[model.QueueRef]bool {
 			round[ref] = true
 		}
 	})
+
 	return round
 }
 
@@ -35,6 +36,7 @@ func (t *checking) returns(found func(Finding, ...model.QueueRef)) {
 		}
 		return hop.Route.Queues
 	})
+
 	for q := range model.Each(t.Snapshot.Queues) {
 		if f, returns := t.returning(q); returns {
 			found(f, q.QueueRef)
@@ -50,6 +52,7 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	if !ok || hop.Route.Delays || hop.Route.Exact && !slices.Contains(hop.Route.Queues, q.QueueRef) {
 		return f, false
 	}
+
 	s := t.Settings(q.QueueRef)
 	back, elsewhere := ways{}, ways{}
 	handing, _ := t.Handing(model.ExchangeRef{VHost: q.VHost, Name: s.DLX.Value})
@@ -72,6 +75,7 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 			way.add(k.Name(), route.Queues, q.QueueRef)
 		}
 	}
+
 	if !back.returns {
 		return f, false
 	}
@@ -79,25 +83,33 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	if len(elsewhere.keys) > 0 {
 		level, with = LevelWarning, " with "+namedKeys(back.keys)
 	}
+
 	f = Finding{
-		Code: "dead-letters-return", Level: level, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-		Message: say("dead letters of %s%s come back to it: RabbitMQ drops what expires, and delivers what is "+
+		Code:     "dead-letters-return",
+		Level:    level,
+		VHost:    q.VHost,
+		Queue:    q.Name,
+		Exchange: s.DLX.Value,
+		Message: spell("dead letters of %s%s come back to it: RabbitMQ drops what expires, and delivers what is "+
 			"rejected again at once, without end", q, with),
-		Evidence: say("%s, leads to %s; message-ttl %s", deadLettering(s), hop.Route.Queues, s.TTL),
+		Evidence: spell("%s, leads to %s; message-ttl %s", deadLettering(s), hop.Route.Queues, s.TTL),
 		Remedy: "lead dead letters to a failed queue, or to a buffer with a TTL that leads back: " +
 			change(s.DLX.Source, "dead-letter-exchange"),
 	}
+
 	switch {
-	case t.IsFailed(q.QueueRef) && !s.TTL.Set && !s.Bounded(): // messages resting there neither expire nor are rejected
+	case t.IsFailed(q.QueueRef) && !s.TTL.Set && !s.Bounded() && !t.Worked(q.QueueRef):
+		// messages resting there neither expire nor are rejected, unless an application consumes them
 		f.Level = LevelInfo
-		f.Message = say("dead letters of %s%s come back to it: what a person rejects there is in it again", q, with)
+		f.Message = spell("dead letters of %s%s come back to it: what a person rejects there is in it again", q, with)
 	case len(back.others) > 0:
-		f.Message = say("dead letters of %s%s come back to it, too: what is rejected is delivered again at once, "+
+		f.Message = spell("dead letters of %s%s come back to it, too: what is rejected is delivered again at once, "+
 			"without end, and %s gets a copy each time", q, with, back.others)
 	case s.KeepsDeadLetters():
-		f.Message = say("dead letters of %s%s come back to it: what expires stays in it, and what is rejected is "+
+		f.Message = spell("dead letters of %s%s come back to it: what expires stays in it, and what is rejected is "+
 			"delivered again at once, without end", q, with)
 	}
+
 	return f, true
 }
 
@@ -118,8 +130,11 @@ func (w *ways) add(key string, queues []model.QueueRef, self model.QueueRef) {
 func passedAround(circle []model.QueueRef) Finding {
 	at := circle[0]
 	return Finding{
-		Code: "dead-letters-return", Level: LevelWarning, VHost: at.VHost, Queue: at.Name,
-		Message:  say("messages that the workers of %s all reject go round between them at once, without end", circle),
+		Code:     "dead-letters-return",
+		Level:    LevelWarning,
+		VHost:    at.VHost,
+		Queue:    at.Name,
+		Message:  spell("messages that the workers of %s all reject go round between them at once, without end", circle),
 		Evidence: "dead letters go through " + model.Names(circle) + " and back; each has consumers, none is a buffer",
 		Remedy:   "lead the dead letters of one of them to a failed queue",
 	}
@@ -130,7 +145,8 @@ func passedAround(circle []model.QueueRef) Finding {
 func change(from model.Source, key string) string {
 	switch from.Kind {
 	case model.FromPolicy, model.FromOperatorPolicy:
-		return say("change %s in the %s", key, model.Printable(from.String()))
+		return spell("change %s in the %s", key, model.Printable(from.String()))
 	}
-	return say("delete the queue and declare it with another x-%s (a policy does not change an argument)", key)
+
+	return spell("delete the queue and declare it with another x-%s (a policy does not change an argument)", key)
 }

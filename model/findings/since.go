@@ -34,6 +34,7 @@ func (m Memory) Mark(found []Finding, at time.Time) Memory {
 		next[f.Identity()] = remembered{first: r.first}
 		f.Since = r.first
 	}
+
 	for identity, r := range m {
 		if _, there := next[identity]; there || r.isGone(at) {
 			continue
@@ -43,5 +44,6 @@ func (m Memory) Mark(found []Finding, at time.Time) Memory {
 		}
 		next[identity] = r
 	}
+
 	return next
 }

@@ -16,7 +16,10 @@ func (t *checking) findFullTargets() {
 		targets *model.QueueRef // queues with the same hop share one list of them
 		keeps   bool
 	}
-	seen, looked := map[model.QueueRef]bool{}, map[way]bool{}
+
+	seen := map[model.QueueRef]bool{}
+
+	looked := map[way]bool{}
 	for q := range model.Each(t.Snapshot.Queues) {
 		from := q.QueueRef
 		hop, ok := t.Hop(from, model.Expired)
@@ -27,6 +30,7 @@ func (t *checking) findFullTargets() {
 		if looked[w] {
 			continue
 		}
+
 		looked[w] = true
 		for _, ref := range hop.Route.Queues {
 			s := t.Settings(ref)
@@ -49,8 +53,11 @@ func (t *checking) findFullTargets() {
 
 func dropsHead(q *model.Queue, s model.Settings, from model.QueueRef) Finding {
 	return Finding{
-		Code: "target-drops-head", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message:  say("%s receives the dead letters of %s, and loses its oldest messages when it is full", q, from),
+		Code:     "target-drops-head",
+		Level:    LevelWarning,
+		VHost:    q.VHost,
+		Queue:    q.Name,
+		Message:  spell("%s receives the dead letters of %s, and loses its oldest messages when it is full", q, from),
 		Evidence: bounds(q, s),
 		Remedy:   "give it a dead-letter exchange of its own, a larger limit, or no limit",
 	}
@@ -58,24 +65,29 @@ func dropsHead(q *model.Queue, s model.Settings, from model.QueueRef) Finding {
 
 func refuses(q *model.Queue, s model.Settings, hop *model.Hop) Finding {
 	f := Finding{
-		Code: "target-refuses", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message: say("dead letters of %s are lost when %s is full: a classic queue with overflow %s refuses "+
+		Code:  "target-refuses",
+		Level: LevelWarning,
+		VHost: q.VHost,
+		Queue: q.Name,
+		Message: spell("dead letters of %s are lost when %s is full: a classic queue with overflow %s refuses "+
 			"them, and RabbitMQ then drops them", hop.From, q, s.Overflow.Value),
 		Evidence: bounds(q, s),
 		Remedy:   roomier(s) + ", or make it a quorum queue, which takes dead letters beyond its limit",
 	}
+
 	certain := hop.Route.Exact || hop.Route.Keys == model.KeysBound && len(hop.Route.Queues) == 1
 	if s.MaxLength.Set && q.Ready.Or(0) >= s.MaxLength.Value && certain {
 		f.Level, f.Happening = LevelError, true
-		f.Message = say("dead letters of %s are being lost: %s is full, and a classic queue with overflow %s "+
+		f.Message = spell("dead letters of %s are being lost: %s is full, and a classic queue with overflow %s "+
 			"refuses them", hop.From, q, s.Overflow.Value)
 		f.Remedy = "make room: replay or drop messages of " + model.Printable(q.Name) + "; then " + f.Remedy
 	}
+
 	return f
 }
 
 func bounds(q *model.Queue, s model.Settings) string {
-	return say("%s ready; max-length %s, max-length-bytes %s, overflow %s", q.Ready, s.MaxLength, s.MaxBytes, s.Overflow)
+	return spell("%s ready; max-length %s, max-length-bytes %s, overflow %s", q.Ready, s.MaxLength, s.MaxBytes, s.Overflow)
 }
 
 // roomier says how to lift a queue's limit.
@@ -89,9 +101,12 @@ func roomier(s model.Settings) string {
 func (t *checking) findStuckDeadLetters(q *model.Queue, s model.Settings) {
 	if n := q.DeadLettering.Or(0); n > 0 {
 		t.found(Finding{
-			Code: "dead-letters-held", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-			Message: say("%s holds %s that no queue has taken yet", q, model.Plural(n, "dead letter")),
-			Evidence: say("messages_dlx %s, %s, reaches %s", model.Count(n), deadLettering(s),
+			Code:    "dead-letters-held",
+			Level:   LevelWarning,
+			VHost:   q.VHost,
+			Queue:   q.Name,
+			Message: spell("%s holds %s that no queue has taken yet", q, model.Plural(n, "dead letter")),
+			Evidence: spell("messages_dlx %s, %s, reaches %s", model.Count(n), deadLettering(s),
 				model.NamesOr(t.RejectedTargets(q.QueueRef), "no queue")),
 			Remedy: "bind a queue that takes them, or make room in the queue that refuses them; RabbitMQ keeps trying",
 		})
@@ -106,8 +121,9 @@ func (t *checking) findForgetfulFailedQueues() {
 			t.found(f)
 		} else if !q.Durable {
 			f.Level = LevelInfo
-			f.Message = say("%s is gone, failed messages included, when its node is started again", q)
-			f.Evidence, f.Remedy = "declared without durable", "delete the queue and declare it durable"
+			f.Message = spell("%s is gone, failed messages included, when its node is started again", q)
+			f.Evidence = "declared without durable"
+			f.Remedy = "delete the queue and declare it durable"
 			t.found(f)
 		}
 	}
@@ -120,66 +136,77 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 	case q.Type == model.Stream:
 		return streamForgets(q, f)
 	case q.Exclusive, q.AutoDelete:
-		when, flag := "when the last of its consumers ends", "auto-delete"
+		when := "when the last of its consumers ends"
+		flag := "auto-delete"
 		if q.Exclusive {
-			when, flag = "when the connection that declared it ends", "exclusive"
+			when = "when the connection that declared it ends"
+			flag = "exclusive"
 		}
-		f.Message = say("RabbitMQ deletes %s, failed messages included, %s", q, when)
+
+		f.Message = spell("RabbitMQ deletes %s, failed messages included, %s", q, when)
 		f.Evidence = "declared " + flag + "; a queue that is deleted dead-letters nothing"
 		f.Remedy = "delete the queue and declare it durable, and not " + flag
 	case s.Expires.Set && q.Consumers == model.Some[int64](0):
-		f.Message = say("RabbitMQ deletes %s, failed messages included, when it is unused for %s; dead letters "+
+		f.Message = spell("RabbitMQ deletes %s, failed messages included, when it is unused for %s; dead letters "+
 			"do not count as use", q, s.Expires.Value)
 		f.Evidence = "expires " + s.Expires.String() + ", 0 consumers; a queue that expires dead-letters nothing"
 		f.Remedy = without(s.Expires.Source, "expires")
 	case !q.NoDLX(s):
 		return false
 	case s.TTL.Set:
-		f.Message = say("failed messages in %s are lost after %s", q, s.TTL.Value)
+		f.Message = spell("failed messages in %s are lost after %s", q, s.TTL.Value)
 		f.Evidence = "message-ttl " + s.TTL.String() + ", no dead-letter-exchange"
 		f.Remedy = without(s.TTL.Source, "message-ttl") + "; until then, replay or drop before it ends"
 	case s.Bounded() && s.Overflow.Value == model.DropHead:
-		f.Message = say("failed messages in %s are lost when it is full: the oldest go first", q)
+		f.Message = spell("failed messages in %s are lost when it is full: the oldest go first", q)
 		f.Evidence = bounds(q, s)
 		f.Remedy = roomier(s)
+
 		if q.Type == model.Quorum { // a classic queue would refuse dead letters, which are then dropped
 			f.Remedy += ", or set overflow to reject-publish by policy: a quorum queue takes dead letters beyond its limit"
 		}
 	case s.DeliveryLimit.Set && s.DeliveryLimit.Value >= 0:
-		f.Message = say("failed messages in %s are lost after they were looked at %s", q,
+		f.Message = spell("failed messages in %s are lost after they were looked at %s", q,
 			model.Plural(s.DeliveryLimit.Value, "time"))
 		f.Evidence = "delivery-limit " + s.DeliveryLimit.String() +
 			", no dead-letter-exchange; each look that is returned counts"
 		f.Remedy = "set delivery-limit -1 by policy (from 4.0), or use a classic queue for failed messages"
+
 		if s.DeliveryLimit.Source.Kind == model.FromDefault {
 			f.Level = LevelInfo
 		}
+
 		if !t.Behaviour.ReturnCountsAsDelivery {
-			f.Message = say("failed messages in %s are lost after a consumer has failed on them %s", q,
+			f.Message = spell("failed messages in %s are lost after a consumer has failed on them %s", q,
 				model.Plural(s.DeliveryLimit.Value, "time"))
 			f.Evidence = "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange"
 		}
 	default:
 		return false
 	}
+
 	return true
 }
 
 // streamForgets is forgets for a stream, which deletes its oldest messages in whole segments.
 func streamForgets(q *model.Queue, f *Finding) bool {
 	for _, key := range []string{"max-age", "max-length-bytes"} {
-		from, value := model.Source{Kind: model.FromArgument}, q.Arguments["x-"+key]
+		from := model.Source{Kind: model.FromArgument}
+		value := q.Arguments["x-"+key]
 		if value == nil {
-			from, value = model.Source{Kind: model.FromPolicy, Name: q.Policy}, q.PolicyDefinition[key]
+			from = model.Source{Kind: model.FromPolicy, Name: q.Policy}
+			value = q.PolicyDefinition[key]
 		}
+
 		if value == nil {
 			continue
 		}
-		f.Message = say("%s deletes its oldest failed messages by itself", q)
-		f.Evidence = say("a stream with %s %s (%s)", key, model.Printable(fmt.Sprint(value)), from)
+		f.Message = spell("%s deletes its oldest failed messages by itself", q)
+		f.Evidence = spell("a stream with %s %s (%s)", key, model.Printable(fmt.Sprint(value)), from)
 		f.Remedy = without(from, key)
 		return true
 	}
+
 	return false
 }
 
@@ -187,7 +214,8 @@ func streamForgets(q *model.Queue, f *Finding) bool {
 func without(from model.Source, key string) string {
 	switch from.Kind {
 	case model.FromPolicy, model.FromOperatorPolicy:
-		return say("remove %s from the %s, or let its pattern leave out this queue", key, model.Printable(from.String()))
+		return spell("remove %s from the %s, or let its pattern leave out this queue", key, model.Printable(from.String()))
 	}
-	return say("delete the queue and declare it without x-%s (no policy raises an argument)", key)
+
+	return spell("delete the queue and declare it without x-%s (no policy raises an argument)", key)
 }

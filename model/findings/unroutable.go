@@ -18,7 +18,8 @@ func (t *checking) findUnroutableDeadLetters(q *model.Queue, s model.Settings) {
 	if len(hops) == 0 || hops[0].Route.MissingExchange != "" || hops[0].Route.Unread {
 		return
 	}
-	switch route := hops[0].Route; {
+	route := hops[0].Route
+	switch {
 	case route.Keys == model.KeysKnown && len(route.Queues) == 0:
 		t.onDemand(q, s, deadLettersLost(q, s))
 	case route.Keys == model.KeysKnown:
@@ -50,6 +51,7 @@ func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 			*names = append(*names, name)
 		}
 	}
+
 	if len(lost) == 0 || len(kept) == 0 && len(t.Snapshot.Seen.To[q.QueueRef]) > 0 {
 		return
 	}
@@ -58,17 +60,24 @@ func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 	if len(kept) > 0 {
 		leads = "it has one for " + namedKeys(kept)
 	}
+
 	f := Finding{
-		Code: "dead-letter-unroutable", Level: LevelWarning, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-		Message: say("dead letters of %s that arrive with %s %s: %s has no queue for them", q, namedKeys(lost),
+		Code:     "dead-letter-unroutable",
+		Level:    LevelWarning,
+		VHost:    q.VHost,
+		Queue:    q.Name,
+		Exchange: s.DLX.Value,
+		Message: spell("dead letters of %s that arrive with %s %s: %s has no queue for them", q, namedKeys(lost),
 			endOf(s).are, exchange),
-		Evidence: say("dead-letter-exchange %s (%s); no dead-letter-routing-key, so each message keeps its own "+
+		Evidence: spell("dead-letter-exchange %s (%s); no dead-letter-routing-key, so each message keeps its own "+
 			"keys; %s%s", exchange, s.DLX.Source, leads, endOf(s).evidence),
-		Remedy: say("bind a queue to %s for %s, or set a dead-letter-routing-key", exchange, namedKeys(lost)),
+		Remedy: spell("bind a queue to %s for %s, or set a dead-letter-routing-key", exchange, namedKeys(lost)),
 	}
+
 	if s.DLX.Value == "" {
 		f.Remedy = "set a dead-letter-routing-key: the default exchange leads to the queue of that name"
 	}
+
 	t.found(f)
 }
 
@@ -90,12 +99,13 @@ func (t *checking) onDemand(q *model.Queue, s model.Settings, f Finding) {
 	name, seen := model.Printable(q.Name), ""
 	if gone := t.Gone(q.QueueRef); len(gone) > 0 {
 		seen = "at an earlier poll they went to " + model.Names(gone)
-	} else if n := cameBack(q); n > 0 && !t.fed().queues[q.QueueRef] {
-		seen = say("%s came back to %s since RabbitMQ counts, though no queue leads there now",
+	} else if n := q.CameBack(); n > 0 && !t.fed().queues[q.QueueRef] {
+		seen = spell("%s came back to %s since RabbitMQ counts, though no queue leads there now",
 			model.Plural(n, "dead letter"), q)
 	} else if back := t.wayBack(q, s); back != "" {
-		seen = say("the exchange %s leads back to %s, and no queue expires into it", model.Printable(back), q)
+		seen = spell("the exchange %s leads back to %s, and no queue expires into it", model.Printable(back), q)
 	}
+
 	if seen != "" {
 		f.Level = LevelWarning
 		f.Message = strings.Replace(f.Message, "dead letters of "+name+" are lost: ", "dead letters of "+name+
@@ -103,16 +113,8 @@ func (t *checking) onDemand(q *model.Queue, s model.Settings, f Finding) {
 		f.Evidence += "; " + seen
 		f.Remedy = "nothing, if its worker declares that queue before each reject; else " + f.Remedy
 	}
-	t.found(f)
-}
 
-// cameBack is how many dead letters a worker got since the broker began to count, at least: first deliveries minus what
-// publishers sent. Messages published before the broker began to count must not be mistaken for dead letters.
-func cameBack(q *model.Queue) int64 {
-	if !q.Published.Known() {
-		return 0
-	}
-	return q.Delivered.Or(0) - q.Redelivered.Or(0) - q.Published.Or(0)
+	t.found(f)
 }
 
 // wayBack is an exchange that is bound to a queue and named for retries, like its dead-letter exchange, but that
@@ -126,6 +128,7 @@ func (t *checking) wayBack(q *model.Queue, s model.Settings) string {
 			return b.Source
 		}
 	}
+
 	return ""
 }
 
@@ -147,11 +150,13 @@ func (t *checking) feeds() feeds {
 			}
 		}
 	}
+
 	for b := range model.Each(t.Snapshot.Bindings) {
 		if b.ToExchange {
 			fed.exchanges[model.ExchangeRef{VHost: b.VHost, Name: b.Destination}] = true
 		}
 	}
+
 	return fed
 }
 
@@ -159,17 +164,23 @@ func deadLettersLost(q *model.Queue, s model.Settings) Finding {
 	exchange := exchangeOf(s)
 	end := endOf(s)
 	f := Finding{
-		Code: "dead-letter-unroutable", Level: end.level, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-		Message:  say("dead letters of %s %s: no queue is bound to %s", q, end.are, exchange),
+		Code:     "dead-letter-unroutable",
+		Level:    end.level,
+		VHost:    q.VHost,
+		Queue:    q.Name,
+		Exchange: s.DLX.Value,
+		Message:  spell("dead letters of %s %s: no queue is bound to %s", q, end.are, exchange),
 		Evidence: "dead-letter-exchange " + exchange + " (" + s.DLX.Source.String() + "); no queue is reached",
 		Remedy:   "bind a queue to " + exchange,
 	}
+
 	if s.Key.Set {
 		key := model.Printable(model.Quoted(s.Key.Value))
-		f.Message = say("dead letters of %s %s: no queue is bound to %s for the key %s", q, end.are, exchange, key)
+		f.Message = spell("dead letters of %s %s: no queue is bound to %s for the key %s", q, end.are, exchange, key)
 		f.Evidence += ", dead-letter-routing-key " + model.Printable(s.Key.String())
-		f.Remedy = say("bind a queue to %s with the key %s, or correct the dead-letter-routing-key", exchange, key)
+		f.Remedy = spell("bind a queue to %s with the key %s, or correct the dead-letter-routing-key", exchange, key)
 	}
+
 	f.Evidence += end.evidence
 	return f
 }
@@ -179,17 +190,23 @@ func deadLettersLost(q *model.Queue, s model.Settings) Finding {
 func deadLettersAstray(q *model.Queue, s model.Settings, others []model.QueueRef) Finding {
 	exchange := exchangeOf(s)
 	f := Finding{
-		Code: "dead-letter-unroutable", Level: LevelWarning, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-		Message: say("dead letters of %s %s: %s has no queue for the keys that messages arrive with",
+		Code:     "dead-letter-unroutable",
+		Level:    LevelWarning,
+		VHost:    q.VHost,
+		Queue:    q.Name,
+		Exchange: s.DLX.Value,
+		Message: spell("dead letters of %s %s: %s has no queue for the keys that messages arrive with",
 			q, endOf(s).may, exchange),
 		Evidence: "dead-letter-exchange " + exchange + " (" + s.DLX.Source.String() +
 			"); no dead-letter-routing-key, so each message keeps its own keys, including CC and BCC" + endOf(s).evidence,
-		Remedy: say("bind a queue to %s for their keys, or set a dead-letter-routing-key; do nothing "+
+		Remedy: spell("bind a queue to %s for their keys, or set a dead-letter-routing-key; do nothing "+
 			"if they carry another key that is bound (CC)", exchange),
 	}
+
 	if len(others) > 0 {
 		f.Evidence += "; other keys reach " + model.Names(others) + ", where no dead letter was counted yet"
 	}
+
 	return f
 }
 
@@ -199,18 +216,23 @@ type strays struct {
 	settings model.Settings
 }
 
-func (s *strays) see(m *message.Message) { s.ways.See(m) }
+func (s *strays) inspect(m *message.Message) { s.ways.See(m) }
 
 func (s *strays) finding() (Finding, bool) {
 	n, keys := s.ways.Lost()
-	dlx, end, exchange := s.settings.DLX, endOf(s.settings), exchangeOf(s.settings)
+	dlx := s.settings.DLX
+	end := endOf(s.settings)
+	exchange := exchangeOf(s.settings)
+
 	return Finding{
-		Code: "dead-letter-unroutable", Level: end.level, Exchange: dlx.Value,
-		Message: say("%s will be %s on expiry: %s has no queue for the keys that they keep", model.Plural(n,
+		Code:     "dead-letter-unroutable",
+		Level:    end.level,
+		Exchange: dlx.Value,
+		Message: spell("%s will be %s on expiry: %s has no queue for the keys that they keep", model.Plural(n,
 			"message"), end.will, exchange),
-		Evidence: say("keys of the first one: %s; dead-letter-exchange %s, no dead-letter-routing-key%s",
+		Evidence: spell("keys of the first one: %s; dead-letter-exchange %s, no dead-letter-routing-key%s",
 			model.Printable(keys), model.Printable(dlx.String()), end.evidence),
-		Remedy: say("before they expire, bind a queue to %s for these keys, or set a dead-letter-routing-key "+
+		Remedy: spell("before they expire, bind a queue to %s for these keys, or set a dead-letter-routing-key "+
 			"by policy", exchange),
 	}, n > 0
 }

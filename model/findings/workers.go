@@ -17,17 +17,23 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 	for _, b := range flow.Buffers {
 		coming += t.Waiting(b).Or(0)
 	}
+
 	f := Finding{
-		Code: "worker-without-consumers", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message: say("%s has no consumers, though buffers feed it", q),
-		Evidence: say("0 consumers, %s ready, %s waiting in %s", model.Plural(waiting, "message"),
+		Code:    "worker-without-consumers",
+		Level:   LevelWarning,
+		VHost:   q.VHost,
+		Queue:   q.Name,
+		Message: spell("%s has no consumers, though buffers feed it", q),
+		Evidence: spell("0 consumers, %s ready, %s waiting in %s", model.Plural(waiting, "message"),
 			model.Count(coming), listBuffers(flow)),
 		Remedy: "start the application that consumes it; messages from the buffers wait here until then",
 	}
+
 	if waiting > 0 {
 		f.Level = LevelError
 		f.Message = model.Printable(q.Name) + " has no consumers: messages are stuck in it"
 	}
+
 	t.found(f)
 }
 
@@ -49,6 +55,7 @@ func Unconfirmed(t *model.Topology) (refs []model.QueueRef) {
 			refs = append(refs, q.QueueRef)
 		}
 	}
+
 	return refs
 }
 
@@ -67,8 +74,11 @@ func (t *checking) findRejectsLost(flow *model.Flow) {
 		return
 	}
 	t.found(Finding{
-		Code: "rejects-lost", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message: say("messages rejected by consumers of %s are lost: the queue has no dead-letter "+
+		Code:  "rejects-lost",
+		Level: LevelWarning,
+		VHost: q.VHost,
+		Queue: q.Name,
+		Message: spell("messages rejected by consumers of %s are lost: the queue has no dead-letter "+
 			"exchange, and the flow has no failed queue", q),
 		Evidence: "no dead-letter-exchange by argument or policy; no failed queue found",
 		Remedy:   "set a dead-letter-exchange on the worker (a policy takes effect at once) and bind a failed queue to it",
@@ -83,9 +93,12 @@ func (t *checking) findBuffersWithConsumers(flow *model.Flow) {
 		}
 		if n := q.Consumers.Or(0); n > 0 && t.FlowsOf(b.Queue)[0] == flow {
 			t.found(Finding{
-				Code: "buffer-with-consumers", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-				Message:  say("the delay of %s is bypassed: consumers take its messages before they expire", q),
-				Evidence: say("%s, message-ttl %s", model.Plural(n, "consumer"), t.Settings(b.Queue).TTL),
+				Code:     "buffer-with-consumers",
+				Level:    LevelWarning,
+				VHost:    q.VHost,
+				Queue:    q.Name,
+				Message:  spell("the delay of %s is bypassed: consumers take its messages before they expire", q),
+				Evidence: spell("%s, message-ttl %s", model.Plural(n, "consumer"), t.Settings(b.Queue).TTL),
 				Remedy:   "stop the consumers of the buffer: the application should consume " + model.Names(b.Targets),
 			})
 		}

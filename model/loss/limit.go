@@ -43,6 +43,7 @@ func (l *ByLimit) Words() string {
 	if l.Bytes {
 		keeps = message.Size(l.Limit.Value) + "B"
 	}
+
 	words := model.Sayf("%s keeps at most %s (%s, overflow drop-head)", l.Queue, keeps, l.Limit.Source)
 	comes := model.Count(l.Comes)
 	holds, known := l.Holds.Get()
@@ -57,18 +58,22 @@ func (l *ByLimit) Words() string {
 	if l.Estimated {
 		words += "up to "
 	}
+
 	words += model.Plural(l.Old+l.Ours, "message") + " would be dropped: "
 	var parts []string
-	switch old := int64(l.Old); {
+	old := int64(l.Old)
+	switch {
 	case old == 0:
 	case old == holds:
 		parts = append(parts, model.Sayf("the %s that it holds", model.Count(old)))
 	default:
 		parts = append(parts, model.Sayf("%s of the %s that it holds", model.Count(old), model.Count(holds)))
 	}
+
 	if l.Ours > 0 {
 		parts = append(parts, model.Sayf("%s of these %s", model.Count(l.Ours), comes))
 	}
+
 	return words + strings.Join(parts, " and ") + l.where()
 }
 
@@ -98,15 +103,31 @@ func (a *Arrivals) size(i int) (size int64, known bool) {
 	return a.Mean.Get()
 }
 
-// Limited are the queues that drop their oldest messages when full: a loss there depends on their depth, which
-// statistics report some seconds late. A passive declare counts them exactly.
+// weighed are the arrivals as a queue weighs them against a limit in bytes. From 4.3 a quorum queue counts properties
+// and headers, too: what a message weighs there is known only as a mean, if it comes from such a queue.
+func (a Arrivals) weighed(t *model.Topology, q *model.Queue) Arrivals {
+	if q.Type != model.Quorum || !t.Behaviour.WeighsHeaders || !t.Settings(q.QueueRef).MaxBytes.Set {
+		return a
+	}
+	sizes := slices.Clone(a.Sizes)
+	for i := range sizes {
+		sizes[i] = max(sizes[i], a.Mean.Or(0))
+	}
+
+	a.Sizes, a.AtMost = sizes, true
+	return a
+}
+
+// Limited are the queues with a limit: what they drop or refuse depends on their depth, which statistics report some
+// seconds late. A passive declare counts them exactly.
 func Limited(t *model.Topology, refs []model.QueueRef) []model.QueueRef {
 	var limited []model.QueueRef
 	for _, ref := range refs {
-		if declare, _ := t.Countable(ref); declare && DropsHead(t, ref) {
+		if declare, _ := t.Countable(ref); declare && t.Settings(ref).Bounded() {
 			limited = append(limited, ref)
 		}
 	}
+
 	return limited
 }
 
@@ -124,12 +145,16 @@ func OfLimit(t *model.Topology, ref model.QueueRef, a Arrivals, counts map[model
 	if q == nil || a.Messages == 0 || !DropsHead(t, ref) {
 		return nil
 	}
-	newer, holds := counts[ref], q.Ready
-	if newer.Ready.Known() && !newer.Held {
-		holds = newer.Ready
+	holds, consumers := newest(q, counts[ref])
+	a = a.weighed(t, q)
+	l := ByLimit{
+		Queue:     ref,
+		Holds:     holds,
+		Comes:     a.Messages,
+		Estimated: a.AtMost,
+		Consumed:  consumers.Or(1) > 0,
 	}
-	consumers := cmp.Or(newer.Consumers, q.Consumers)
-	l := ByLimit{Queue: ref, Holds: holds, Comes: a.Messages, Estimated: a.AtMost, Consumed: consumers.Or(1) > 0}
+
 	if s.DLX.Set {
 		l.DLX = model.Some(s.DLX.Value)
 		for _, hop := range t.Hops(ref) {
@@ -138,17 +163,20 @@ func OfLimit(t *model.Topology, ref model.QueueRef, a Arrivals, counts map[model
 			}
 		}
 	}
+
 	var worst *ByLimit
 	if s.MaxLength.Set {
 		one := l
 		one.Limit = s.MaxLength
 		worst = worse(worst, one.countMessages())
 	}
+
 	if s.MaxBytes.Set {
 		one := l
 		one.Limit, one.Bytes = s.MaxBytes, true
 		worst = worse(worst, one.countBytes(q, &a))
 	}
+
 	return worst
 }
 
@@ -166,6 +194,7 @@ func (l *ByLimit) countMessages() *ByLimit {
 		l.Ours = int(max(int64(l.Comes)-limit, 0))
 		return l
 	}
+
 	over := holds + int64(l.Comes) - limit
 	if over <= 0 {
 		return nil
@@ -184,25 +213,31 @@ func (l *ByLimit) countBytes(q *model.Queue, a *Arrivals) *ByLimit {
 		known = known && ok
 		coming += size
 	}
+
 	if !known {
 		l.Holds = model.Unknown[int64]()
 		return l
 	}
+
 	l.Estimated = l.Estimated || len(a.Sizes) < a.Messages
-	over, holds := held+coming-max(l.Limit.Value, 0), l.Holds.Or(0)
+	over := held + coming - max(l.Limit.Value, 0)
+	holds := l.Holds.Or(0)
 	switch {
 	case over <= 0:
 		return nil
 	case over < held:
 		mean := max(held/max(holds, 1), 1)
-		l.Old, l.Estimated = int(min((over+mean-1)/mean, holds)), true
+		l.Old = int(min((over+mean-1)/mean, holds))
+		l.Estimated = true
 		return l
 	}
+
 	l.Old = int(holds)
 	for over -= held; over > 0 && l.Ours < a.Messages; l.Ours++ {
 		size, _ := a.size(l.Ours)
 		over -= size
 	}
+
 	return l
 }
 
@@ -217,6 +252,7 @@ func heldBytes(q *model.Queue, holds model.Opt[int64]) (held int64, known bool) 
 	case !counted || !told || ready <= 0 || bytes <= 0 && n != ready:
 		return 0, false
 	}
+
 	return bytes * n / ready, true
 }
 
@@ -227,6 +263,7 @@ func MeanSize(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
 			return model.Some((bytes + ready - 1) / ready)
 		}
 	}
+
 	return model.Unknown[int64]()
 }
 

@@ -16,7 +16,8 @@ type body struct {
 
 func bodyOf(content []byte) body {
 	b := body{bytes: content}
-	switch value, ok := parsed(content); {
+	value, ok := parsed(content)
+	switch {
 	case ok && utf8.Valid(content):
 		b.value, b.json = value, true
 	case utf8.Valid(content):
@@ -24,6 +25,7 @@ func bodyOf(content []byte) body {
 	default:
 		b.value = typed("bytes", base64.StdEncoding.EncodeToString(content))
 	}
+
 	return b
 }
 
@@ -40,6 +42,7 @@ func (b *body) made(value any) ([]byte, error) {
 		p.value(b.bytes[start:end], b.value, value)
 		return append(p.out, b.bytes[end:]...), nil
 	}
+
 	switch value := value.(type) {
 	case string:
 		return []byte(value), nil
@@ -52,5 +55,6 @@ func (b *body) made(value any) ([]byte, error) {
 			return nil, &Problem{Kind: BadField, Field: bodyField, Detail: "is not base64"}
 		}
 	}
+
 	return encoded(value), nil
 }

@@ -50,6 +50,7 @@ func plain(v any) any {
 		}
 	case uint64:
 		return new(big.Int).SetUint64(v)
+
 	case float64:
 		if finite(v) {
 			return v
@@ -67,6 +68,7 @@ func plain(v any) any {
 		for i := range v {
 			list[i] = plain(v[i])
 		}
+
 		return list
 	case model.Decimal, model.Repeated, model.RawValue:
 	default:
@@ -74,6 +76,7 @@ func plain(v any) any {
 			return integer(n)
 		}
 	}
+
 	return decoded(message.HeaderJSON(v))
 }
 
@@ -103,6 +106,7 @@ func (o *object) madeHeaders(value any) (model.Table, error) {
 	if len(made) == 0 {
 		made = nil
 	}
+
 	return made, err
 }
 
@@ -123,6 +127,7 @@ func madeTable(was model.Table, seen, is map[string]any) (model.Table, error) {
 			return nil, &Problem{Kind: BadField, Field: headersField + "." + field, Detail: inner.Detail}
 		}
 	}
+
 	return made, nil
 }
 
@@ -153,10 +158,12 @@ func madeValue(was, seen, is any, there bool) (any, error) {
 				return t.Local(), nil // as the AMQP client returns it
 			}
 		}
+
 		return is, nil
 	case nil, bool:
 		return is, nil
 	}
+
 	return madeNumber(was, is)
 }
 
@@ -175,6 +182,7 @@ func madeList(was, seen any, is []any) (any, error) {
 			return nil, err
 		}
 	}
+
 	return list, nil
 }
 
@@ -188,6 +196,7 @@ func madeNumber(was, is any) (any, error) {
 	case float64:
 		return f, nil
 	}
+
 	n, whole := wholeNumber(is)
 	if !whole {
 		return f, nil
@@ -198,6 +207,7 @@ func madeNumber(was, is any) (any, error) {
 	if n.IsInt64() {
 		return n.Int64(), nil
 	}
+
 	return nil, &Problem{Kind: BadField, Detail: "is a number that fits no type of AMQP"}
 }
 
@@ -214,6 +224,7 @@ func floatOf(v any) float64 {
 		f, _ := v.Float64() // if it is too large: infinity
 		return f
 	}
+
 	return math.NaN()
 }
 
@@ -228,10 +239,12 @@ func wholeNumber(v any) (*big.Int, bool) {
 			return read, true
 		}
 	}
+
 	f := floatOf(v)
 	if f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
 		return nil, false
 	}
+
 	return big.NewInt(int64(f)), true
 }
 

@@ -2,14 +2,12 @@ package mend_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"math"
 	"os"
 	"reflect"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -28,7 +26,7 @@ func program(t *testing.T, text string) *mend.Program {
 	t.Helper()
 	p, err := mend.Parse(text)
 	must.That(t, err == nil, "%s: %v", text, err)
-	return p
+	return p.Within(t.Context(), mend.InProcess{})
 }
 
 // What a program leaves alone stays as written.
@@ -53,6 +51,7 @@ func TestWhatAProgramLeavesAloneStaysAsWritten(t *testing.T) {
 		{"all others", `.body = {z: 1, y: 2}`, pretty, "{\"y\":2,\"z\":1}\n"},
 		{"another kind", `.body = [1]`, `{"a":1}`, `[1]`},
 		{"one member and one more", `.body.b = 2`, `{"a":1}`, `{"a":1,"b":2}`},
+
 		{"one element and one more", `.body += [2]`, `[ 1 ]`, `[ 1, 2 ]`},
 		{"the first member", `.body.b = 2`, ` {} `, ` {"b":2} `},
 		{"the first element", `.body += [2]`, `[]`, `[2]`},
@@ -73,7 +72,9 @@ func TestWhatAProgramLeavesAloneStaysAsWritten(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			in := message.Publishing{Body: []byte(test.body)}
 			made, changed, err := program(t, test.program).Apply(&in)
-			assert.That(t, err == nil && string(made.Body) == test.want, "%q, want %q: %v", made.Body, test.want, err)
+			must.Do(t, err)
+			assert.Equal(t, string(made.Body), test.want)
+
 			assert.Equal(t, changed, test.body != test.want || len(made.Headers) > 0, "changed")
 		})
 	}
@@ -117,6 +118,7 @@ func TestHeaders(t *testing.T) {
 				"$base64:/w==": nil, "\xff": int32(4),
 			},
 		},
+
 		{`.headers.int8 = 300`, map[string]any{"int8": int64(300)}},
 		{`.headers.uint64 -= 1`, map[string]any{"uint64": uint64(math.MaxUint64 - 1)}},
 		{`.headers.int32 = .headers.int32 / 2`, map[string]any{"int32": 1.5}},
@@ -136,18 +138,22 @@ func TestHeaders(t *testing.T) {
 			in := message.Publishing{Headers: allTypes(), Body: []byte(`{"a":1}`)}
 			made, changed, err := program(t, test.program).Apply(&in)
 			must.Do(t, err)
+
 			want := allTypes()
 			for name, v := range test.want {
 				want[name] = v
 			}
+
 			delete(want, "$base64:/w==")
 			assert.NoDiff(t, cmp.Diff(want, made.Headers, sameTypes))
-			assert.That(t, changed == (len(test.want) > 0) && string(made.Body) == `{"a":1}`,
-				"changed %t, body %s", changed, made.Body)
+			assert.Equal(t, changed, len(test.want) > 0, "changed %t, body %s", changed, made.Body)
+			assert.Equal(t, string(made.Body), `{"a":1}`)
 		})
 	}
+
 	made, _, err := program(t, `del(.headers[])`).Apply(&message.Publishing{Headers: allTypes()})
-	assert.That(t, err == nil && made.Headers == nil, "%v %v", made.Headers, err)
+	must.Do(t, err)
+	assert.That(t, made.Headers == nil, "%v %v", made.Headers, err)
 }
 
 func TestProperties(t *testing.T) {
@@ -155,6 +161,7 @@ func TestProperties(t *testing.T) {
 		Address:    model.Address{Exchange: "x", RoutingKey: "\xff"},
 		Properties: message.Properties{ContentType: "text/plain", Timestamp: time.Unix(1e9, 0), Priority: 3, AppID: "\xfe"},
 	}
+
 	for text, want := range map[string]func(*message.Publishing){
 		`.properties.priority += 1`:      func(m *message.Publishing) { m.Properties.Priority = 4 },
 		`del(.properties.content_type)`:  func(m *message.Publishing) { m.Properties.ContentType = "" },
@@ -170,7 +177,9 @@ func TestProperties(t *testing.T) {
 		is := in
 		want(&is)
 		diff := cmp.Diff(is, made, cmp.Comparer(func(a, b message.Properties) bool { return a == b }))
-		assert.That(t, diff == "" && changed && err == nil, "%s: changed %t, %v: %s", text, changed, err, diff)
+		must.That(t, err == nil, "%s: changed %t, %v: %s", text, changed, err, diff)
+		assert.NoDiff(t, diff, "%v", text)
+		assert.That(t, changed, "%s: changed %t, %v: %s", text, changed, err, diff)
 	}
 }
 
@@ -186,8 +195,8 @@ func TestBadPrograms(t *testing.T) {
 		{`include "a"; .`, "cannot load module"},
 	} {
 		_, err := mend.Parse(test.program)
-		assert.That(t, err != nil && strings.Contains(err.Error(), test.want) && !strings.Contains(err.Error(), "\n"),
-			"%s: %v", test.program, err)
+		must.Fails(t, err, test.want, "%v", test.program)
+		assert.Lacks(t, err.Error(), "\n", "%v", test.program)
 	}
 }
 
@@ -215,6 +224,7 @@ func TestProblems(t *testing.T) {
 		{`{}`, mend.NoField, "leaves out exchange"},
 		{`[.]`, mend.NoObject, "gives an array instead"},
 		{`.bdy = 1`, mend.UnknownField, `the jq program gives bdy, which no message has`},
+
 		{`.properties.colour = "red"`, mend.UnknownField, `gives properties.colour, which`},
 		{`{body}`, mend.NoField, "the jq program leaves out exchange"},
 		{`del(.headers)`, mend.NoField, "leaves out headers"},
@@ -239,14 +249,19 @@ func TestProblems(t *testing.T) {
 			in := message.Publishing{Body: []byte("5")}
 			made, changed, err := program(t, test.program).Apply(&in)
 			var problem *mend.Problem
+
 			if test.program == `.headers.a = 1e30` { // a float
-				assert.That(t, err == nil && made.Headers["a"] == 1e30, "%v %v", made.Headers, err)
+				must.Do(t, err)
+				assert.That(t, made.Headers["a"] == 1e30, "%v %v", made.Headers, err)
 				return
 			}
-			must.That(t, errors.As(err, &problem) && problem.Kind == test.kind && strings.Contains(err.Error(), test.words),
-				"%+v %v", problem, err)
-			assert.That(t, !changed && string(made.Body) == "5" && !strings.ContainsAny(err.Error(), "\n\x1b"),
-				"changed %t, %s, %q", changed, made.Body, err)
+
+			must.That(t, errors.As(err, &problem), "%+v %v", problem, err)
+			must.Equal(t, problem.Kind, test.kind)
+			must.Contains(t, err.Error(), test.words)
+			assert.That(t, !changed, "changed %t, %s, %q", changed, made.Body, err)
+			assert.Equal(t, string(made.Body), "5")
+			assert.That(t, !strings.ContainsAny(err.Error(), "\n\x1b"), "changed %t, %s, %q", changed, made.Body, err)
 		})
 	}
 }
@@ -255,7 +270,8 @@ func TestProblems(t *testing.T) {
 func TestNothingElseIsSeen(t *testing.T) {
 	must.Do(t, os.Setenv("DLXTOP_SECRET", "x"))
 	made, _, err := program(t, `.body = [env, $ENV]`).Apply(&message.Publishing{})
-	assert.That(t, err == nil && string(made.Body) == "[{},{}]", "%s %v", made.Body, err)
+	must.Do(t, err)
+	assert.Equal(t, string(made.Body), "[{},{}]")
 }
 
 func TestProgramIsData(t *testing.T) {
@@ -263,94 +279,17 @@ func TestProgramIsData(t *testing.T) {
 	text := must.Get(json.Marshal(p))(t)
 	var read mend.Program
 	err := json.Unmarshal(text, &read)
-	assert.That(t, err == nil && read.Text == p.Text, "%s: %q %v", text, read.Text, err)
-	made, _, err := read.Apply(&message.Publishing{})
-	assert.That(t, err == nil && string(made.Body) == "\u2028<é", "%q %v", made.Body, err)
-	assert.That(t, json.Unmarshal([]byte(`".["`), &read) != nil, "a program that cannot be read is read")
-}
-
-// The cost of a message is bounded, whatever it contains, and the next one is processed as usual.
-func TestCostsAreBounded(t *testing.T) {
-	defer mend.SetMostTime(5 * time.Second)()
-	line := strings.Repeat("log line of thirty characters ", 20_000)
-	for _, test := range []struct {
-		program, body string
-		kind          mend.Kind
-	}{
-		{`.body.s |= gsub("[a-z]";"b")`, `{"s":"` + line + `"}`, mend.Slow},
-		{`.body.a[.body.i] = 1`, `{"i":536870000,"a":[]}`, mend.Large},
-		{`.body.q *= 3`, `{"q":` + strings.Repeat("9", 5_000_000) + `}`, mend.Slow},
-	} {
-		_, changed, err := program(t, test.program).Apply(&message.Publishing{Body: []byte(test.body)})
-		var problem *mend.Problem
-		assert.That(t, errors.As(err, &problem) && problem.Kind == test.kind && !changed,
-			"%s: %t %v", test.program, changed, err)
-		made, _, err := program(t, `.body.a = 1`).Apply(&message.Publishing{Body: []byte(`{}`)})
-		assert.That(t, err == nil && string(made.Body) == `{"a":1}`, "after %s: %s %v", test.program, made.Body, err)
-	}
-}
-
-// watched closes begun at the nth call of Done.
-type watched struct {
-	context.Context
-	left  atomic.Int64
-	begun chan struct{}
-}
-
-func (w *watched) Done() <-chan struct{} {
-	if w.left.Add(-1) == 0 {
-		close(w.begun)
-	}
-	return w.Context.Done()
-}
-
-// Cancelling stops a running program.
-func TestStoppedProgram(t *testing.T) {
-	body := []byte(`{"s":"` + strings.Repeat("a", 1_000_000) + `"}`)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	w := &watched{Context: ctx, begun: make(chan struct{})}
-	w.left.Store(2) // first for its turn, then with the process
-	p := program(t, `.body.s |= gsub("a";"b")`).Within(w)
-	ends := make(chan error)
-	go func() {
-		_, _, err := p.Apply(&message.Publishing{Body: body})
-		ends <- err
-	}()
-	<-w.begun
-	cancel()
+	must.Do(t, err)
+	assert.Equal(t, read.Text, p.Text)
+	_, _, err = read.Apply(&message.Publishing{})
 	var problem *mend.Problem
-	err := <-ends
-	assert.That(t, errors.As(err, &problem) && problem.Kind == mend.Stopped, "%v", err)
-}
+	must.That(t, errors.As(err, &problem), "without a runner: %v", err)
+	assert.Equal(t, problem.Kind, mend.NotRun)
 
-// An idle child exits, and the next message gets another one.
-func TestIdleChildEnds(t *testing.T) {
-	for range 2 {
-		back := mend.SetIdleTime(time.Hour)
-		_, _, err := program(t, `.body = 1`).Apply(&message.Publishing{})
-		must.That(t, err == nil && mend.HasChild(), "no child is left: %v", err)
-		back()
-		back = mend.SetIdleTime(time.Millisecond)
-		_, _, err = program(t, `.body = 1`).Apply(&message.Publishing{})
-		must.That(t, err == nil, "%v", err)
-		for began := time.Now(); mend.HasChild(); {
-			must.That(t, time.Since(began) <= time.Minute, "the child does not end")
-		}
-		back()
-	}
-}
-
-func BenchmarkApply(b *testing.B) {
-	p := must.Get(mend.Parse(`.body.attempts = 0 | .headers["x-fixed"] = "yes"`))(b)
-	m := message.Publishing{
-		Body:    []byte(`{"id":121,"user":{"name":"Guan","mail":"g@example.com"},"items":[1,2,3]}`),
-		Headers: map[string]any{"x-tenant": "acme", "x-tries": int32(3)},
-	}
-	for b.Loop() {
-		_, changed, err := p.Apply(&m)
-		must.That(b, err == nil && changed, "%v", err)
-	}
+	made, _, err := read.Within(t.Context(), mend.InProcess{}).Apply(&message.Publishing{})
+	must.Do(t, err)
+	assert.Equal(t, string(made.Body), "\u2028<é")
+	assert.That(t, json.Unmarshal([]byte(`".["`), &read) != nil, "a program that cannot be read is read")
 }
 
 // fuzzed are programs that cover all ways of changing a body.
@@ -375,25 +314,31 @@ func FuzzApply(f *testing.F) {
 		f.Add([]byte("\xff\x00"), i, "$base64:x")
 		f.Add([]byte(`{"a":1,"a":{"b":2}}`), i, "\xff")
 	}
+
 	var programs []*mend.Program
 	for _, text := range append([]string{"."}, fuzzed...) {
 		p, err := mend.Parse(text)
 		must.That(f, err == nil, "%v %v", text, err)
-		programs = append(programs, p)
+		programs = append(programs, p.Within(f.Context(), mend.InProcess{}))
 	}
+
 	f.Fuzz(func(t *testing.T, body []byte, which int, header string) {
 		headers := model.Table{header: int32(5), "at": []byte(header), "t": model.Table{header: header}}
 		in := message.Publishing{Body: body, Headers: headers}
 		same, changed, err := programs[0].Apply(&in)
-		must.That(t, !changed && err == nil && bytes.Equal(same.Body, body) && reflect.DeepEqual(same.Headers, in.Headers),
-			"%t %v", changed, err)
+		must.Do(t, err)
+		must.That(t, !changed, "%t %v", changed, err)
+		must.That(t, bytes.Equal(same.Body, body), "%t %v", changed, err)
+		must.That(t, reflect.DeepEqual(same.Headers, in.Headers), "%t %v", changed, err)
 		p := programs[1+int(uint(which)%uint(len(fuzzed)))]
 		var made message.Publishing
-		limit.Keep(t, len(body), func() { made, _, err = p.Apply(&in) })
+		limit.Check(t, len(body), func() { made, _, err = p.Apply(&in) })
+
 		if err != nil {
 			assert.That(t, bytes.Equal(made.Body, body), "%v, and the body is %q", err, made.Body)
 			return
 		}
+
 		assert.That(t, reflect.DeepEqual(made.Headers[header], in.Headers[header]) || header == "a",
 			"the header is %#v", made.Headers[header])
 		value, isJSON := decodedJSON(body)
@@ -406,8 +351,10 @@ func FuzzApply(f *testing.F) {
 		want, _, err := p.Apply(&plain)
 		a, okA := decodedJSON(made.Body)
 		b, okB := decodedJSON(want.Body)
-		assert.That(t, err == nil && okA && okB && reflect.DeepEqual(a, b),
-			"%s: %q is made %q, want %q: %v", p.Text, body, made.Body, want.Body, err)
+		must.Do(t, err)
+		must.That(t, okA, "%s: %q is made %q, want %q: %v", p.Text, body, made.Body, want.Body, err)
+		must.That(t, okB, "%s: %q is made %q, want %q: %v", p.Text, body, made.Body, want.Body, err)
+		assert.That(t, reflect.DeepEqual(a, b), "%s: %q is made %q, want %q: %v", p.Text, body, made.Body, want.Body, err)
 	})
 }
 
@@ -417,8 +364,9 @@ func FuzzParse(f *testing.F) {
 	for _, text := range append(odd, fuzzed...) {
 		f.Add(text)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
-		limit.Keep(t, len(text), func() {
+		limit.Check(t, len(text), func() {
 			_, err := mend.Parse(text)
 			assert.That(t, err == nil || err.Error() != "" && model.Printable(err.Error()) == err.Error() &&
 				len(err.Error()) <= 1000, "%q", err)

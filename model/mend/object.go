@@ -58,11 +58,13 @@ func (o *object) made(result any) (made message.Publishing, changed bool, err er
 			return *m, false, &Problem{Kind: UnknownField, Field: name}
 		}
 	}
+
 	for _, name := range fieldNames {
 		if _, there := fields[name]; !there {
 			return *m, false, &Problem{Kind: NoField, Field: name}
 		}
 	}
+
 	if same(o.value(), fields) {
 		return *m, false, nil
 	}
@@ -73,7 +75,9 @@ func (o *object) made(result any) (made message.Publishing, changed bool, err er
 		}
 		return is
 	}
+
 	made.Exchange, made.RoutingKey = text(exchangeField, m.Exchange), text(routingKeyField, m.RoutingKey)
+
 	if err == nil {
 		made.Properties, err = o.madeProperties(fields[propertiesField])
 	}
@@ -86,6 +90,7 @@ func (o *object) made(result any) (made message.Publishing, changed bool, err er
 	if err != nil {
 		return *m, false, err
 	}
+
 	return made, true, nil
 }
 
@@ -101,6 +106,7 @@ func textOf(name string, value any, was string) (string, error) {
 	if err != nil {
 		return "", &Problem{Kind: BadField, Field: name, Detail: detail(err.Error())}
 	}
+
 	return read, nil
 }
 
@@ -126,19 +132,23 @@ func (o *object) madeProperties(value any) (message.Properties, error) {
 			return was, &Problem{Kind: UnknownField, Field: propertiesField + "." + name}
 		}
 	}
+
 	var in message.PropertiesJSON
-	is, err := was, json.Unmarshal(encoded(value), &in)
+	is := was
+	err := json.Unmarshal(encoded(value), &in)
 	if err != nil {
 		err = message.JSONError(err)
 	} else {
 		is, err = in.Properties()
 	}
+
 	if err != nil {
 		return was, &Problem{Kind: BadField, Field: propertiesField, Detail: "cannot be read: " + detail(err.Error())}
 	}
 	if is.Timestamp.Equal(was.Timestamp) {
 		is.Timestamp = was.Timestamp
 	}
+
 	return is, nil
 }
 
@@ -155,8 +165,10 @@ func kindOf(value any) string {
 	case map[string]any:
 		return "an object"
 	}
+
 	if isNumber(value) {
 		return "a number"
 	}
+
 	return fmt.Sprintf("a %T", value)
 }

@@ -19,6 +19,7 @@ func (p *patch) value(raw []byte, was, is any) {
 		p.out = append(p.out, raw...)
 		return
 	}
+
 	switch was := was.(type) {
 	case map[string]any:
 		if is, ok := is.(map[string]any); ok && p.object(raw, was, is) {
@@ -29,6 +30,7 @@ func (p *patch) value(raw []byte, was, is any) {
 			return
 		}
 	}
+
 	p.out = append(p.out, encoded(is)...)
 }
 
@@ -46,6 +48,7 @@ func (p *patch) object(raw []byte, was, is map[string]any) bool {
 		_, there := is[name]
 		stays = stays || there
 	}
+
 	if !stays || len(names) != len(was) {
 		return false
 	}
@@ -61,6 +64,7 @@ func (p *patch) object(raw []byte, was, is map[string]any) bool {
 		p.out = append(p.out, raw[at.Begin:at.From]...)
 		p.value(raw[at.From:at.To], was[name], value)
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		if names[name] {
 			continue
@@ -70,6 +74,7 @@ func (p *patch) object(raw []byte, was, is map[string]any) bool {
 		p.out = append(p.out, raw[parts[0].Begin+len(parts[0].Quoted):parts[0].From]...) // the colon
 		p.out = append(p.out, encoded(is[name])...)
 	}
+
 	p.out = append(p.out, raw[parts[len(parts)-1].To:]...)
 	return true
 }
@@ -89,6 +94,7 @@ func (p *patch) array(raw []byte, was, is []any) bool {
 		p.separate(raw, parts)
 		p.out = append(p.out, encoded(is[i])...)
 	}
+
 	p.out = append(p.out, raw[parts[len(parts)-1].To:]...)
 	return true
 }

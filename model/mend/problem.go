@@ -30,7 +30,7 @@ const (
 type Problem struct {
 	Kind   Kind
 	Field  string `json:",omitempty"` // its name as the program has it
-	Detail string `json:",omitempty"` // what is wrong with it, or the error of the program; printable
+	Detail string `json:",omitempty"` // what is wrong, the program's error, or the bound it exceeded; printable
 	Bytes  int64  `json:",omitempty"` // of TooLarge: the body
 	Most   int64  `json:",omitempty"` // of TooLarge
 }
@@ -44,14 +44,15 @@ func (p *Problem) Error() string {
 	said := map[Kind]string{
 		Failed:  "failed: " + p.Detail,
 		Endless: fmt.Sprintf("did not end within %d million steps", mostSteps/1_000_000),
-		Slow:    fmt.Sprintf("did not end within %s", mostTime),
-		Large:   fmt.Sprintf("took more than %sB of memory", message.Size(mostMemory)),
+		Slow:    "did not end within " + p.Detail,
+		Large:   "took more than " + p.Detail + " of memory",
 		NotRun:  "was not run: " + p.Detail, Stopped: "was stopped",
 		Nothing: "gives nothing for it", Several: "gives more than one value for it",
 		NoObject:     "gives " + p.Detail + " instead of the message: change it in place, as in .body.id = 1",
 		UnknownField: fmt.Sprintf("gives %s, which no message has", message.Excerpt(p.Field)),
 		NoField:      "leaves out " + p.Field + ": change the message in place, as in .body.id = 1",
 	}[p.Kind]
+
 	switch {
 	case said != "":
 		return "the jq program " + said
@@ -59,5 +60,6 @@ func (p *Problem) Error() string {
 		return fmt.Sprintf("its body would have %sB, and the broker takes at most %sB", message.Size(p.Bytes),
 			message.Size(p.Most))
 	}
+
 	return p.Field + " " + p.Detail
 }

@@ -19,9 +19,16 @@ const mostSteps = 1_000_000
 // Program is a jq program that changes messages. It is safe for concurrent use. It sees only the message: no
 // environment, no files, no further input.
 type Program struct {
-	Text string // as it was written
-	code *gojq.Code
-	ctx  context.Context // cancels it; nil: never
+	Text   string // as it was written
+	code   *gojq.Code
+	ctx    context.Context // cancels it; nil: never
+	runner Runner          // nil: it cannot be applied
+}
+
+// Runner runs a program on one message, and returns the result and whether it differs. The error is a *Problem. It
+// bounds the time and the memory of that: inside a process nothing can stop a single instruction of jq.
+type Runner interface {
+	Run(ctx context.Context, p *Program, m *message.Publishing) (made message.Publishing, changed bool, err error)
 }
 
 // Parse reads a program. The error is one sentence.
@@ -37,16 +44,19 @@ func Parse(text string) (*Program, error) {
 			return &Program{Text: text, code: code}, nil
 		}
 	}
+
 	return nil, fmt.Errorf("this is not a jq program: %s", detail(err.Error()))
 }
 
-// Within is the same program bound to ctx: once that is done, its result is the problem Stopped.
-func (p *Program) Within(ctx context.Context) *Program {
+// Within is the same program, applied by a runner and bound to ctx: once that is done, its result is the problem
+// Stopped.
+func (p *Program) Within(ctx context.Context, runner Runner) *Program {
 	if p == nil {
 		return nil
 	}
+
 	within := *p
-	within.ctx = ctx
+	within.ctx, within.runner = ctx, runner
 	return &within
 }
 
@@ -59,6 +69,7 @@ func syntaxError(text string, err *gojq.ParseError) error {
 	if runes := []rune(before); len(runes) > shown {
 		before = "…" + string(runes[len(runes)-shown:])
 	}
+
 	return fmt.Errorf("this is not a jq program: %s, behind %s", detail(err.Error()), message.Excerpt(before))
 }
 
@@ -74,43 +85,37 @@ func (p *Program) UnmarshalJSON(from []byte) error {
 	if err == nil {
 		*p = *read
 	}
+
 	return err
 }
 
-// Apply runs the program on a message, and returns the result and whether it differs. The error is a *Problem. A
-// separate process, which can be killed, bounds its time and memory.
+// Apply runs the program on a message, and returns the result and whether it differs. The error is a *Problem.
 func (p *Program) Apply(m *message.Publishing) (made message.Publishing, changed bool, err error) {
-	ctx := p.ctx
-	if ctx == nil {
-		ctx = context.Background()
+	if p.runner == nil {
+		return *m, false, &Problem{Kind: NotRun, Detail: "nothing here runs jq programs"}
 	}
-	a, err := askChild(ctx, &request{p.Text, headOf(m), m.Body})
-	switch {
-	case err != nil:
-		return *m, false, err
-	case a.Problem != nil:
-		return *m, false, a.Problem
-	case !a.Changed:
-		return *m, false, nil
-	}
-	if made, err = a.message(m); err != nil {
-		return *m, false, failure(err)
-	}
-	return made, true, nil
+	return p.runner.Run(p.ctx, p, m)
 }
 
-// apply is Apply inside that process.
-func (p *Program) apply(m *message.Publishing) (made message.Publishing, changed bool, err error) {
+// InProcess runs programs in this process, where only their steps are bounded: for a child, which can be killed, and
+// for tests of programs that are known.
+type InProcess struct{}
+
+func (InProcess) Run(_ context.Context, p *Program, m *message.Publishing) (
+	made message.Publishing, changed bool, err error,
+) {
 	defer func() {
 		if r := recover(); r != nil { // hostile input must not crash the program
-			made, changed, err = *m, false, failure(fmt.Errorf("%v", r))
+			made, changed, err = *m, false, Failure(Failed, fmt.Errorf("%v", r))
 		}
 	}()
+
 	was := objectOf(m)
 	result, err := p.run(was.value())
 	if err != nil {
 		return *m, false, err
 	}
+
 	return was.made(result)
 }
 
@@ -119,7 +124,8 @@ func (p *Program) run(value any) (result any, err error) {
 	values := p.code.RunWithContext(&bounded{Context: context.Background()}, value)
 	for n := 0; ; n++ {
 		next, more := values.Next()
-		switch failed := problemOf(next); {
+		failed := problemOf(next)
+		switch {
 		case !more && n == 0:
 			return nil, &Problem{Kind: Nothing}
 		case !more:
@@ -129,6 +135,7 @@ func (p *Program) run(value any) (result any, err error) {
 		case n > 0:
 			return nil, &Problem{Kind: Several}
 		}
+
 		result = next
 	}
 }
@@ -142,11 +149,12 @@ func problemOf(result any) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Problem{Kind: Endless}
 	}
-	return failure(err)
+
+	return Failure(Failed, err)
 }
 
-// failure is an error that is not of this package.
-func failure(err error) *Problem { return &Problem{Kind: Failed, Detail: detail(err.Error())} }
+// Failure is a problem because of an error that is not of this package.
+func Failure(kind Kind, err error) *Problem { return &Problem{Kind: kind, Detail: detail(err.Error())} }
 
 // detail is the beginning of a foreign error text, which may quote a message.
 func detail(text string) string {

@@ -37,6 +37,7 @@ func isNumber(v any) bool {
 	case int, float64, *big.Int, json.Number:
 		return true
 	}
+
 	return false
 }
 
@@ -52,6 +53,7 @@ func same(a, b any) bool {
 	case string, bool, nil:
 		return a == b
 	}
+
 	if !isNumber(a) || !isNumber(b) {
 		return false
 	}

@@ -21,6 +21,7 @@ func (m *Message) FromAMQP10() bool {
 			return true
 		}
 	}
+
 	return false
 }
 

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // maxPreview bounds a preview, in characters.
@@ -21,16 +20,12 @@ func bodyEncoding(body []byte) string {
 }
 
 // BodyPreview is the beginning of the body on one printable line for tables, with its white space folded. It has about
-// that many characters and reads no more of the body, except for a pickled one.
+// that many characters and reads no more of the body.
 func (m *Message) BodyPreview(characters int) string {
 	if characters <= 0 || len(m.Body) == 0 {
 		return ""
 	}
-	body := m.Body
-	if text, _, ok := m.Pickled(); ok {
-		body = text
-	}
-	head := WholeRunes(body, 4*min(characters, maxPreview))
+	head := WholeRunes(m.Body, 4*min(characters, maxPreview))
 	line := strings.Join(strings.Fields(string(head)), " ")
 	n := 0
 	for i := range line {
@@ -40,6 +35,7 @@ func (m *Message) BodyPreview(characters int) string {
 		}
 		n++
 	}
+
 	return model.Escaped(line)
 }
 
@@ -52,6 +48,7 @@ func WholeRunes[T string | []byte](b T, limit int) T {
 	for end > limit-utf8.UTFMax && end > 0 && !utf8.RuneStart(b[end]) {
 		end--
 	}
+
 	return b[:end]
 }
 
@@ -68,35 +65,11 @@ func Size(bytes int64) string {
 		n /= 1024
 		unit++
 	}
+
 	digits := 0
 	if n < 9.95 {
 		digits = 1
 	}
+
 	return strings.TrimSuffix(strconv.FormatFloat(n, 'f', digits, 64), ".0") + "KMGTPE"[unit-1:unit]
-}
-
-const pickleType = "application/x-python-serialize"
-
-// Pickled is a body that Python pickled, as JSON made from its structure. whole is false when the JSON lacks a part of
-// it.
-func (m *Message) Pickled() (text []byte, whole, ok bool) {
-	if !m.looksPickled() {
-		return nil, false, false
-	}
-	v, err := serial.Pickle(m.Body)
-	if err != nil {
-		return nil, false, false
-	}
-	text, whole = v.JSON(maxSerialText)
-	return text, whole, true
-}
-
-// looksPickled reports whether a body is worth reading as a pickle: from protocol 2 on it begins with the protocol's
-// number; for older ones only the content type says so.
-func (m *Message) looksPickled() bool {
-	if !m.whole() || m.Body[len(m.Body)-1] != '.' {
-		return false
-	}
-	return len(m.Body) > 2 && m.Body[0] == 0x80 && m.Body[1] >= 2 && m.Body[1] <= 5 ||
-		m.Properties.ContentType == pickleType
 }

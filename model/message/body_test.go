@@ -1,18 +1,13 @@
 package message
 
 import (
-	"bytes"
-	"encoding/hex"
-	"encoding/json"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
-	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -58,18 +53,20 @@ func TestCountersOfApplications(t *testing.T) {
 		} {
 			m := Message{Headers: model.Table{name: was, "tenant": "acme"}}
 			got, resets := m.Reset(ResetWish{})
-			want := []Reset{{"", CounterReset, name, name, 3, 0}}
+			want := []Reset{{"", CounterReset, name, name, 3, 0, ""}}
 			assert.Equal(t, cmp.Diff(want, resets)+cmp.Diff(model.Table{name: zero, "tenant": "acme"}, got.Headers), "")
 			assert.Equal(t, m.CountedByWorker(), 3, "%s", name)
 		}
 	}
+
 	for _, name := range []string{
 		"x-delivery-count", "x-acquired-count", "maxRetries", "retryDelay", "retries_left", "x-max-retry-count",
 		"country", "entry", "count", "x-count", "retryAfter", "x-death-count",
 	} {
 		m := Message{Headers: model.Table{name: int64(3)}, Deaths: []Death{{Reason: model.Rejected}}}
 		got, resets := m.Reset(ResetWish{})
-		assert.That(t, got == &m && m.CountedByWorker() == 0, "%s: %v", name, resets)
+		assert.That(t, got == &m, "%s: %v", name, resets)
+		assert.Equal(t, m.CountedByWorker(), 0, "%v", name)
 	}
 }
 
@@ -90,6 +87,7 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 		{
 			"a text of an order", Message{Headers: model.Table{"reason": "refund"}, Exchange: "orders"}, "", nil,
 		},
+
 		{
 			"other types", dead(model.Table{"retry": true, "reason": int32(5), "attempt": "daily"}), "rejected in mail", nil,
 		},
@@ -103,6 +101,7 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 			"published again, as the time of the failure says",
 			headed(model.Table{"retry": int32(2), "reason": "no customer", "erroredAt": "2026-11-26T10:00:00Z"}),
 			"no customer",
+
 			model.Table{"retry": int32(0), "erroredAt": "2026-11-26T10:00:00Z"},
 		},
 		{
@@ -118,6 +117,7 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 		{
 			"a table of an order", headed(model.Table{"payment": model.Table{"attempts": int32(2)}}), "", nil,
 		},
+
 		{
 			"a table of an order that died", dead(model.Table{"job": model.Table{"attempts": int32(2), "id": []any{"a"}}}),
 			"rejected in mail",
@@ -132,11 +132,15 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 		f, _ := c.m.Failure()
 		before := FingerprintOf(&c.m)
 		got, _ := c.m.Reset(ResetWish{})
+
 		if c.want == nil {
 			c.want = c.m.Headers
 		}
+
 		diff := cmp.Diff(c.want, got.Headers)
-		assert.That(t, diff == "" && f.String() == c.failure && FingerprintOf(&c.m) == before, "%s: %q %s", c.name, f, diff)
+		assert.NoDiff(t, diff, "%v", c.name)
+		assert.Equal(t, f.String(), c.failure, "%v", c.name)
+		assert.Equal(t, FingerprintOf(&c.m), before, "%v", c.name)
 	}
 }
 
@@ -147,14 +151,16 @@ func TestLaravel(t *testing.T) {
 		Body: []byte(`{"uuid":"7c","displayName":"App\\Jobs\\Invoice","job":"Illuminate\\Queue\\CallQueuedHandler@call",` +
 			`"maxTries":3,"data":{}}`),
 	}
+
 	m.BodyBytes = len(m.Body)
 	got, resets := m.Reset(ResetWish{})
-	want := []Reset{{"Laravel", CounterReset, "laravel.attempts", "laravel", 2, 0}}
+	want := []Reset{{"Laravel", CounterReset, "laravel.attempts", "laravel", 2, 0, ""}}
 	left := model.Table{"laravel": model.Table{"attempts": int64(0), "x": "y"}}
 	assert.Equal(t, cmp.Diff(want, resets)+cmp.Diff(left, got.Headers), "")
 	assert.Equal(t, m.FrameworkWords(), `Laravel: App\Jobs\Invoice, counts 2`)
 	_, resets = m.Reset(ResetWish{KeepTries: true})
-	assert.That(t, len(resets) == 1 && resets[0].Is == 2, "%v", resets)
+	must.Equal(t, len(resets), 1, "%v", resets)
+	assert.Equal(t, resets[0].Is, 2)
 }
 
 // Errors as applications write them: in headers of any known name, in a table, or in the body when no header has one.
@@ -162,6 +168,7 @@ func TestFailureOfApplications(t *testing.T) {
 	body := func(text string, deaths ...Death) Message {
 		return Message{Body: []byte(text), BodyBytes: len(text), Deaths: deaths}
 	}
+
 	want := "TimeoutError: smtp gateway"
 	for _, c := range []struct {
 		m           Message
@@ -176,6 +183,7 @@ func TestFailureOfApplications(t *testing.T) {
 		{headed(model.Table{"rejection_reason": "smtp gateway"}), "smtp gateway", "smtp gateway"},
 		{
 			headed(model.Table{"errors": model.Table{"name": "TimeoutError", "message": "smtp gateway", "stack": "at x"}}),
+
 			want, "at x",
 		},
 		{headed(model.Table{"errors": []any{"first", want}}), want, want},
@@ -189,116 +197,11 @@ func TestFailureOfApplications(t *testing.T) {
 	} {
 		f, _ := c.m.Failure()
 		stack := c.m.FailureStack(f)
-		assert.That(t, f.String() == c.want && stack == c.stack,
-			"%v %s: %+v, stack %q", c.m.Headers, c.m.Body, f, stack)
+		assert.Equal(t, f.String(), c.want, "%v", c.m.Headers)
+		assert.Equal(t, stack, c.stack, "%v", c.m.Headers)
+
 		got, _ := c.m.Reset(ResetWish{})
-		assert.That(t, len(got.Headers) == 0 && string(got.Body) == string(c.m.Body), "left: %v", got.Headers)
+		assert.Equal(t, len(got.Headers), 0, "left: %v", got.Headers)
+		assert.Equal(t, string(got.Body), string(c.m.Body))
 	}
-}
-
-// pickles are a task, a result that is an exception, and a list that contains itself, as Python 3.11 pickles them, by
-// name and protocol.
-func pickles(t testing.TB) map[string][]byte {
-	t.Helper()
-	text := must.Get(os.ReadFile("testdata/pickles.txt"))(t)
-	all := map[string][]byte{}
-	for line := range strings.Lines(string(text)) {
-		parts := strings.Fields(line)
-		body := must.Get(hex.DecodeString(parts[2]))(t)
-		all[parts[0]+" "+parts[1]] = body
-	}
-	return all
-}
-
-func pickledMessage(body []byte) Message {
-	return Message{Body: body, BodyBytes: len(body), Properties: Properties{ContentType: pickleType}}
-}
-
-func TestPickled(t *testing.T) {
-	want := map[string][]string{
-		"task": {
-			`"task":"shop.charge"`, `"args":[121,"Zoë"]`, `"big":1180591620717411303424`, `"neg":-5`, `"f":1.5`, `"ok":true`,
-			`"no":null`, `{"$class":"datetime.datetime","args":[`, `"t":[1,2]`, `"retries":2`,
-			`{"$class":"collections.OrderedDict","args":[]`,
-		},
-		"result":    {`"ValueError","args":["smtp gateway"]`, `"task_id":"4d5"`},
-		"recursive": {`[1,[1,[1,`},
-	}
-	all := pickles(t)
-	must.Equal(t, len(all), 18, "pickles")
-	for name, body := range all {
-		m := pickledMessage(body)
-		text, whole, ok := m.Pickled()
-		kind, _, _ := strings.Cut(name, " ")
-		assert.That(t, ok && whole != (kind == "recursive") && json.Valid(text), "%s: %t %t %s", name, ok, whole, text)
-		for _, part := range want[kind] {
-			assert.That(t, strings.Contains(
-				strings.ReplaceAll(strings.ReplaceAll(string(text), "builtins.", ""), "exceptions.", ""), part),
-				"%s is without %s: %s", name, part, text)
-		}
-	}
-}
-
-// A pickled task says what a JSON one does; its count is not reset, and the replay says so.
-func TestPickledTask(t *testing.T) {
-	m := pickledMessage(pickles(t)["task 4"])
-	assert.Equal(t, m.FrameworkWords(), "Celery: shop.charge, counts 2, due 2026-11-22T07:00:05.000Z")
-	assert.Equal(t, m.BodyPreview(22), `{"task":"shop.charge",`)
-	same, resets := m.Reset(ResetWish{})
-	assert.That(t, len(resets) == 1 && resets[0].Kind == CounterKept && resets[0].Was == 2 && same == &m, "%+v", resets)
-	m = pickledMessage(pickles(t)["result 4"])
-	f, ok := m.Failure()
-	assert.That(t, ok && f.String() == "ValueError: smtp gateway" && f.Source == "Celery", "%+v", f)
-	m = pickledMessage(nil)
-	m.Body = []byte(`{"status":"FAILURE","result":{"exc_type":"ValueError","exc_message":["smtp gateway"]},` +
-		`"traceback":"Traceback (most recent call last):\nValueError: smtp gateway\n","task_id":"4d5"}`)
-	f, ok = m.Failure()
-	assert.That(t, ok && f.String() == "ValueError: smtp gateway", "%+v", f)
-}
-
-// A body that is not a pickle, or needs more memory or steps than a body may, stays bytes.
-func TestNoPickle(t *testing.T) {
-	bomb := append([]byte("\x80\x02]"), bytes.Repeat([]byte("2a"), 100_000)...) // more steps than the reader takes
-	for name, body := range map[string]string{
-		"empty": "\x80\x02.", "no end": "\x80\x02N", "more behind the end": "\x80\x02N..",
-		"a huge length":       "\x80\x02X\xff\xff\xff\x7fa.",
-		"a length beyond all": "\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\xffa.", "no mark": "\x80\x02t.",
-		"below a mark": "\x80\x02N(0a.", "nothing remembered": "\x80\x02h\x05.", "a protocol to come": "\x80\x06N.",
-		"a buffer apart": "\x80\x05\x97.", "text": "a sentence.", "a dict with half a pair": "\x80\x02(Nd.",
-		"too many steps": string(bomb) + ".",
-	} {
-		m := pickledMessage([]byte(body))
-		text, _, ok := m.Pickled()
-		assert.That(t, !ok, "%s: %s", name, text)
-	}
-}
-
-// A call of any class stays a name with its arguments.
-func TestPickledCallIsAName(t *testing.T) {
-	m := pickledMessage([]byte("cos\nsystem\n(S'touch pickled'\ntR."))
-	text, whole, ok := m.Pickled()
-	want := `{"$class":"os.system","args":["touch pickled"]}`
-	assert.That(t, ok && whole && string(text) == want, "%s, want %s", text, want)
-}
-
-// Reading a pickle is bounded and deterministic, and leaves the body as it is.
-func FuzzPickle(f *testing.F) {
-	for _, body := range pickles(f) {
-		f.Add(body)
-	}
-	f.Add([]byte("cos\nsystem\n(S'touch pickled'\ntR."))
-	f.Add([]byte("\x80\x02}q\x00(h\x00K\x01u."))
-	f.Add([]byte("\x80\x02]q\x00(h\x00h\x00h\x00e."))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		m := pickledMessage(bytes.Clone(body))
-		var text, again []byte
-		var whole, ok bool
-		limit.Keep(t, len(body), func() {
-			text, whole, ok = m.Pickled()
-			again, _, _ = m.Pickled()
-		})
-		assert.That(t, bytes.Equal(text, again) && bytes.Equal(m.Body, body), "%q, then %q", text, again)
-		assert.That(t, !ok || json.Valid(text), "no JSON, whole %t: %.300q", whole, text)
-		m.Failure()
-	})
 }

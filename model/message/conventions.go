@@ -13,7 +13,7 @@ type place string
 
 const (
 	inHeaders place = "headers" // a header; further steps of a path lead into a nested table, or into JSON text
-	inBody    place = "body"    // a JSON body, or a pickled one (Pickled)
+	inBody    place = "body"    // a JSON body
 )
 
 // path leads to a value: a header or JSON key, then the keys below it.
@@ -30,14 +30,11 @@ var originConventions = []originConvention{
 	{"Rascal", header("rascal", "originalExchange"), header("rascal", "originalRoutingKey"), nil},
 	// an envelope that cannot be opened
 	{"EasyNetQ", body("Exchange"), body("RoutingKey"), bodies("Exception", "Message", "Queue")},
-	{"the application", header("x-original-exchange"), header("x-original-routing-key"), nil},
-	{"the application", header("x-orig-exchange"), header("x-orig-routing-key"), nil},
 }
 
 // reader finds in one message what conventions write.
 type reader struct {
 	m     *Message
-	body  []byte // as JSON, also of a pickled body; nil until needed
 	marks marks
 }
 
@@ -48,46 +45,31 @@ const MaxEnvelope = 4 << 20
 func (r *reader) text(s spot) (string, bool) {
 	p := s.path
 	if s.in == inBody {
-		if r.m.looksPickled() {
-			return r.pickledText(p)
-		}
 		if !r.marks.of(r.m.Body).has(p[0]) { // most bodies are not envelopes
 			return "", false
 		}
 		return jsonText(r.m.Body, p)
 	}
+
 	var v any = r.m.Headers
 	for i, key := range p {
 		if t, ok := model.AsTable(v); ok {
 			v = t[key]
 			continue
 		}
+
 		s, ok := model.AsText(v)
 		if !ok {
 			return "", false
 		}
 		return jsonText([]byte(s), p[i:])
 	}
+
 	if s, ok := model.AsText(v); ok {
 		return strings.ToValidUTF8(s, "\uFFFD"), true
 	}
-	return "", false
-}
 
-// pickledText is the text or number at a path of a pickled body, which is only decoded when it has the keys.
-func (r *reader) pickledText(p path) (string, bool) {
-	for _, key := range p {
-		if !bytes.Contains(r.m.Body, []byte(key)) {
-			return "", false
-		}
-	}
-	if r.body == nil {
-		r.body = []byte{}
-		if text, whole, _ := r.m.Pickled(); whole {
-			r.body = text
-		}
-	}
-	return jsonText(r.body, p)
+	return "", false
 }
 
 func (r *reader) has(spots []spot) bool {
@@ -96,6 +78,7 @@ func (r *reader) has(spots []spot) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -106,6 +89,7 @@ func (r *reader) first(alternatives []spot) string {
 			return s
 		}
 	}
+
 	return ""
 }
 
@@ -120,6 +104,7 @@ func jsonText(raw []byte, p path) (string, bool) {
 			return "", false
 		}
 	}
+
 	for _, key := range p {
 		var object map[string]json.RawMessage
 		if json.Unmarshal(raw, &object) != nil {
@@ -130,6 +115,7 @@ func jsonText(raw []byte, p path) (string, bool) {
 			return "", false
 		}
 	}
+
 	var s string
 	if json.Unmarshal(raw, &s) == nil && string(raw) != "null" {
 		return s, true
@@ -138,5 +124,6 @@ func jsonText(raw []byte, p path) (string, bool) {
 	if json.Unmarshal(raw, &n) == nil && string(raw) != "null" {
 		return n.String(), true
 	}
+
 	return "", false
 }

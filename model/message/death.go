@@ -44,19 +44,25 @@ func newestFirst(headers model.Table, deaths []Death) []Death {
 	before := func(a, b *Death) bool { // a is certainly older: it died once
 		return a.Count == 1 && (a.Queue == queue && string(a.Reason) == reason || earlier(a, b) && !b.Time.IsZero())
 	}
-	sorted, rest, atEnd := deaths[:1:1], deaths[1:], true
+	sorted := deaths[:1:1]
+	rest := deaths[1:]
+
+	atEnd := true
 	for len(rest) > 0 {
 		first, last := &rest[0], &rest[len(rest)-1]
 		if sorted[len(sorted)-1].Count > 1 && (atEnd && before(last, first) || !atEnd && before(first, last)) {
 			atEnd = !atEnd
 		}
 		if atEnd {
-			sorted, rest = append(sorted, *last), rest[:len(rest)-1]
+			sorted = append(sorted, *last)
+			rest = rest[:len(rest)-1]
 		} else {
 			sorted, rest = append(sorted, *first), rest[1:]
 		}
+
 		atEnd = !atEnd
 	}
+
 	return sorted
 }
 
@@ -71,6 +77,7 @@ func WrittenDeaths(headers model.Table) (deaths []Death, problem string) {
 		p.complain("x-death is a table, not an array of tables")
 		v = []any{entry}
 	}
+
 	entries, ok := v.([]any)
 	if !ok {
 		return nil, fmt.Sprintf("x-death is %s, not an array of tables", kindOf(v))
@@ -81,6 +88,7 @@ func WrittenDeaths(headers model.Table) (deaths []Death, problem string) {
 			deaths = append(deaths, d)
 		}
 	}
+
 	return deaths, p.problem()
 }
 
@@ -96,6 +104,7 @@ func (p *deathParser) complain(format string, args ...any) {
 		p.more++
 		return
 	}
+
 	p.first = fmt.Sprintf(format, args...)
 	if p.entry > 0 {
 		p.first = fmt.Sprintf("entry %d of x-death: %s", p.entry, p.first)
@@ -115,17 +124,25 @@ func (p *deathParser) death(v any) (Death, bool) {
 		p.complain("it is %s, not a table", kindOf(v))
 		return Death{}, false
 	}
+
 	d := Death{
-		Queue: p.text(t, "queue"), Reason: model.Reason(p.text(t, "reason")), Count: p.count(t["count"]),
-		Exchange: p.text(t, "exchange"), RoutingKeys: p.keys(t["routing-keys"]), Time: p.time(t["time"]),
+		Queue:       p.text(t, "queue"),
+		Reason:      model.Reason(p.text(t, "reason")),
+		Count:       p.count(t["count"]),
+		Exchange:    p.text(t, "exchange"),
+		RoutingKeys: p.keys(t["routing-keys"]),
+		Time:        p.time(t["time"]),
 	}
+
 	if v, ok := t["original-expiration"]; ok {
 		d.OriginalExpiration = p.expiration(v)
 	}
+
 	if d.Queue == "" && d.Reason == "" {
 		p.complain("it names neither a queue nor a reason")
 		return Death{}, false
 	}
+
 	return d, true
 }
 
@@ -147,10 +164,12 @@ func (p *deathParser) count(v any) int64 {
 			n = 0
 		}
 	}
+
 	if n < 0 {
 		p.complain("count is negative")
 		return 0
 	}
+
 	return n
 }
 
@@ -163,6 +182,7 @@ func (p *deathParser) keys(v any) []string {
 		}
 		return nil
 	}
+
 	keys := make([]string, 0, len(list))
 	for _, e := range list {
 		if s, ok := model.AsText(e); ok {
@@ -171,6 +191,7 @@ func (p *deathParser) keys(v any) []string {
 			p.complain("a routing key is %s, not a text", kindOf(e))
 		}
 	}
+
 	return keys
 }
 
@@ -182,9 +203,11 @@ func (p *deathParser) time(v any) time.Time {
 	} else if s, ok := model.AsText(v); ok && len(s) < 64 {
 		t, _ = time.Parse(time.RFC3339, s)
 	}
+
 	if t = plausible(t); t.IsZero() {
 		p.complain("time is %s and not a time since 1970", kindOf(v))
 	}
+
 	return t
 }
 
@@ -196,6 +219,7 @@ func (p *deathParser) expiration(v any) string {
 	if n, ok := model.AsInteger(v); ok {
 		return strconv.FormatInt(n, 10)
 	}
+
 	return ""
 }
 
@@ -221,9 +245,11 @@ func kindOf(v any) string {
 	case float32, float64, model.Decimal:
 		return "a number"
 	}
+
 	if _, ok := model.AsInteger(v); ok {
 		return "an integer"
 	}
+
 	return "of an unknown type"
 }
 
@@ -252,12 +278,15 @@ func (m *Message) DeathSummary() string {
 				reasons = append(reasons, reason)
 			}
 		}
+
 		counts[reason] = AddCapped(counts[reason], d.Times())
 	}
+
 	parts := make([]string, len(reasons))
 	for i, r := range reasons {
 		parts[i] = Died(r, counts[r])
 	}
+
 	return strings.Join(parts, ", ")
 }
 

@@ -21,19 +21,25 @@ func TestParseDeaths(t *testing.T) {
 		"queue": "work@retry", "reason": "expired", "count": int64(3), "exchange": "retry",
 		"routing-keys": []any{"work", "cc"}, "time": build.Noon, "original-expiration": "1000",
 	}
+
 	read := Death{
 		Queue: "work@retry", Reason: model.Expired, Count: 3, Exchange: "retry", RoutingKeys: []string{"work", "cc"},
 		Time: build.Noon, OriginalExpiration: "1000",
 	}
+
 	same := []Death{read}
+
 	check := func(name string, header any, want []Death, wanted string) {
 		deaths, problem := ParseDeaths(model.Table{"x-death": header})
 		assert.NoDiff(t, cmp.Diff(want, deaths), name)
-		assert.That(t, (wanted != "" || problem == "") && strings.HasPrefix(problem, wanted),
-			"%s: problem %q, want %q", name, problem, wanted)
+		assert.That(t, wanted != "" || problem == "", "%s: problem %q, want %q", name, problem, wanted)
+		assert.That(t, strings.HasPrefix(problem, wanted), "%s: problem %q, want %q", name, problem, wanted)
 	}
+
 	all := func(*Death) {}
-	noCount, noTime := func(d *Death) { d.Count = 0 }, func(d *Death) { d.Time = time.Time{} }
+	noCount := func(d *Death) { d.Count = 0 }
+	noTime := func(d *Death) { d.Time = time.Time{} }
+
 	oneKey := func(d *Death) { d.RoutingKeys = []string{"work"} }
 	for _, c := range []struct {
 		key     string
@@ -46,6 +52,7 @@ func TestParseDeaths(t *testing.T) {
 		{"count", 3.0, all, ""}, // as in JSON
 		{"count", "3", all, "count is a text, not an integer"},
 		{"count", 2.5, noCount, "count is a number, not an integer"},
+
 		{"count", math.NaN(), noCount, "count is a number"},
 		{"count", int64(-1), noCount, "count is negative"},
 		{"time", build.Noon.Unix(), all, ""}, // as the management API writes it
@@ -60,12 +67,14 @@ func TestParseDeaths(t *testing.T) {
 		{"reason", "bored", func(d *Death) { d.Reason = "bored" }, ""},
 	} {
 		entry, want := maps.Clone(whole), read
+
 		entry[c.key] = c.value
 		if c.change(&want); c.problem != "" {
 			c.problem = "entry 1 of x-death: " + c.problem
 		}
 		check(fmt.Sprintf("%s %v", c.key, c.value), []any{entry}, []Death{want}, c.problem)
 	}
+
 	inWork, first := maps.Clone(whole), read
 	inWork["queue"], first.Queue = "work", "work"
 	for _, c := range []struct {
@@ -90,8 +99,10 @@ func TestParseDeaths(t *testing.T) {
 	} {
 		check(c.name, c.header, c.deaths, c.problem)
 	}
+
 	deaths, problem := ParseDeaths(nil)
-	assert.That(t, deaths == nil && problem == "", "without headers: %v, %q", deaths, problem)
+	assert.That(t, deaths == nil, "without headers: %v, %q", deaths, problem)
+	assert.Equal(t, problem, "")
 }
 
 func TestParseDeathsOfManyEntries(t *testing.T) {
@@ -99,10 +110,11 @@ func TestParseDeathsOfManyEntries(t *testing.T) {
 	for i := range entries {
 		entries[i] = model.Table{"queue": "q", "reason": 3}
 	}
+
 	began := time.Now()
 	deaths, problem := ParseDeaths(model.Table{"x-death": entries})
-	assert.That(t, len(deaths) == len(entries) && strings.HasSuffix(problem, "and 499,999 more problems"),
-		"%d deaths, %q", len(deaths), problem)
+	assert.Equal(t, len(deaths), len(entries), "%d deaths, %q", len(deaths), problem)
+	assert.That(t, strings.HasSuffix(problem, "and 499,999 more problems"), "%d deaths, %q", len(deaths), problem)
 	took := time.Since(began)
 	assert.That(t, took <= 20*time.Second, "took %v", took)
 }
@@ -123,9 +135,11 @@ func TestNewestDeathIsFirst(t *testing.T) {
 		if c.last != "" {
 			headers["x-last-death-queue"] = c.last
 		}
+
 		var entries []any
 		for _, entry := range strings.Fields(c.header) {
-			at, count := entry[len(entry)-2:], int64(entry[len(entry)-4]-'0')
+			at := entry[len(entry)-2:]
+			count := int64(entry[len(entry)-4] - '0')
 			second, _ := strconv.Atoi(at)
 			reason := map[byte]string{'r': "rejected", 'e': "expired"}[entry[len(entry)-5]]
 			entries = append(entries, model.Table{
@@ -133,14 +147,17 @@ func TestNewestDeathIsFirst(t *testing.T) {
 				"time": build.Noon.Add(time.Duration(second) * time.Second),
 			})
 		}
+
 		headers["x-death"] = entries
 		deaths, problem := ParseDeaths(headers)
 		var got []string
 		for i := range deaths {
 			got = append(got, deaths[i].Queue)
 		}
+
 		diff := cmp.Diff(c.want, strings.Join(got, " "))
-		assert.That(t, diff == "" && problem == "", "%s: %s%s", c.name, diff, problem)
+		assert.NoDiff(t, diff, "%v", c.name)
+		assert.Equal(t, problem, "", "%v", c.name)
 	}
 }
 
@@ -159,6 +176,7 @@ func TestDeathSummary(t *testing.T) {
 			{Reason: model.Expired, Count: 1},
 		}, "expired ×4, rejected ×2", 6},
 		{[]Death{{Reason: model.Expired}}, "expired", 1},
+
 		{[]Death{{Queue: "q"}}, "died", 1},
 		{
 			[]Death{{Reason: model.Expired, Count: math.MaxInt64}, {Reason: model.Expired, Count: 5}},
@@ -171,8 +189,8 @@ func TestDeathSummary(t *testing.T) {
 	} {
 		m := &Message{Deaths: c.deaths}
 		got := m.DeathSummary()
-		assert.That(t, got == c.want && m.DeathCount() == c.count,
-			"%v: %q and %d, want %q and %d", c.deaths, got, m.DeathCount(), c.want, c.count)
+		assert.Equal(t, got, c.want, "%v", c.deaths)
+		assert.Equal(t, m.DeathCount(), c.count, "%v", c.deaths)
 	}
 }
 
@@ -183,10 +201,16 @@ func TestOrigin(t *testing.T) {
 			Time: build.Noon.Add(time.Duration(second) * time.Second),
 		}
 	}
-	retried, keyless := died("retry", "retry", "b", 0), died("work", "master", "", 0)
-	retried.Reason, keyless.RoutingKeys = model.Expired, nil
-	copied, timeless, timelessRetry := died("buffer", "out", "out.key", 0), died("work", "", "work", 0), retried
+
+	retried := died("retry", "retry", "b", 0)
+	keyless := died("work", "master", "", 0)
+	retried.Reason = model.Expired
+	keyless.RoutingKeys = nil
+	copied := died("buffer", "out", "out.key", 0)
+	timeless := died("work", "", "work", 0)
+	timelessRetry := retried
 	copied.RoutingKeys = append(copied.RoutingKeys, "cc")
+
 	timeless.Time, timelessRetry.Time = time.Time{}, time.Time{}
 	for _, c := range []struct {
 		name   string
@@ -206,6 +230,7 @@ func TestOrigin(t *testing.T) {
 			"out out.key",
 			"first death, in buffer",
 		},
+
 		{
 			"the earliest first death, not the last entry",
 			Message{Deaths: []Death{died("work", "master", "a", 0), died("retry", "retry", "b", 30)}},
@@ -227,6 +252,7 @@ func TestOrigin(t *testing.T) {
 			},
 			"master a", "in work",
 		},
+
 		{"no times", Message{Deaths: []Death{timelessRetry, timeless}}, " work", "in work"},
 		{"a death without keys", Message{RoutingKey: "k", Deaths: []Death{keyless}}, "master k", "does not have the key"},
 		{
@@ -247,6 +273,7 @@ func TestOrigin(t *testing.T) {
 			"Spring", headed(model.Table{"x-original-exchange": "orders", "x-original-routingKey": "new"}), "orders new",
 			"Spring AMQP wrote it",
 		},
+
 		{
 			"Rascal", headed(model.Table{"rascal": model.Table{"originalExchange": "e", "originalRoutingKey": "k"}}), "e k",
 			"Rascal wrote it",
@@ -267,6 +294,7 @@ func TestOrigin(t *testing.T) {
 			if key, header, told := c.m.FirstKey(); told && key != from.RoutingKey {
 				reason += header + " has the key " + key
 			}
+
 			assert.Equal(t, from.Exchange+" "+from.RoutingKey, c.want, "origin")
 			assert.Contains(t, reason, c.reason, "reason")
 		})

@@ -4,7 +4,7 @@ import "github.com/dlxtop/dlxtop/model"
 
 // Counted is how often a delivered message was returned before. A quorum queue writes that into x-delivery-count, newer
 // ones also into x-acquired-count. On a message that was never delivered the publisher wrote the header (4.0.5); if
-// both wrote it, both are there (3.10.8), and the higher one counts.
+// both wrote it, both are there (3.10.8), the broker's last.
 func (m *Message) Counted() int64 { return m.highest(DeliveryCounters...) }
 
 // Delivered is the part of Counted that counts towards a delivery limit from 4.3 on: failed deliveries, including those
@@ -16,14 +16,13 @@ func (m *Message) highest(keys ...string) (n int64) {
 		return 0
 	}
 	for _, key := range keys {
-		values, several := m.Headers[key].(model.Repeated)
-		if !several {
-			values = model.Repeated{m.Headers[key]}
+		value := m.Headers[key]
+		if values, several := value.(model.Repeated); several {
+			value = values[len(values)-1]
 		}
-		for _, v := range values {
-			count, _ := model.AsInteger(v)
-			n = max(n, count)
-		}
+		count, _ := model.AsInteger(value)
+		n = max(n, count)
 	}
+
 	return n
 }

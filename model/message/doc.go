@@ -2,6 +2,5 @@
 // it, its fingerprint, and its JSON. What a queue does with it belongs to package story, what a person does with it to
 // package plan.
 //
-// It has more than 6,000 lines: why a message failed and where it came from is in the envelopes of a dozen frameworks.
 // Reading an envelope needs the message, and the message needs its envelope, so they cannot be separate packages.
 package message

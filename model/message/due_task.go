@@ -18,6 +18,7 @@ func (m *Message) Task() (string, bool) {
 			return WholeRunes(s.class, maxTask), true
 		}
 	}
+
 	return "", false
 }
 
@@ -31,6 +32,7 @@ func (m *Message) Eta() (at time.Time, held, ok bool) {
 			return at, !k.earlyRun, true
 		}
 	}
+
 	return at, false, false
 }
 
@@ -41,6 +43,7 @@ func (m *Message) Expires() (time.Time, bool) {
 			return at, true
 		}
 	}
+
 	return time.Time{}, false
 }
 
@@ -56,6 +59,7 @@ func (m *Message) timeAt(spots []spot) (time.Time, bool) {
 			return at, true
 		}
 	}
+
 	return time.Time{}, false
 }
 
@@ -66,9 +70,12 @@ func (m *Message) Retried() (n int64, more, ok bool) {
 		for i := range k.tries {
 			c := &k.tries[i]
 			if found, there := m.counted(c); there && (!ok || found > n) {
-				n, more, ok = found, !c.attempts, true
+				n = found
+				more = !c.attempts
+				ok = true
 			}
 		}
+
 		if s, stamped := k.stamped(m); stamped && s.retries > 0 {
 			return s.retries, true, true
 		}
@@ -76,6 +83,7 @@ func (m *Message) Retried() (n int64, more, ok bool) {
 			return n, more, true
 		}
 	}
+
 	return 0, false, false
 }
 
@@ -91,6 +99,7 @@ func (m *Message) RetriesLeft() (int64, bool) {
 			}
 		}
 	}
+
 	return 0, false
 }
 
@@ -101,6 +110,7 @@ func (m *Message) counted(c *counter) (most int64, ok bool) {
 		text, _ := r.text(c.spot)
 		return count(text)
 	}
+
 	v, there := m.Headers[c.path[0]]
 	if !there {
 		return 0, false
@@ -111,6 +121,7 @@ func (m *Message) counted(c *counter) (most int64, ok bool) {
 		}
 		return v, true
 	})
+
 	return most, ok
 }
 
@@ -122,6 +133,7 @@ func (m *Message) WantsReply() bool {
 			return false
 		}
 	}
+
 	return m.Properties.ReplyTo != ""
 }
 
@@ -150,5 +162,6 @@ func (m *Message) FrameworkWords() string {
 	if f.Expires != "" {
 		add("expires " + f.Expires)
 	}
+
 	return words
 }

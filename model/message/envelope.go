@@ -1,6 +1,8 @@
 package message
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -42,7 +44,48 @@ func (m *Message) envelope(wish ResetWish) (Envelope, bool) {
 	if members.hasAll(dramatiqMembers) {
 		return m.dramatiq(wish)
 	}
+
 	return Envelope{}, false
+}
+
+// enclosed are the names under which an error handler keeps what failed in a body of its own.
+var enclosed = wordSet("payload original originalmessage originalbody originalpayload originalevent")
+
+// Enclosed is the member of a JSON body that may be the JSON which failed, because an error stands beside it, and the
+// jq program that takes it out of its text or, as Sneakers writes it, of base64.
+func (m *Message) Enclosed() (member, edit string, ok bool) {
+	if !slices.ContainsFunc(m.bodyFields(), func(f plainField) bool {
+		return len(f.at) == 1 && f.role <= stackRole && !f.vague
+	}) {
+		return "", "", false
+	}
+
+	body := bytes.TrimLeft(m.Body, " \t\r\n")
+	for p := range JSONParts(body) {
+		var name spelled
+		member = p.Name()
+		if !name.spell(member) || !enclosed[string(name.text[:name.length])] {
+			continue
+		}
+
+		raw := body[p.From:p.To]
+		opens := ""
+		var text string
+		if jsonString(raw, &text) {
+			opens = " | fromjson"
+			raw = []byte(text)
+		}
+		if decoded, err := base64.StdEncoding.DecodeString(text); err == nil && text != "" {
+			opens = " | @base64d | fromjson"
+			raw = decoded
+		}
+
+		if json.Valid(raw) {
+			return member, fmt.Sprintf(".body = (.body[%q]%s)", member, opens), true
+		}
+	}
+
+	return "", "", false
 }
 
 // Opened is a message as a replay publishes it: the original from its envelope, or the message itself when it has none.
@@ -77,6 +120,7 @@ func (m *Message) easyNetQ() Envelope {
 	fail := func(problem string) Envelope {
 		return Envelope{Framework: e.Framework, Problem: "its body looks like an EasyNetQ envelope, but " + problem}
 	}
+
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(m.Body, &raw); err != nil {
 		return fail("is not JSON")
@@ -90,11 +134,13 @@ func (m *Message) easyNetQ() Envelope {
 			return fail("has no " + field.name)
 		}
 	}
+
 	jsonString(raw["Queue"], &e.Worker) // the oldest versions do not write it
 	var body string
 	if !jsonString(raw["Message"], &body) {
 		return fail("has no Message that is a text")
 	}
+
 	// EasyNetQ converts the body to text: bytes that are not UTF-8 are lost, and this character replaces them.
 	if strings.ContainsRune(body, utf8.RuneError) {
 		return fail("its Message was not text: EasyNetQ has lost bytes of it")
@@ -120,6 +166,7 @@ func (m *Message) easyNetQ() Envelope {
 			}
 		}
 	}
+
 	o.Body, o.BodyBytes = []byte(body), len(body)
 	return e
 }
@@ -141,9 +188,11 @@ func easyNetQProperties(raw map[string]json.RawMessage) (p Properties, ok bool) 
 			return p, false
 		}
 	}
+
 	if timestamp != 0 {
 		p.Timestamp = time.Unix(int64(timestamp), 0).UTC()
 	}
+
 	p.Expiration, ok = milliSpan(expiration)
 	return p, ok
 }
@@ -162,9 +211,11 @@ func milliSpan(s string) (ms string, ok bool) {
 		part[5] = (part[5] + "000")[:3]
 		s = strconv.FormatInt((((number(1)*24+number(2))*60+number(3))*60+number(4))*1000+number(5), 10)
 	}
+
 	if _, ok := ParseExpiration(s); !ok && s != "" {
 		return "", false
 	}
+
 	return s, true
 }
 
@@ -205,6 +256,7 @@ func amqpValue(v any) any {
 				return b
 			}
 		}
+
 		if values, ok := v["$values"].([]any); ok {
 			return amqpValue(values)
 		}
@@ -212,8 +264,10 @@ func amqpValue(v any) any {
 		for key, e := range v {
 			t[key] = amqpValue(e)
 		}
+
 		return t
 	}
+
 	return v
 }
 

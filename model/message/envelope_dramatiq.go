@@ -28,8 +28,10 @@ func (m *Message) dramatiq(wish ResetWish) (Envelope, bool) {
 		e.Problem = "its body looks like a Dramatiq message, but is not JSON"
 		return e, true
 	}
+
 	var actor, queue string
-	name, options := object.member("queue_name"), object.member("options")
+	name := object.member("queue_name")
+	options := object.member("options")
 	if !jsonString(object.value(object.member("actor_name")), &actor) || !jsonString(object.value(name), &queue) {
 		return Envelope{}, false
 	}
@@ -43,6 +45,7 @@ func (m *Message) dramatiq(wish ResetWish) (Envelope, bool) {
 			removed = append(removed, mark)
 		}
 	}
+
 	worker := strings.TrimSuffix(queue, model.HeldSuffix)
 	if len(removed) == 0 && worker == queue {
 		return Envelope{}, false
@@ -54,6 +57,7 @@ func (m *Message) dramatiq(wish ResetWish) (Envelope, bool) {
 		replaced[name] = text
 		e.Does = fmt.Sprintf("names the queue %s again in Dramatiq's message", model.Printable(worker))
 	}
+
 	if len(removed) > 0 {
 		why := "so that the workers count from 0 again"
 		switch {
@@ -64,10 +68,12 @@ func (m *Message) dramatiq(wish ResetWish) (Envelope, bool) {
 		}
 		e.Does = "takes " + strings.Join(removed, ", ") + " out of Dramatiq's options, " + why
 	}
+
 	if inner.member("max_age") != nil {
 		e.Doubts = append(e.Doubts, "Dramatiq skips a message that is older than its max_age, and its time stays "+
 			"that of the first publish")
 	}
+
 	o := &e.Original
 	*o = Message{RoutingKey: worker, Properties: m.Properties, Headers: m.Headers, Body: object.with(replaced)}
 	o.BodyBytes = len(o.Body)
@@ -96,6 +102,7 @@ func (o *jsonObject) member(name string) *JSONPart {
 			return &o.members[i]
 		}
 	}
+
 	return nil
 }
 
@@ -117,6 +124,7 @@ func (o *jsonObject) with(values map[*JSONPart][]byte) []byte {
 			at = m.To
 		}
 	}
+
 	return append(out, o.text[at:]...)
 }
 
@@ -137,5 +145,6 @@ func (o *jsonObject) without(names []string) []byte {
 		out = append(out, o.text[m.Begin:m.To]...)
 		kept++
 	}
+
 	return append(out, o.text[o.members[len(o.members)-1].To:]...)
 }

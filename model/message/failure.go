@@ -36,23 +36,51 @@ func (m *Message) Failure() (Failure, bool) {
 			return f, true
 		}
 	}
+
 	if f, ok := failureOf(fromHeader, m.plainFields()); ok {
 		return f, true
 	}
+
 	// A rejection writes nothing into the body.
-	if !slices.ContainsFunc(m.Deaths, func(d Death) bool { return d.Reason != model.Expired }) {
-		if f, ok := failureOf(fromBody, m.bodyFields()); ok {
+	if d := m.FailingDeath(); d == nil || d.Reason == model.Expired {
+		if f, ok := failureOf(fromBody, m.bodyFailure()); ok {
 			return f, true
 		}
 	}
-	if len(m.Deaths) > 0 {
-		return m.Deaths[0].failure(), true
+
+	if d := m.FailingDeath(); d != nil {
+		return d.failure(), true
 	}
 	if reason, ok := m.Headers.Text("x-last-death-reason"); ok && reason != "" {
 		queue, _ := m.Headers.Text("x-last-death-queue")
 		return Failure{Kind: reason, Message: inQueue(queue), Source: FromDeaths}, true
 	}
+
 	return Failure{}, false
+}
+
+// FailingDeath is the death by which a message failed: the newest one other than an expiry, because an expired message
+// has mostly waited for another try. The newest expiry counts where there is nothing else, or where the same queue gave
+// the message up for another reason, too: then it is no buffer. nil without deaths.
+func (m *Message) FailingDeath() *Death {
+	if len(m.Deaths) == 0 {
+		return nil
+	}
+	newest := &m.Deaths[0]
+	for d := range model.Each(m.Deaths) {
+		if d.Reason == model.Expired {
+			continue
+		}
+		if newest.Reason == model.Expired && slices.ContainsFunc(m.Deaths, func(other Death) bool {
+			return other.Reason != model.Expired && other.Queue == newest.Queue
+		}) {
+			return newest
+		}
+
+		return d
+	}
+
+	return newest
 }
 
 // FailureTitle is the title of the column with the failures of a queue's messages. In a buffer they have not failed for
@@ -68,15 +96,13 @@ func FailureTitle(buffer bool) string {
 // waiting message has expired on its way is not a failure.
 func (m *Message) FailureIn(buffer bool) string {
 	f, ok := m.Failure()
-	if buffer && f.Source == FromDeaths {
-		at := slices.IndexFunc(m.Deaths, func(d Death) bool { return d.Reason != model.Expired })
-		if ok = at >= 0; ok {
-			f = m.Deaths[at].failure()
-		}
-	}
 	if !ok {
 		return ""
 	}
+	if d := m.FailingDeath(); buffer && f.Source == FromDeaths && d != nil && d.Reason == model.Expired {
+		return ""
+	}
+
 	return f.String()
 }
 
@@ -96,15 +122,18 @@ func (k *framework) failure(r *reader) (Failure, bool) {
 			return f, true
 		}
 	}
+
 	if s, ok := k.stamped(r.m); ok {
 		return newFailure(string(k.name), s.kind, s.message, "")
 	}
+
 	return Failure{}, false
 }
 
 // failureOf is the failure in the fields of a worker without a framework.
 func failureOf(source string, fields []plainField) (Failure, bool) {
-	kind, message := firstText(fields, kindRole), firstText(fields, messageRole)
+	kind := firstText(fields, kindRole)
+	message := firstText(fields, messageRole)
 	trace := firstText(fields, traceRole)
 	if source == fromBody && message == "" && trace == "" {
 		return Failure{}, false
@@ -123,6 +152,7 @@ func (f Failure) String() string {
 	case f.Source == FromDeaths:
 		return kind + " " + f.Message // "rejected in worker-queue"
 	}
+
 	return kind + ": " + f.Message
 }
 
@@ -139,6 +169,7 @@ func newFailure(source, kind, message, trace string) (Failure, bool) {
 	if kind == "" && message != "" && trace != "" {
 		kind = kindOfMessage(trace, message)
 	}
+
 	if kind == "" && message == "" {
 		kind, message = splitTrace(trace)
 	} else if kind != "" && message == "" && trace != "" {
@@ -148,9 +179,11 @@ func newFailure(source, kind, message, trace string) (Failure, bool) {
 			message = k + ": " + m
 		}
 	}
+
 	if kind == "" {
 		kind, message = splitError(message)
 	}
+
 	f := Failure{Kind: WholeRunes(kind, maxFailureText), Message: WholeRunes(message, maxFailureText), Source: source}
 	return f, f.Kind != "" || f.Message != ""
 }
@@ -174,6 +207,7 @@ func namedLikeError(name string) bool {
 			return true
 		}
 	}
+
 	capitals := strings.TrimPrefix(name, "E")
 	return capitals != name && len(capitals) >= 3 &&
 		!strings.ContainsFunc(capitals, func(r rune) bool { return r < 'A' || r > 'Z' })
@@ -188,12 +222,14 @@ func splitError(s string) (kind, message string) {
 	if strings.Contains(line[:min(len(line), maxKind)], ":") {
 		match = typed.FindStringSubmatch(strings.TrimRight(line, "\r"))
 	}
+
 	if match == nil {
 		if len(s) <= maxKind && namedLikeError(s) && !strings.ContainsFunc(s, unicode.IsSpace) {
 			return s, ""
 		}
 		return "", s
 	}
+
 	name := ShortKind(match[1])
 	if !namedLikeError(name) && (name == match[1] || !unicode.IsUpper(rune(name[0]))) {
 		return "", s
@@ -202,6 +238,7 @@ func splitError(s string) (kind, message string) {
 	if rest != "" {
 		message = strings.TrimSpace(message + "\n" + rest)
 	}
+
 	return match[1], message
 }
 
@@ -221,6 +258,7 @@ func splitTrace(trace string) (kind, message string) {
 		}
 		return "", lines[len(lines)-1]
 	}
+
 	var outer, outerMessage string
 	for _, line := range lines {
 		k, m := splitError(line)
@@ -234,9 +272,11 @@ func splitTrace(trace string) (kind, message string) {
 			outer, outerMessage = k, m
 		}
 	}
+
 	if outer != "" {
 		return outer, outerMessage
 	}
+
 	return "", lines[0]
 }
 
@@ -248,6 +288,7 @@ func kindOfMessage(trace, message string) string {
 			return kind
 		}
 	}
+
 	if kind, _ := splitError(message); kind != "" {
 		return "" // the message names it itself
 	}
@@ -275,9 +316,11 @@ func errorLines(trace string) []string {
 			lines = append(lines, part)
 		}
 	}
+
 	if lines == nil {
 		return []string{""}
 	}
+
 	return lines
 }
 

@@ -1,11 +1,13 @@
 package message
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -15,144 +17,31 @@ func bodied(body string) Message { return Message{Body: []byte(body), BodyBytes:
 
 // Each message is as its framework writes it.
 func TestFailureOfEachConvention(t *testing.T) {
+	type expected struct {
+		Name, Want    string // kind, message, source
+		Text          string
+		Headers, Body string
+	}
+
+	for _, c := range must.Cases[expected](t, "testdata/failures.toml") {
+		t.Run(c.Name, func(t *testing.T) {
+			m := must.Get(ParseMessage([]byte(`{"headers":` + cmp.Or(c.Headers, "{}") + `}`)))(t)
+			m.Body, m.BodyBytes = []byte(c.Body), len(c.Body)
+			wantFailure(t, &m, c.Want, c.Text)
+		})
+	}
+
 	for _, c := range []struct {
 		name string
 		m    Message
-		want string // kind, message, source
+		want string
 		text string
 	}{
-		{
-			"Spring AMQP",
-			headed(model.Table{
-				"x-exception-message": "smtp gateway",
-				"x-exception-stacktrace": "org.springframework.amqp.rabbit.support.ListenerExecutionFailedException: " +
-					"Listener threw exception\n" +
-					"\tat org.springframework.amqp.rabbit.listener.AbstractMessageListenerContainer.invoke" +
-					"(AbstractMessageListenerContainer.java:1700)\n" +
-					"Caused by: java.util.concurrent.TimeoutException: smtp gateway\n\tat " +
-					"com.example.Mail.send(Mail.java:12)\n\t... 23 more\n",
-				"x-original-exchange": "orders", "x-original-routingKey": "new",
-			}),
-			"java.util.concurrent.TimeoutException | smtp gateway | Spring AMQP", "TimeoutException: smtp gateway",
-		},
-		{
-			"Spring AMQP, an exception without a message",
-			headed(model.Table{
-				"x-exception-message":    nil,
-				"x-exception-stacktrace": "java.lang.NullPointerException\n\tat com.example.Mail.send(Mail.java:12)\n",
-			}),
-			"java.lang.NullPointerException |  | Spring AMQP", "NullPointerException",
-		},
-		{
-			"MassTransit _error",
-			headed(model.Table{
-				"MT-Reason": "fault", "MT-Fault-ExceptionType": "System.TimeoutException", "MT-Fault-Message": "smtp gateway",
-				"MT-Fault-StackTrace": "   at Mail.Send()", "MT-Fault-Timestamp": "2024-05-01T12:00:00.0000000Z",
-				"MT-Fault-RetryCount": int32(3),
-			}),
-			"System.TimeoutException | smtp gateway | MassTransit", "TimeoutException: smtp gateway",
-		},
-		{
-			"MassTransit _skipped", headed(model.Table{"MT-Reason": "dead-letter"}), "dead-letter |  | MassTransit",
-			"dead-letter",
-		},
-		{
-			"NServiceBus",
-			headed(model.Table{
-				"NServiceBus.ExceptionInfo.ExceptionType": "System.TimeoutException",
-				"NServiceBus.ExceptionInfo.Message":       "smtp gateway",
-				"NServiceBus.FailedQ":                     "mail", "NServiceBus.TimeOfFailure": "2024-05-01 12:00:00:000000 Z",
-			}),
-			"System.TimeoutException | smtp gateway | NServiceBus", "TimeoutException: smtp gateway",
-		},
-		{
-			"EasyNetQ",
-			bodied(`{"RoutingKey":"","Exchange":"Mail, Messages","Queue":"Mail_mailer","Exception":"System.AggregateException: One or more errors occurred. (smtp gateway)\r\n ---> System.TimeoutException: smtp gateway\r\n   at Mail.Send() in Mail.cs:line 12\r\n   --- End of inner exception stack trace ---","Message":"{\"Id\":121}","DateTime":"2024-05-01T12:00:00Z","BasicProperties":{}}`),
-			"System.TimeoutException | smtp gateway | EasyNetQ", "TimeoutException: smtp gateway",
-		},
-		{
-			"Kicks",
-			headed(model.Table{"retry_info": `{"error":"smtp gateway","num_attempts":6,"failed_at":"2024-05-01T12:00:00Z","error_class":"Net::OpenTimeout","error_message":"smtp gateway","backtrace":"mail.rb:12"}`}),
-			"Net::OpenTimeout | smtp gateway | Sneakers", "OpenTimeout: smtp gateway",
-		},
-		{
-			"Sneakers, a rejected message",
-			headed(model.Table{"retry_info": `{"error":"reject","num_attempts":6,"failed_at":"2024-05-01T12:00:00Z"}`}),
-			"reject |  | Sneakers", "reject",
-		},
-		{
-			"Sneakers, the envelope",
-			bodied(`{"error":"smtp gateway","num_attempts":6,"failed_at":"2024-05-01T12:00:00Z","payload":"eyJpZCI6MTIxfQ==\n","error_class":"Timeout::Error","error_message":"smtp gateway"}`),
-			"Timeout::Error | smtp gateway | Sneakers", "Error: smtp gateway",
-		},
-		{
-			"Dramatiq",
-			bodied(`{"queue_name":"mail","actor_name":"send","args":[121],"kwargs":{},"options":{"retries":21,"traceback":"Traceback (most recent call last):\n  File \"worker.py\", line 503, in process_message\n    res = actor(*message.args)\n  File \"mail.py\", line 12, in send\n    raise TimeoutError(\"smtp gateway\")\nTimeoutError: smtp gateway\n","eta":1714564800000},"message_id":"1","message_timestamp":1714564700000}`),
-			"TimeoutError | smtp gateway | Dramatiq", "TimeoutError: smtp gateway",
-		},
-		{
-			"Wolverine",
-			headed(model.Table{
-				"exception-type":    "System.TimeoutException",
-				"exception-message": "smtp gateway", "exception-stack": "   at Mail.Send()",
-			}),
-			"System.TimeoutException | smtp gateway | Wolverine", "TimeoutException: smtp gateway",
-		},
-		{
-			"Rebus",
-			headed(model.Table{
-				"rbs2-source-queue": "mail",
-				"rbs2-error-details": "System.AggregateException: 5 unhandled exceptions (smtp gateway) (smtp " +
-					"gateway)\r\n ---> System.TimeoutException: smtp gateway\r\n   at Mail.Send()",
-			}),
-			"System.TimeoutException | smtp gateway | Rebus", "TimeoutException: smtp gateway",
-		},
-		{
-			"Rebus, dated",
-			headed(model.Table{"rbs2-error-details": "2 unhandled exceptions\r\n05/01/2024 12:00:00 " +
-				"+00:00: System.TimeoutException: smtp gateway\r\n   at Mail.Send()"}),
-			"System.TimeoutException | smtp gateway | Rebus", "TimeoutException: smtp gateway",
-		},
-		{
-			"Watermill",
-			headed(model.Table{"reason_poisoned": "cannot send: dial tcp: i/o timeout", "topic_poisoned": "mail"}),
-			" | cannot send: dial tcp: i/o timeout | Watermill", "cannot send: dial tcp: i/o timeout",
-		},
-		{
-			"Rascal",
-			headed(model.Table{"rascal": model.Table{
-				"originalQueue": "mail", "error": model.Table{"message": "smtp gateway", "code": "ETIMEDOUT"},
-			}}),
-			"ETIMEDOUT | smtp gateway | Rascal", "ETIMEDOUT: smtp gateway",
-		},
-		{
-			"Rascal without a code",
-			headed(model.Table{"rascal": model.Table{
-				"error": model.Table{"message": "TimeoutError: smtp gateway", "code": nil},
-			}}),
-			"TimeoutError | smtp gateway | Rascal", "TimeoutError: smtp gateway",
-		},
-		{
-			"a nested error", headed(model.Table{"error": model.Table{"name": "TimeoutError", "message": "smtp gateway"}}),
-			"TimeoutError | smtp gateway | an error header", "TimeoutError: smtp gateway",
-		},
-		{
-			"x-error", headed(model.Table{"x-error": "TimeoutError: smtp gateway"}),
-			"TimeoutError | smtp gateway | an error header", "TimeoutError: smtp gateway",
-		},
-		{
-			"X-Exception as bytes", headed(model.Table{"X-Exception": []byte("smtp gateway")}),
-			" | smtp gateway | an error header", "smtp gateway",
-		},
-		{
-			"error_class beside error_message",
-			headed(model.Table{"error_message": "smtp gateway", "Error-Class": "TimeoutError"}),
-			"TimeoutError | smtp gateway | an error header", "TimeoutError: smtp gateway",
-		},
 		{
 			"an error that is no text",
 			Message{Headers: model.Table{"error": true}, Deaths: []Death{
 				{Reason: model.Rejected, Queue: "mail"},
+
 				{Reason: model.Expired},
 			}},
 			"rejected | in mail | x-death", "rejected in mail",
@@ -176,35 +65,23 @@ func TestFailureOfEachConvention(t *testing.T) {
 			},
 			"delivery_limit | in mail | x-death", "delivery_limit in mail",
 		},
-		{
-			"NServiceBus, with inner exceptions in the stack trace",
-			headed(model.Table{
-				"NServiceBus.ExceptionInfo.ExceptionType": "System.InvalidOperationException",
-				"NServiceBus.ExceptionInfo.Message":       "no gateway\nfor tenant blue",
-				"NServiceBus.ExceptionInfo.StackTrace": "System.InvalidOperationException: no gateway\n ---> " +
-					"System.TimeoutException: smtp\n   at Mail.Send()", "NServiceBus.FailedQ": "mail",
-			}),
-			"System.InvalidOperationException | no gateway\nfor tenant blue | NServiceBus",
-			"InvalidOperationException: no gateway\nfor tenant blue",
-		},
-		{"EasyNetQ version 6", bodied(easyNetQ6), "System.Exception | no | EasyNetQ", "Exception: no"},
-		{
-			"x-death unreadable", headed(model.Table{"x-last-death-reason": "delivery_limit", "x-last-death-queue": "mail"}),
-			"delivery_limit | in mail | x-death", "delivery_limit in mail",
-		},
+
 		{
 			"a framework goes before x-death",
 			Message{Headers: model.Table{"x-error": "E: x"}, Deaths: []Death{{Reason: model.Expired}}},
 			" | E: x | an error header", "E: x",
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, ok := c.m.Failure()
-			assert.That(t, ok, "no failure")
-			assert.Equal(t, strings.Join([]string{got.Kind, got.Message, got.Source}, " | "), c.want)
-			assert.Equal(t, got.String(), c.text)
-		})
+		t.Run(c.name, func(t *testing.T) { wantFailure(t, &c.m, c.want, c.text) })
 	}
+}
+
+func wantFailure(t *testing.T, m *Message, want, text string) {
+	t.Helper()
+	got, ok := m.Failure()
+	assert.That(t, ok, "no failure")
+	assert.Equal(t, strings.Join([]string{got.Kind, got.Message, got.Source}, " | "), want)
+	assert.Equal(t, got.String(), text)
 }
 
 func TestNoFailure(t *testing.T) {
@@ -223,12 +100,16 @@ func TestNoFailure(t *testing.T) {
 func TestEveryConventionHasANameAndAPlace(t *testing.T) {
 	for _, k := range frameworks {
 		for _, c := range k.failures {
-			assert.That(t, k.name != "" && len(c.needs) > 0 && len(c.kind)+len(c.message)+len(c.trace) > 0,
-				"%s: %+v", k.name, c)
+			assert.That(t, k.name != "", "%s: %+v", k.name, c)
+			assert.That(t, len(c.needs) > 0, "%s: %+v", k.name, c)
+			assert.That(t, len(c.kind)+len(c.message)+len(c.trace) > 0, "%s: %+v", k.name, c)
 		}
 	}
+
 	for i, c := range originConventions {
-		assert.That(t, c.name != "" && len(c.exchange.path) > 0 && len(c.key.path) > 0, "row %d: %+v", i, c)
+		assert.That(t, c.name != "", "row %d: %+v", i, c)
+		assert.That(t, len(c.exchange.path) > 0, "row %d: %+v", i, c)
+		assert.That(t, len(c.key.path) > 0, "row %d: %+v", i, c)
 	}
 }
 
@@ -250,7 +131,8 @@ func TestSplitError(t *testing.T) {
 		{"http://example.com: down", "", "http://example.com: down"},
 	} {
 		kind, message := splitError(c.in)
-		assert.That(t, kind == c.kind && message == c.message, "%q: %q and %q", c.in, kind, message)
+		assert.Equal(t, kind, c.kind, "%v", c.in)
+		assert.Equal(t, message, c.message, "%v", c.in)
 	}
 }
 
@@ -263,8 +145,8 @@ func TestFailureIsBounded(t *testing.T) {
 		{Headers: model.Table{"rbs2-error-details": strings.Repeat("---> ", 1<<18)}},
 	} {
 		f, _ := m.Failure()
-		assert.That(t, len(f.Kind) <= maxFailureText && len(f.Message) <= maxFailureText,
-			"%d and %d bytes", len(f.Kind), len(f.Message))
+		assert.That(t, len(f.Kind) <= maxFailureText, "%d and %d bytes", len(f.Kind), len(f.Message))
+		assert.That(t, len(f.Message) <= maxFailureText, "%d and %d bytes", len(f.Kind), len(f.Message))
 	}
 }
 
@@ -283,7 +165,9 @@ func TestFailureInABuffer(t *testing.T) {
 		{"nothing says of one", Message{}, "", ""},
 		{"on its way through levels", died(expired), "", "expired in w.retry"},
 		{"rejected", died(rejected, expired), "rejected in w", "rejected in w"},
-		{"rejected before it came here", died(expired, rejected), "rejected in w", "expired in w.retry"},
+		{"rejected before it came here", died(expired, rejected), "rejected in w", "rejected in w"},
+		{"expired where it was rejected before", died(
+			Death{Queue: "w", Reason: model.Expired}, Death{Queue: "w", Reason: model.Rejected}), "", "expired in w"},
 		{"an error of its worker", timedOut, "TimeoutError: smtp gateway", "TimeoutError: smtp gateway"},
 	} {
 		assert.Equal(t, c.m.FailureIn(true), c.buffer, "%s, in a buffer", c.name)
@@ -310,9 +194,11 @@ func TestFailureStack(t *testing.T) {
 	} {
 		f, ok := m.Failure()
 		got := m.FailureStack(f)
-		assert.That(t, ok && f.Source == name && got == stack,
-			"%s: failed %v as %+v with the stack %q", name, ok, f, got)
+		assert.That(t, ok, "%s: failed %v as %+v with the stack %q", name, ok, f, got)
+		assert.Equal(t, f.Source, name)
+		assert.Equal(t, got, stack, "%v", name)
 	}
+
 	long := Message{Headers: model.Table{"error": "m", "stack": strings.Repeat("at é\n", 1<<20)}}
 	f, _ := long.Failure()
 	got := long.FailureStack(f)
@@ -339,6 +225,7 @@ func TestFailed(t *testing.T) {
 				"NServiceBus.TimeOfFailure":               "2026-03-04 05:06:07:000000 Z",
 			}), 7, 7,
 		},
+
 		"MassTransit and x-death": {
 			Message{
 				Headers: model.Table{"MT-Fault-ExceptionType": "T", "MT-Fault-Timestamp": "2026-03-04T05:06:07.0000000Z"},
@@ -355,10 +242,13 @@ func TestFailed(t *testing.T) {
 	} {
 		f, _ := c.m.Failure()
 		first, last := c.m.Failed(f)
+
 		same := func(got model.Opt[time.Time], second int) bool {
 			return got.Known() == (second > 0) && (second == 0 || got.Or(time.Time{}).Equal(at(second)))
 		}
-		assert.That(t, same(first, c.first) && same(last, c.last),
-			"%s: failed from %v to %v instead of second %d to %d", name, first, last, c.first, c.last)
+		assert.That(t, same(first, c.first), "%s: failed from %v to %v instead of second %d to %d", name, first, last,
+			c.first, c.last)
+		assert.That(t, same(last, c.last), "%s: failed from %v to %v instead of second %d to %d", name, first, last, c.first,
+			c.last)
 	}
 }

@@ -34,8 +34,10 @@ func FileName(queue model.QueueRef, at time.Time) string {
 		}
 		return '_'
 	}, strings.ToValidUTF8(queue.Name, "_"))
+
 	if name = strings.TrimLeft(name, ".-"); name == "" {
 		name = "queue"
 	}
+
 	return fmt.Sprintf("%s-%s.jsonl", WholeRunes(name, longest), at.Format("20060102-150405"))
 }

@@ -61,7 +61,7 @@ func (m *Message) FingerprintOfCopy(p *Publishing) Fingerprint {
 }
 
 func (m *Message) sum(w *fingerprinter, body []byte) Fingerprint {
-	if m.hashed.is(body) {
+	if m.hashed.equals(body) {
 		return w.sumApart(len(body), &m.hashed.sum)
 	}
 	return w.Sum(body)
@@ -75,8 +75,8 @@ type hashedBody struct {
 	sum  [sha256.Size]byte
 }
 
-// is reports whether the hash belongs to a body: the same memory, which is never written to.
-func (h *hashedBody) is(body []byte) bool {
+// equals reports whether the hash belongs to a body: the same memory, which equals never written to.
+func (h *hashedBody) equals(body []byte) bool {
 	return h != nil && len(body) == len(h.body) && &body[0] == &h.body[0]
 }
 
@@ -90,15 +90,18 @@ func inFront(exchange, routingKey string, p *Properties, headers model.Table) *f
 			w.Text(*f.Text)
 		}
 	}
+
 	w.Number('p', uint64(p.DeliveryMode)<<8|uint64(p.Priority))
 	w.Value(p.Timestamp)
 	w.Table(headers, DeliveryCounters)
+
 	// A message without these keeps the fingerprint from before they were included. An empty table of headers does not
 	// count: a quorum queue puts its counters into it.
 	if zeros := p.Zeros &^ PropHeaders; zeros != 0 || p.ClusterID != "" {
 		w.Number('z', uint64(zeros))
 		w.Text(p.ClusterID)
 	}
+
 	return w
 }
 
@@ -167,6 +170,7 @@ func (w *fingerprinter) Table(t model.Table, without []string) {
 			w.keys = append(w.keys, k)
 		}
 	}
+
 	keys := w.keys[first:]
 	slices.Sort(keys)
 	w.Number('F', uint64(len(keys)))
@@ -174,6 +178,7 @@ func (w *fingerprinter) Table(t model.Table, without []string) {
 		w.Text(k)
 		w.Value(t[k])
 	}
+
 	clear(keys)
 	w.keys = w.keys[:first]
 }
@@ -204,6 +209,7 @@ func (w *fingerprinter) Value(v any) {
 		if !v.IsZero() {
 			n = uint64(v.Unix())
 		}
+
 		w.Number('T', n)
 	case model.Table:
 		w.Table(v, nil)

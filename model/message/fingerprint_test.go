@@ -35,23 +35,30 @@ func fingerprinted() Message {
 func TestFingerprintIgnoresWhatALookChanges(t *testing.T) {
 	m := fingerprinted()
 	before := FingerprintOf(&m)
-	m.Position, m.Redelivered, m.BodyBytes = 7, true, 99
+	m.Position = 7
+	m.Redelivered = true
+	m.BodyBytes = 99
 	m.Headers["x-delivery-count"], m.Headers["x-acquired-count"] = int64(3), int64(4)
 	m.Properties.Timestamp = m.Properties.Timestamp.UTC()
 	assert.That(t, FingerprintOf(&m) == before, "it changed")
-	empty, absent := Message{Headers: model.Table{}}, Message{}
+	empty := Message{Headers: model.Table{}}
+	absent := Message{}
 	assert.That(t, FingerprintOf(&empty) == FingerprintOf(&absent), "no headers are not the same as no headers")
 }
 
 func TestFingerprintsOfDifferentMessagesDiffer(t *testing.T) {
 	changes := map[string]func(*Message){
-		"exchange":          func(m *Message) { m.Exchange = "y" },
-		"routing key":       func(m *Message) { m.RoutingKey = "l" },
-		"split":             func(m *Message) { m.Exchange, m.RoutingKey = "xk", "" },
-		"body":              func(m *Message) { m.Body = []byte("Body") },
-		"no body":           func(m *Message) { m.Body = nil },
-		"id":                func(m *Message) { m.Properties.MessageID = "ie" },
-		"other property":    func(m *Message) { m.Properties.MessageID, m.Properties.CorrelationID = "", "id" },
+		"exchange":    func(m *Message) { m.Exchange = "y" },
+		"routing key": func(m *Message) { m.RoutingKey = "l" },
+		"split":       func(m *Message) { m.Exchange, m.RoutingKey = "xk", "" },
+		"body":        func(m *Message) { m.Body = []byte("Body") },
+		"no body":     func(m *Message) { m.Body = nil },
+		"id":          func(m *Message) { m.Properties.MessageID = "ie" },
+		"other property": func(m *Message) {
+			m.Properties.MessageID = ""
+
+			m.Properties.CorrelationID = "id"
+		},
 		"expiration":        func(m *Message) { m.Properties.Expiration = "1000" },
 		"delivery mode":     func(m *Message) { m.Properties.DeliveryMode = 1 },
 		"priority":          func(m *Message) { m.Properties.Priority = 1 },
@@ -69,6 +76,7 @@ func TestFingerprintsOfDifferentMessagesDiffer(t *testing.T) {
 		"another decimal":   func(m *Message) { m.Headers["a"] = model.Decimal{Scale: 2, Value: 1} },
 		"a death":           func(m *Message) { m.Headers["x-death"] = []any{model.Table{"queue": "q"}} },
 	}
+
 	m := fingerprinted()
 	seen := map[Fingerprint]string{FingerprintOf(&m): "unchanged"}
 	for name, change := range changes {
@@ -80,6 +88,7 @@ func TestFingerprintsOfDifferentMessagesDiffer(t *testing.T) {
 		seen[f] = name
 		assert.That(t, f == FingerprintOf(&m), "%s: not the same twice", name)
 	}
+
 	assert.That(t, len(FingerprintOf(&m).String()) == 32, "not 32 digits")
 }
 
@@ -128,7 +137,9 @@ func TestFingerprintOfACopy(t *testing.T) {
 			p.Body = bodyOf(&m)
 			assert.That(t, m.FingerprintOfCopy(&p) == FingerprintOf(asRead(&p)),
 				"%s, %d bytes: another than that of the copy in its queue", change, size)
-			p.Address, p.Properties = model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, m.Properties
+
+			p.Address = model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}
+			p.Properties = m.Properties
 			assert.Equal(t, bytes.Equal(p.Body, m.Body), m.FingerprintOfCopy(&p) == FingerprintOf(&m),
 				"%s, %d bytes: the same", change, size)
 		}
@@ -147,6 +158,7 @@ func TestFingerprintOfLargeBodies(t *testing.T) {
 			assert.That(t, FingerprintOf(&m) != before, "byte %d of %d does not count", i, size)
 			m.Body[i]--
 		}
+
 		assert.That(t, FingerprintOf(&m) == before, "%d bytes: not the same twice", size)
 	}
 }
@@ -179,6 +191,7 @@ func TestEasyNetQEnvelope(t *testing.T) {
 			Headers: model.Table{"tenant": "blue", "attempt": int64(2), "ratio": 0.5, "urgent": true, "nothing": nil},
 			Body:    []byte(`{"Id":121,"Name":"Zo\u00eb \"Z\" Łuk — 日本 \/","Big":12345678901234567890.10}`),
 		}},
+
 		{"version 6", easyNetQ6, Message{
 			Exchange: "Mail, Messages", RoutingKey: "#",
 			Properties: Properties{ContentType: "application/xml", DeliveryMode: 2, Expiration: "90500", Priority: 7},
@@ -195,13 +208,16 @@ func TestEasyNetQEnvelope(t *testing.T) {
 				Exchange: "ErrorExchange_x", Body: []byte(test.body), BodyBytes: len(test.body),
 				Properties: Properties{Type: "EasyNetQ.SystemMessages.Error:EasyNetQ"},
 			}
+
 			e, ok := m.Envelope()
-			must.That(t, ok && e.Problem == "", "%v %v", ok, e.Problem)
+			must.That(t, ok, "%v %v", ok, e.Problem)
+			must.Equal(t, e.Problem, "")
 			test.want.BodyBytes = len(test.want.Body)
 			assert.NoDiff(t, cmp.Diff(test.want, e.Original, sameMessage))
 			m.Properties.Type = "" // recognized without it
 			again, ok := m.Envelope()
-			assert.That(t, ok && cmp.Equal(e, again, sameMessage), "without the type: %v %+v", ok, again)
+			assert.That(t, ok, "without the type: %v %+v", ok, again)
+			assert.NoDiff(t, cmp.Diff(again, e, sameMessage))
 		})
 	}
 }
@@ -241,7 +257,8 @@ func TestWorkerOfAMessage(t *testing.T) {
 		{"none", Message{Headers: model.Table{"x": "y"}, Deaths: []Death{{Queue: "mail"}}}, "", ""},
 	} {
 		queue, framework, ok := test.m.Worker()
-		assert.That(t, queue == test.queue && framework == test.framework && ok == (test.queue != ""),
-			"%s: %q %q %v", test.name, queue, framework, ok)
+		assert.Equal(t, queue, test.queue, "%v", test.name)
+		assert.Equal(t, framework, test.framework, "%v", test.name)
+		assert.Equal(t, ok, test.queue != "", "%s: %q %q %v", test.name, queue, framework, ok)
 	}
 }

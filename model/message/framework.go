@@ -1,7 +1,6 @@
 package message
 
 import (
-	"bytes"
 	"iter"
 	"slices"
 	"strings"
@@ -43,6 +42,7 @@ type counter struct {
 	spot
 	attempts bool // it counts tries; false: those after the first
 	absent   bool // missing before the first try; false: it is 0 then
+	lists    bool // the length of a list counts, too
 }
 
 // header is the spot of a header, or of a value in its table.
@@ -69,7 +69,6 @@ type evidence struct {
 	prefix  string   // of a header's name
 	kind    string   // contained in the type property
 	begins  []string // the body begins with one of them
-	words   []string // contained in the body
 	members []string // members of the body, a JSON object
 }
 
@@ -124,6 +123,7 @@ func (e *evidence) in(m *Message, marks *marks) bool {
 			return false
 		}
 	}
+
 	return (&reader{m: m}).has(e.texts) && (e.kind == "" || strings.Contains(m.Properties.Type, e.kind)) &&
 		e.inBody(m.Body, marks)
 }
@@ -132,16 +132,15 @@ func (e *evidence) inBody(body []byte, marks *marks) bool {
 	if len(e.begins) > 0 && !beginsWithOne(body, e.begins) {
 		return false
 	}
-	if len(e.words) == 0 && len(e.members) == 0 {
+	if len(e.members) == 0 {
 		return true
 	}
+
 	if len(body) == 0 || len(body) > MaxEnvelope {
 		return false
 	}
-	if slices.ContainsFunc(e.words, func(word string) bool { return !bytes.Contains(body, []byte(word)) }) {
-		return false
-	}
-	return len(e.members) == 0 || marks.of(body).hasAll(e.members)
+
+	return marks.of(body).hasAll(e.members)
 }
 
 // marks are what scanning a message finds; it is scanned once, whatever is asked about it.
@@ -170,6 +169,7 @@ func prefixesOf(headers model.Table) (found prefixSet) {
 			}
 		}
 	}
+
 	return found
 }
 

@@ -3,7 +3,6 @@ package message
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -84,8 +84,10 @@ func TestEachFrameworkIsRecognizedByWhatItWrites(t *testing.T) {
 		}
 		m, there := messages[k.name]
 		got := m.Frameworks()
-		assert.That(t, there && slices.Equal(got, []Framework{k.name}), "%s: %v", k.name, got)
+		assert.That(t, there, "%s: %v", k.name, got)
+		assert.List(t, got, []Framework{k.name}, "%v", k.name)
 	}
+
 	for text, want := range map[string]Framework{
 		celeryFirst: "Celery", sneakersBody: "Sneakers",
 		`O:36:\"Symfony\\Component\\Messenger\\Envelope\":2:{}`:                    "Symfony Messenger",
@@ -93,7 +95,8 @@ func TestEachFrameworkIsRecognizedByWhatItWrites(t *testing.T) {
 	} {
 		m := Message{Body: []byte(text)}
 		got, ok := m.Framework()
-		assert.That(t, ok && got == want, "%s: %s", text, got)
+		assert.That(t, ok, "%s: %s", text, got)
+		assert.Equal(t, got, want, "%v", text)
 	}
 }
 
@@ -137,6 +140,7 @@ func BenchmarkFramework(b *testing.B) {
 			Body:    []byte(`{"order":7,"lines":[{"sku":"a-1","n":2,"price":"12.50"}],"customer":{"id":"c-1"}}`),
 		})
 	}
+
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		_, _ = messages[i%len(messages)].Framework()
@@ -153,6 +157,7 @@ func phpObject(class string, properties ...string) string {
 		b.WriteString(phpText("\x00" + class + "\x00" + properties[i]))
 		b.WriteString(properties[i+1])
 	}
+
 	return b.String() + "}"
 }
 
@@ -196,6 +201,7 @@ func failedOfSymfony() (php, json Message) {
 			`"exceptionMessage":"SMTP 550 mailbox unavailable","flattenException":null}]`,
 		symfonyStamp + symfonyFailed: `[{"originalReceiverName":"async"}]`,
 	}
+
 	return php, json
 }
 
@@ -206,8 +212,10 @@ func TestSymfonyIsReadFromHeadersAndBodies(t *testing.T) {
 		want := Failure{`App\MailException`, "SMTP 550 mailbox unavailable", "Symfony Messenger"}
 		task, _ := m.Task()
 		retries, more, _ := m.Retried()
-		assert.That(t, failure == want && task == "SendInvoice" && retries == 2 && more,
-			"%s: %+v, %q, %d", name, failure, task, retries)
+		assert.Equal(t, failure, want, "%v", name)
+		assert.Equal(t, task, "SendInvoice", "%v", name)
+		assert.Equal(t, retries, 2, "%v", name)
+		assert.That(t, more, "%s: %+v, %q, %d", name, failure, task, retries)
 	}
 }
 
@@ -215,29 +223,35 @@ func TestSymfonyIsReadFromHeadersAndBodies(t *testing.T) {
 func TestSymfonyIsReset(t *testing.T) {
 	php, json := failedOfSymfony()
 	want := []Reset{
-		{"Symfony Messenger", CounterReset, "RedeliveryStamp", "", 2, 0},
-		{"Symfony Messenger", ErrorRemoved, "ErrorDetailsStamp", "", 0, 0},
-		{"Symfony Messenger", MarkRemoved, "SentToFailureTransportStamp", "", 0, 0},
+		{"Symfony Messenger", CounterReset, "RedeliveryStamp", "", 2, 0, ""},
+		{"Symfony Messenger", ErrorRemoved, "ErrorDetailsStamp", "", 0, 0, ""},
+		{"Symfony Messenger", MarkRemoved, "SentToFailureTransportStamp", "", 0, 0, ""},
 	}
+
 	got, resets := php.Reset(ResetWish{})
 	first := symfonyEnvelope(symfonyInvoice, symfonyBus)
 	diff := cmp.Diff(want, resets)
-	assert.That(t, diff == "" && bytes.Equal(got.Body, first), "%s\n%s\nwant %s", diff, got.Body, first)
+	assert.NoDiff(t, diff)
+	assert.That(t, bytes.Equal(got.Body, first), "%s\n%s\nwant %s", diff, got.Body, first)
 	kept, _ := php.Reset(ResetWish{KeepTries: true})
 	retried := symfonyEnvelope(symfonyInvoice, symfonyBus, symfonyRetries)
 	assert.That(t, bytes.Equal(kept.Body, retried), "%s\nwant %s", kept.Body, retried)
 	got, _ = json.Reset(ResetWish{})
+
 	left := model.Table{
 		"type": "SendInvoice", "Content-Type": "application/json",
 		symfonyStamp + busStamp: `[{"busName":"messenger.bus.default"}]`,
 	}
+
 	assert.NoDiff(t, cmp.Diff(left, got.Headers))
+
 	// A value that refers to another one by its number would refer to the wrong one: the body stays.
 	referring := symfonyEnvelope("r:1;", symfonyBus, symfonyRetries)
 	m := bodied(string(referring))
 	got, resets = m.Reset(ResetWish{})
-	assert.That(t, bytes.Equal(got.Body, referring) && len(resets) == 1 && resets[0].Kind == CounterKept,
-		"%s %+v", got.Body, resets)
+	assert.That(t, bytes.Equal(got.Body, referring), "%s %+v", got.Body, resets)
+	must.Equal(t, len(resets), 1)
+	assert.Equal(t, resets[0].Kind, CounterKept)
 }
 
 func TestBadSymfony(t *testing.T) {
@@ -248,6 +262,7 @@ func TestBadSymfony(t *testing.T) {
 	assert.That(t, !ok, "%v", f)
 	n, _, ok := json.Retried()
 	assert.That(t, !ok, "%v", n)
+
 	deep := strings.Repeat("a:1:{i:0;", 100_000)
 	for _, body := range []string{
 		symfonyBodies[0], symfonyBodies[0] + `2:{`, symfonyBodies[1] + "!", symfonyBodies[0] + "9999999999:{}",
@@ -258,7 +273,8 @@ func TestBadSymfony(t *testing.T) {
 		_, ok := m.Failure()
 		assert.That(t, !ok, "%.60s", body)
 		same, resets := m.Reset(ResetWish{})
-		assert.That(t, same == &m && resets == nil, "%.60s: %v", body, resets)
+		assert.That(t, same == &m, "%.60s: %v", body, resets)
+		assert.That(t, resets == nil, "%.60s: %v", body, resets)
 	}
 }
 
@@ -269,15 +285,17 @@ func FuzzSymfonyBody(f *testing.F) {
 	f.Add(symfonyEnvelope("r:1;", symfonyBus, symfonyRetries))
 	f.Add(symfonyEnvelope(`C:3:"Odd":4:{x:1;}`, symfonyBus))
 	f.Add([]byte(symfonyBodies[1]))
+
 	f.Fuzz(func(t *testing.T, body []byte) {
 		m := Message{Body: body, BodyBytes: len(body)}
-		limit.Keep(t, len(body), func() {
+		limit.Check(t, len(body), func() {
 			got, _ := m.Reset(ResetWish{})
 			if got == &m {
 				return
 			}
 			s, ok := got.symfony()
-			assert.That(t, ok && len(s.stale) == 0, "%q became %q", body, got.Body)
+			assert.That(t, ok, "%q became %q", body, got.Body)
+			assert.Equal(t, len(s.stale), 0)
 		})
 	})
 }
@@ -291,14 +309,17 @@ func TestWhenSymfonySentAMessageAgain(t *testing.T) {
 				fmt.Sprintf(`O:17:"DateTimeImmutable":3:{%s%s%si:3;%s%s}`, phpText("date"), phpText(date),
 					phpText("timezone_type"), phpText("timezone"), phpText(zone)))
 		}
+
 		m := Message{Body: symfonyEnvelope(symfonyInvoice,
 			phpStamps(symfonyRedelivery, stamp("2026-11-22 06:00:00.000000"), stamp(date)))}
 		m.BodyBytes = len(m.Body)
 		return m
 	}
+
 	inHeader := func(stamps string) Message {
 		return Message{Headers: model.Table{symfonyStamp + symfonyRedelivery: stamps}}
 	}
+
 	for name, c := range map[string]struct {
 		m  Message
 		ok bool
@@ -320,8 +341,10 @@ func TestWhenSymfonySentAMessageAgain(t *testing.T) {
 		"no stamp":             {Message{}, false},
 	} {
 		from, to, ok := c.m.SentAgain()
-		assert.That(t, ok == c.ok && (!ok || from.Equal(at) && to.Equal(at.Add(time.Second))),
-			"%s: between %v and %v, %v", name, from, to, ok)
+		assert.Equal(t, ok, c.ok, "%s: between %v and %v, %v", name, from, to, ok)
+		assert.That(t, !ok || from.Equal(at) && to.Equal(at.Add(time.Second)), "%s: between %v and %v, %v", name, from, to,
+			ok)
+
 		n, _, _ := c.m.Retried()
 		assert.That(t, !c.ok || n != 0, "%s: no tries", name)
 	}

@@ -111,11 +111,10 @@ var frameworks = []framework{
 		evidence: []evidence{
 			{texts: headers("task", "id"), headers: []string{"retries", "root_id"}}, // protocol 2
 			{begins: jsonObjects, members: []string{"task", "id", "args", "kwargs", "retries", "expires"}},
-			{begins: []string{"\x80"}, words: []string{"task", "kwargs", "retries", "expires"}},
 		},
-		failures: []failureForm{{ // of a result, in JSON or pickled
+		failures: []failureForm{{ // of a result
 			needs: bodies("task_id", "status", "traceback"),
-			kind:  []spot{body("result", "exc_type"), body("result", "$class")}, trace: bodies("traceback"),
+			kind:  []spot{body("result", "exc_type")}, trace: bodies("traceback"),
 		}},
 		task:       []spot{header("task"), body("task")},
 		tries:      []counter{{spot: header("retries")}, {spot: body("retries")}},

@@ -3,7 +3,6 @@ package message
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -22,23 +21,29 @@ func FuzzParseMessage(f *testing.F) {
 	for _, line := range build.ExportedLines(f) {
 		f.Add(line)
 	}
+
 	f.Add([]byte("0"))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var m Message
 		var err error
-		limit.Keep(t, len(line), func() { m, err = ParseMessage(line) })
+		limit.Check(t, len(line), func() { m, err = ParseMessage(line) })
 		if err != nil {
 			build.CheckError(t, err)
 			return
 		}
-		assert.That(t, m.Fingerprint == FingerprintOf(&m) && m.BodyBytes == len(m.Body), "not complete: %+v", m)
+
+		assert.Equal(t, m.Fingerprint, FingerprintOf(&m))
+		assert.Equal(t, m.BodyBytes, len(m.Body))
 		same, err := ParseMessage(line)
-		assert.That(t, err == nil && same.Fingerprint == m.Fingerprint, "read twice it is two messages: %v\n%+v\n%+v", err,
-			m, same)
+		must.Do(t, err)
+		assert.Equal(t, same.Fingerprint, m.Fingerprint)
 		written := build.CheckLine(t, m.JSON())
 		again, err := ParseMessage(written)
-		must.That(t, err == nil && again.Fingerprint == m.Fingerprint && again.Position == m.Position &&
-			again.Redelivered == m.Redelivered, "written as %s it is another message, %v:\n%+v\n%+v", written, err, m, again)
+		must.Do(t, err)
+		must.Equal(t, again.Fingerprint, m.Fingerprint)
+		must.Equal(t, again.Position, m.Position)
+		must.Equal(t, again.Redelivered, m.Redelivered, "written as %s it is another message, %v:\n%+v\n%+v", written, err, m,
+			again)
 		twice := build.CheckLine(t, again.JSON())
 		assert.That(t, bytes.Equal(written, twice), "written twice it is\n%s\n%s", written, twice)
 	})
@@ -55,12 +60,14 @@ func FuzzParseDeaths(f *testing.F) {
 			f.Add([]byte(death))
 		}
 	}
+
 	for _, header := range []string{
 		`[]`, `null`, `{}`, `"expired"`, `[[],{"count":-1,"reason":"rejected"},7]`,
 		`[{"queue":"q","reason":"bored","count":"3","time":1767225600,"routing-keys":"k","original-expiration":1000}]`,
 	} {
 		f.Add([]byte(header))
 	}
+
 	f.Fuzz(func(t *testing.T, text []byte) {
 		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.UseNumber()
@@ -76,20 +83,24 @@ func FuzzParseDeaths(f *testing.F) {
 		before := fingerprintOfTable(headers)
 		var deaths []Death
 		var problem string
-		limit.Keep(t, len(text), func() { deaths, problem = ParseDeaths(headers) })
+		limit.Check(t, len(text), func() { deaths, problem = ParseDeaths(headers) })
 		assert.That(t, fingerprintOfTable(headers) == before, "the header has changed")
-		assert.That(t, model.Printable(problem) == problem && len(problem) <= 300, "problem %q", problem)
+		assert.Equal(t, model.Printable(problem), problem)
+		assert.That(t, len(problem) <= 300, "problem %q", problem)
 		entries, isList := header.([]any)
 		assert.That(t, !isList || len(deaths) <= len(entries) && (len(deaths) >= len(entries) || problem != ""),
 			"%d deaths of %d entries, and the problem %q", len(deaths), len(entries), problem)
 		m := Message{Headers: headers, Deaths: deaths, DeathsError: problem}
+
 		for _, d := range deaths {
-			assert.That(t, (d.Queue != "" || d.Reason != "") && d.Count >= 0 && (d.Time.IsZero() || d.Time.Unix() >= 1 &&
-				d.Time.Year() <= 3100), "death %+v", d)
+			assert.That(t, d.Queue != "" || d.Reason != "", "death %+v", d)
+			assert.That(t, d.Count >= 0, "death %+v", d)
+			assert.That(t, d.Time.IsZero() || d.Time.Unix() >= 1 && d.Time.Year() <= 3100, "death %+v", d)
 		}
+
 		n := m.DeathCount()
-		assert.That(t, n >= int64(len(deaths)) && (m.DeathSummary() == "") == (len(deaths) == 0),
-			"%d deaths are %d, %q", len(deaths), n, m.DeathSummary())
+		assert.That(t, n >= int64(len(deaths)), "%d deaths are %d, %q", len(deaths), n, m.DeathSummary())
+		assert.Equal(t, m.DeathSummary() == "", len(deaths) == 0)
 	})
 }
 
@@ -99,7 +110,7 @@ func fingerprintOfTable(t model.Table) Fingerprint { return FingerprintOf(&Messa
 func TestAHeaderThatIsThereTwice(t *testing.T) {
 	for _, headers := range []string{`{"a":1,"$base64:YQ==":2}`, `{"t":{"a":1,"$base64:YQ==":2}}`} {
 		_, err := ParseMessage([]byte(`{"properties":{},"headers":` + headers + `,"body":"","body_bytes":0}`))
-		assert.That(t, err != nil && strings.Contains(err.Error(), ": it is there twice"), "%s: %v", headers, err)
+		assert.Fails(t, err, ": it is there twice", "%v", headers)
 	}
 }
 
@@ -124,29 +135,38 @@ func FuzzEnvelope(f *testing.F) {
 		f.Add(EasyNetQType, []byte(body))
 		f.Add("", []byte(body))
 	}
+
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
 		m := Message{
 			Exchange: "x", RoutingKey: "k", Properties: Properties{Type: kind},
 			Headers: model.Table{"x-death": []any{}, "n": int32(1)}, Body: body, BodyBytes: len(body),
 		}
+
 		before := FingerprintOf(&m)
 		var e, again Envelope
 		var ok bool
-		limit.Keep(t, len(body), func() {
+		limit.Check(t, len(body), func() {
 			e, ok = m.Envelope()
 			again, _ = m.Envelope()
 		})
+
 		diff := cmp.Diff(e, again, sameMessage)
-		assert.That(t, diff == "" && FingerprintOf(&m) == before, "opened twice: %s", diff)
+		assert.NoDiff(t, diff)
+		assert.Equal(t, FingerprintOf(&m), before)
+
 		if !ok || e.Problem != "" {
 			assert.That(t, !ok || e.Framework != "" && model.Printable(e.Problem) == e.Problem, "%+v", e)
 			return
 		}
+
 		o := &e.Original
-		assert.That(t, e.Does != "" && model.Printable(e.Does) == e.Does && len(o.Body) == o.BodyBytes, "%+v", e)
+		assert.That(t, e.Does != "", "%+v", e)
+		assert.Equal(t, model.Printable(e.Does), e.Does)
+		assert.Equal(t, len(o.Body), o.BodyBytes)
 		for _, doubt := range e.Doubts {
 			assert.That(t, model.Printable(doubt) == doubt, "doubt %q", doubt)
 		}
+
 		_, valid := ParseExpiration(o.Properties.Expiration)
 		assert.That(t, valid || o.Properties.Expiration == "",
 			"an expiration of %q, which a broker refuses", o.Properties.Expiration)
@@ -154,6 +174,7 @@ func FuzzEnvelope(f *testing.F) {
 			checkDramatiq(t, &m, &e)
 			return
 		}
+
 		assert.That(t, utf8.Valid(o.Body), "a text that is none: %q", o.Body)
 	})
 }
@@ -164,6 +185,7 @@ func checkDramatiq(t *testing.T, m *Message, e *Envelope) {
 	again, ok := e.Original.Envelope()
 	assert.That(t, !ok || again.Framework != e.Framework,
 		"the original of %s is an envelope again: %s", m.Body, e.Original.Body)
+
 	members := func(text []byte) map[string]any {
 		var object map[string]any
 		d := json.NewDecoder(bytes.NewReader(text))
@@ -172,11 +194,15 @@ func checkDramatiq(t *testing.T, m *Message, e *Envelope) {
 		must.That(t, err == nil, "%s is no JSON: %v", text, err)
 		return object
 	}
-	was, is := members(m.Body), members(e.Original.Body)
+
+	was := members(m.Body)
+	is := members(e.Original.Body)
+
 	options, _ := was["options"].(map[string]any)
 	for _, mark := range dramatiqMarks {
 		delete(options, mark)
 	}
+
 	was["queue_name"] = e.Worker
 	assert.NoDiff(t, cmp.Diff(was, is), "%s\nbecame %s", m.Body, e.Original.Body)
 }
@@ -189,13 +215,16 @@ func FuzzExpirationOfEasyNetQ(f *testing.F) {
 	} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, s string) {
-		limit.Keep(t, len(s), func() {
+		limit.Check(t, len(s), func() {
 			got, ok := milliSpan(s)
 			_, valid := ParseExpiration(got)
-			assert.That(t, (valid || got == "") && (ok || got == ""), "%q is %q, which a broker refuses", s, got)
+			assert.That(t, valid || got == "", "%q is %q, which a broker refuses", s, got)
+			assert.That(t, ok || got == "", "%q is %q, which a broker refuses", s, got)
 			again, ok := milliSpan(got)
-			assert.That(t, again == got && ok, "%q is %q, and that %q", s, got, again)
+			assert.Equal(t, again, got)
+			assert.That(t, ok, "%q is %q, and that %q", s, got, again)
 		})
 	})
 }
@@ -211,14 +240,17 @@ func FuzzFailure(f *testing.F) {
 		"TimeoutError(\"smtp gateway\")\nTimeoutError: smtp gateway\n"
 	const rebus = "2 unhandled exceptions\r\n05/01/2024 12:00:00 +00:00: System.TimeoutException: smtp gateway\r\n   " +
 		"at Mail.Send()"
+
 	var forms []failureForm
 	for _, k := range frameworks {
 		forms = append(forms, k.failures...)
 	}
+
 	for i := range forms {
 		f.Add(uint(i), "Net::OpenTimeout", "smtp gateway", java, []byte(deadBodies[i%len(deadBodies)]))
 		f.Add(uint(i), "", "", []string{dotnet, python, rebus, "dial tcp: i/o timeout"}[i%4], []byte{})
 	}
+
 	f.Fuzz(func(t *testing.T, which uint, kind, message, trace string, body []byte) {
 		c := &forms[which%uint(len(forms))]
 		m := Message{Headers: model.Table{}, Body: body, BodyBytes: len(body)}
@@ -236,18 +268,22 @@ func FuzzFailure(f *testing.F) {
 				put(m.Headers, part.spots[int(which/64)%len(part.spots)].path, part.text)
 			}
 		}
+
 		var failure Failure
 		var ok bool
-		limit.Keep(t, len(kind)+len(message)+len(trace)+len(body), func() { failure, ok = m.Failure() })
+		limit.Check(t, len(kind)+len(message)+len(trace)+len(body), func() { failure, ok = m.Failure() })
 		again, _ := m.Failure()
 		assert.That(t, again == failure, "asked twice: %+v, %+v", failure, again)
 		if !ok {
 			return
 		}
 		text := failure.String()
-		assert.That(t, text != "" && failure.Source != "" && len(failure.Kind) <= maxFailureText &&
-			len(failure.Message) <= maxFailureText && utf8.ValidString(failure.Kind) && utf8.ValidString(failure.Message), "%+v",
-			failure)
+		assert.That(t, text != "", "%+v", failure)
+		assert.That(t, failure.Source != "", "%+v", failure)
+		assert.That(t, len(failure.Kind) <= maxFailureText, "%+v", failure)
+		assert.That(t, len(failure.Message) <= maxFailureText, "%+v", failure)
+		assert.That(t, utf8.ValidString(failure.Kind), "%+v", failure)
+		assert.That(t, utf8.ValidString(failure.Message), "%+v", failure)
 		build.CheckPrintable(t, model.Printable(text))
 	})
 }
@@ -262,6 +298,7 @@ func put(t model.Table, p path, text string) {
 		}
 		t = inner
 	}
+
 	t[p[len(p)-1]] = text
 }
 
@@ -273,6 +310,7 @@ func FuzzParseExpiration(f *testing.F) {
 	} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, s string) {
 		d, ok := ParseExpiration(s)
 		assert.That(t, !ok || d >= 0 && !build.Noon.Add(d).Before(build.Noon.Add(-time.Nanosecond)), "%q is %v", s, d)

@@ -51,6 +51,7 @@ func HeaderJSON(v any) any {
 		} else if v == math.Trunc(v) { // its JSON does not show that it is a float
 			return typedJSON{"float64", v}
 		}
+
 		return v
 	case float32:
 		usual := uint64(math.Float32bits(float32(math.NaN())))
@@ -74,6 +75,7 @@ func HeaderJSON(v any) any {
 		}
 		return HeadersJSON(v)
 	}
+
 	return nil
 }
 
@@ -102,6 +104,7 @@ func oddFloat(v float64, size int, bits, usual uint64) (text string, odd bool) {
 	case v == 0 && math.Signbit(v):
 		return "-0", true
 	}
+
 	return "", false
 }
 

@@ -36,6 +36,7 @@ func parseTable(fields map[string]any) (model.Table, error) {
 			return nil, &HeaderError{key, err}
 		}
 	}
+
 	return out, nil
 }
 
@@ -95,6 +96,7 @@ func parseValue(v any) (any, error) {
 		}
 		return parseTable(v)
 	}
+
 	return nil, fmt.Errorf("%T is not a JSON value", v)
 }
 
@@ -106,6 +108,7 @@ func parseList(values []any) ([]any, error) {
 			return nil, err
 		}
 	}
+
 	return list, nil
 }
 
@@ -113,6 +116,7 @@ func parseTyped(kind string, value any) (v any, err error) {
 	ok := false
 	text, isText := value.(string)
 	fields, isObject := value.(map[string]any)
+
 	switch kind {
 	case "table":
 		if isObject {
@@ -127,6 +131,7 @@ func parseTyped(kind string, value any) (v any, err error) {
 		v, ok = parseRaw(fields)
 	case "decimal":
 		scale, ok1 := Integer("uint8", fields["scale"])
+
 		n, ok2 := Integer("int32", fields["value"])
 		if ok = ok1 && ok2; ok {
 			v = model.Decimal{Scale: scale.(uint8), Value: n.(int32)}
@@ -148,9 +153,11 @@ func parseTyped(kind string, value any) (v any, err error) {
 		}
 		v, ok = Integer(kind, value)
 	}
+
 	if !ok {
 		return nil, fmt.Errorf("%s is not a value of type %s", Excerpt(fmt.Sprint(value)), kind)
 	}
+
 	return v, nil
 }
 
@@ -162,6 +169,7 @@ func parseRaw(fields map[string]any) (model.RawValue, bool) {
 	if !ok || !ok2 || err != nil || len(letters) != 1 || letters[0] > math.MaxUint8 {
 		return model.RawValue{}, false
 	}
+
 	return model.RawValue{Type: byte(letters[0]), Bytes: bytes}, true
 }
 
@@ -187,6 +195,7 @@ func parseFloat(text string, short bool) (v any, ok bool) {
 	if short {
 		size = 32
 	}
+
 	if pattern, odd := strings.CutPrefix(text, nanPrefix); odd {
 		bits, err := strconv.ParseUint(pattern, 16, size)
 		if short {
@@ -194,10 +203,12 @@ func parseFloat(text string, short bool) (v any, ok bool) {
 		}
 		return math.Float64frombits(bits), err == nil
 	}
+
 	f, err := strconv.ParseFloat(text, size)
 	if short {
 		return float32(f), err == nil
 	}
+
 	return f, err == nil
 }
 
@@ -230,6 +241,7 @@ func ParseText(s string) (string, error) {
 	if err != nil {
 		return "", valueError(Excerpt(coded) + " is not base64")
 	}
+
 	return string(b), nil
 }
 
@@ -245,5 +257,6 @@ func parseTime(s string) (time.Time, error) {
 	} else if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
 		return t.Local(), nil
 	}
+
 	return time.Time{}, fmt.Errorf("%s is not a time: write it like 2026-05-06T07:08:09Z", Excerpt(s))
 }

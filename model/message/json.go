@@ -62,6 +62,7 @@ func (m *Message) frameworkJSON() *frameworkJSON {
 	if n, _, counts := m.Retried(); counts {
 		out.Counted = &n
 	}
+
 	due, _, _ := m.Eta()
 	expires, _ := m.Expires()
 	out.Due, out.Expires = JSONTime(due), JSONTime(expires)
@@ -77,8 +78,14 @@ func (m *Message) JSON() MessageJSON {
 // PlainJSON is JSON without the body and without what is only derived from headers and body.
 func (m *Message) PlainJSON() MessageJSON {
 	return MessageJSON{
-		Position: m.Position, Exchange: TextOf(m.Exchange), RoutingKey: TextOf(m.RoutingKey), Redelivered: m.Redelivered,
-		Properties: m.Properties.AsJSON(), Headers: HeadersJSON(m.Headers), BodyBytes: m.BodyBytes, Deaths: []DeathJSON{},
+		Position:    m.Position,
+		Exchange:    TextOf(m.Exchange),
+		RoutingKey:  TextOf(m.RoutingKey),
+		Redelivered: m.Redelivered,
+		Properties:  m.Properties.AsJSON(),
+		Headers:     HeadersJSON(m.Headers),
+		BodyBytes:   m.BodyBytes,
+		Deaths:      []DeathJSON{},
 	}
 }
 
@@ -95,9 +102,11 @@ func (m *Message) headJSON() MessageJSON {
 			d.Queue, d.Reason, d.Count, d.Exchange, keys, JSONTime(d.Time), d.OriginalExpiration,
 		})
 	}
+
 	if f, ok := m.Failure(); ok {
 		out.Failure = &failureJSON{f.Kind, f.Message}
 	}
+
 	out.Framework = m.frameworkJSON()
 	return out
 }

@@ -20,6 +20,7 @@ func bitsOfMembers() map[string]members {
 			bits[name] = 1 << len(bits) // a test keeps them below 64
 		}
 	}
+
 	first := func(lists ...[]spot) {
 		for _, s := range slices.Concat(lists...) {
 			if s.in == inBody {
@@ -27,23 +28,28 @@ func bitsOfMembers() map[string]members {
 			}
 		}
 	}
+
 	for _, k := range frameworks {
 		for _, e := range k.evidence {
 			for _, name := range e.members {
 				add(name)
 			}
 		}
+
 		for _, f := range k.failures {
 			first(f.needs, f.kind, f.message, f.trace)
 		}
+
 		first(k.task, k.eta, k.expires, k.stale, k.left, k.stack, k.failedAt)
 		for _, c := range k.tries {
 			first([]spot{c.spot})
 		}
 	}
+
 	for _, o := range originConventions {
 		first(o.needs, []spot{o.exchange, o.key})
 	}
+
 	return bits
 }
 
@@ -57,6 +63,7 @@ func membersOf(text []byte) (found members) {
 	for p := range JSONParts(text) {
 		found |= memberBits[string(p.Quoted[1:len(p.Quoted)-1])]
 	}
+
 	return found
 }
 
@@ -93,6 +100,7 @@ func JSONParts(text []byte) iter.Seq[JSONPart] {
 				}
 				at = spaceAt(text, at+1)
 			}
+
 			p.From, p.To = at, valueAt(text, at)
 			if at = spaceAt(text, p.To); !yield(p) || at == len(text) || text[at] != ',' {
 				return
@@ -130,6 +138,7 @@ func valueAt(text []byte, at int) int {
 			}
 		}
 	}
+
 	return at
 }
 
@@ -143,6 +152,7 @@ func (s members) hasAll(names []string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -158,10 +168,12 @@ func EndOfText(text []byte, at int) int {
 		for at-1-escapes >= 0 && text[at-1-escapes] == '\\' {
 			escapes++
 		}
+
 		at++
 		if escapes%2 == 0 {
 			return at
 		}
 	}
+
 	return len(text)
 }

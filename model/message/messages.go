@@ -86,6 +86,7 @@ func oneByOne(messages Messages, from, to, body int, f func(*Message) error) err
 			return err
 		}
 	}
+
 	return nil
 }
 

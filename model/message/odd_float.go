@@ -19,6 +19,7 @@ func (m *Message) OddFloat() string {
 			return Excerpt(name)
 		}
 	}
+
 	return ""
 }
 
@@ -36,5 +37,6 @@ func hasOddFloat(v any, depth int) bool {
 	case []any:
 		return slices.ContainsFunc(v, func(e any) bool { return hasOddFloat(e, depth+1) })
 	}
+
 	return false
 }

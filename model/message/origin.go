@@ -27,15 +27,21 @@ func (m *Message) OriginBy(e *Envelope) (model.Address, string) {
 		a := model.Address{Exchange: d.Exchange, RoutingKey: m.RoutingKey}
 		if len(d.RoutingKeys) > 0 {
 			a.RoutingKey = d.RoutingKeys[0] // the keys of CC come after it
+			if own := m.own(a); own != a {
+				return own, "the mark of its last replay, which went another way"
+			}
 			return a, fmt.Sprintf("the exchange and key of its first death, in %s", d.Queue)
 		}
+
 		return a, fmt.Sprintf("the exchange of its first death, in %s, which does not have the key: this is the "+
 			"present one", d.Queue)
 	}
+
 	r := reader{m: m}
 	if a, by, ok := r.writtenOrigin(); ok {
 		return a, by + " wrote it into the message"
 	}
+
 	return model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey},
 		"it has not been dead-lettered: where it was published last"
 }
@@ -49,6 +55,7 @@ func (m *Message) ToldOrigin(e *Envelope) (model.Address, bool) {
 			return a, true
 		}
 	}
+
 	a, _ := m.OriginBy(e)
 	return a, e != nil || m.FirstDeath() != nil
 }
@@ -61,9 +68,17 @@ func (r *reader) writtenOrigin() (a model.Address, by string, ok bool) {
 			continue
 		}
 		if key, ok := r.text(c.key); ok {
-			return model.Address{Exchange: exchange, RoutingKey: key}, c.name, true
+			return r.m.own(model.Address{Exchange: exchange, RoutingKey: key}), c.name, true
 		}
 	}
+
+	told := r.m.recorded()
+	if exchange, ok := told.get(exchangeRole); ok {
+		if key, ok := told.get(keyRole); ok {
+			return r.m.own(model.Address{Exchange: exchange.text, RoutingKey: key.text}), "the application", true
+		}
+	}
+
 	return model.Address{}, "", false
 }
 
@@ -84,6 +99,7 @@ func (m *Message) FirstDeath() *Death {
 		}
 		return n
 	}
+
 	var first *Death
 	for i := range slices.Backward(m.Deaths) {
 		d := &m.Deaths[i]
@@ -91,7 +107,13 @@ func (m *Message) FirstDeath() *Death {
 			first = d
 		}
 	}
+
 	return first
+}
+
+// ExpiredIn reports whether a message expired in a queue of this name.
+func (m *Message) ExpiredIn(queue string) bool {
+	return slices.ContainsFunc(m.Deaths, func(d Death) bool { return d.Queue == queue && d.Reason == model.Expired })
 }
 
 // earlier compares two deaths by time. One without a time is later than any with a time.
@@ -100,17 +122,4 @@ func earlier(a, b *Death) bool {
 		return !a.Time.IsZero()
 	}
 	return a.Time.Before(b.Time)
-}
-
-// firstKeyHeaders are headers in which republishing applications keep the first routing key, without its exchange.
-var firstKeyHeaders = []string{"x-orig-routing-key", "x-original-routing-key", "x-original-routingKey"}
-
-// FirstKey is the routing key with which the message was first published, if the application recorded it.
-func (m *Message) FirstKey() (key, header string, ok bool) {
-	for _, h := range firstKeyHeaders {
-		if key, ok := m.Headers.Text(h); ok {
-			return key, h, true
-		}
-	}
-	return "", "", false
 }

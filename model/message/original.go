@@ -12,29 +12,38 @@ type Original struct {
 	Message Fingerprint
 	// Failure also covers the deaths and the last replay: it changes with each failure.
 	Failure Fingerprint
-	// ByID: the message has a message_id. Otherwise Message also covers its deaths, and even so two in one queue may be
-	// different messages.
+	// ByID: the message has a message_id. Otherwise Message also covers its deaths, or without any where it was published,
+	// and even so two in one queue may be different messages.
 	ByID bool
 }
 
-// Original identifies what an application published. ok is false for a message with neither a message_id nor deaths.
+// Original identifies what an application published. ok is false for a message with neither a message_id nor deaths
+// that was sent to its queue by name.
 func (m *Message) Original() (o Original, ok bool) {
 	m = Opening(m).Message
 	deaths, died := m.Headers["x-death"]
-	if o.ByID = m.Properties.MessageID != ""; !o.ByID && !died {
+	if o.ByID = m.Properties.MessageID != ""; !o.ByID && !died && m.Exchange == "" {
 		return o, false
 	}
-	properties, headers := m.Properties, m.ReplayHeaders()
+	properties := m.Properties
+	headers := m.ReplayHeaders()
 	properties.Clear(PropExpiration) // dead-lettering removes it
 	mark, marked := headers[ReplayHeader]
 	if marked {
 		headers = maps.Clone(headers)
 		delete(headers, ReplayHeader)
 	}
+
 	w := inFront("", "", &properties, headers)
 	if !o.ByID {
 		w.Value(deaths)
 	}
+
+	if !o.ByID && !died { // a worker published it once, to an exchange that leads to both queues
+		w.Text(m.Exchange)
+		w.Text(m.RoutingKey)
+	}
+
 	o.Message = m.sum(w, m.Body)
 	w = NewFingerprinter()
 	w.Value(deaths)
@@ -56,5 +65,6 @@ func (m *Message) FailedAfter(began time.Time) (after, known bool) {
 			known, after = true, after || !last.Or(began).Before(began)
 		}
 	}
+
 	return after, known
 }

@@ -30,6 +30,7 @@ func ParseMessage(text []byte) (Message, error) {
 	if err != nil {
 		return Message{}, err
 	}
+
 	return in.message(body)
 }
 
@@ -47,15 +48,18 @@ func decodeMessage(text []byte) (in MessageJSON, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	decoder.DisallowUnknownFields()
+
 	if err := decoder.Decode(&in); err != nil {
 		if json.Unmarshal(text, new(MessageJSON)) == nil {
 			return in, fmt.Errorf("it has a key that no message has (%s)", model.Printable(err.Error()))
 		}
 		return in, JSONError(err)
 	}
+
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return in, errors.New("there is more than one message in the line")
 	}
+
 	return in, nil
 }
 
@@ -83,6 +87,7 @@ func JSONError(err error) error {
 	case errors.As(err, &kind):
 		return fmt.Errorf("%s has the wrong type: %s", model.Printable(kind.Field), kind.Value)
 	}
+
 	return fmt.Errorf("it is not JSON: %s", model.Printable(err.Error()))
 }
 
@@ -97,9 +102,15 @@ func (in *MessageJSON) message(body []byte) (Message, error) {
 		return Message{}, err
 	}
 	m := Message{
-		Position: in.Position, Exchange: p.Exchange, RoutingKey: p.RoutingKey, Redelivered: in.Redelivered,
-		Properties: p.Properties, Headers: p.Headers, BodyBytes: in.BodyBytes,
+		Position:    in.Position,
+		Exchange:    p.Exchange,
+		RoutingKey:  p.RoutingKey,
+		Redelivered: in.Redelivered,
+		Properties:  p.Properties,
+		Headers:     p.Headers,
+		BodyBytes:   in.BodyBytes,
 	}
+
 	switch in.BodyEncoding {
 	case "utf-8", "":
 		m.Body = body
@@ -110,6 +121,7 @@ func (in *MessageJSON) message(body []byte) (Message, error) {
 	default:
 		return Message{}, fmt.Errorf("%s is not an encoding of a body: use utf-8 or base64", Excerpt(in.BodyEncoding))
 	}
+
 	if in.BodyBytes == sizeUnknown {
 		m.BodyBytes = len(m.Body)
 	}

@@ -21,6 +21,7 @@ func cutBody(text []byte) (rest, body []byte, ok bool) {
 			}
 		}
 	}
+
 	if to == 0 {
 		return nil, nil, false
 	}
@@ -45,17 +46,20 @@ func unquoted(inside []byte) (text []byte, ok bool) {
 			at += size
 			continue
 		}
+
 		if letter := escapedBy(inside[at:]); letter != 0 {
 			text = append(text, letter)
 			at += 2
 			continue
 		}
+
 		var rest string // rare: numeric escapes, and invalid JSON
 		if json.Unmarshal(append(append([]byte{'"'}, inside[at:]...), '"'), &rest) != nil {
 			return nil, false
 		}
 		return append(text, rest...), true
 	}
+
 	return text, true
 }
 
@@ -72,5 +76,6 @@ func escapedBy(text []byte) byte {
 			return byte(c)
 		}
 	}
+
 	return 0
 }

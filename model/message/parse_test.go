@@ -35,6 +35,7 @@ func TestMessageSurvivesJSON(t *testing.T) {
 				Timestamp: time.Unix(rapid.Int64().Draw(t, "timestamp"), 0),
 			},
 		}
+
 		m.BodyBytes = len(m.Body)
 		text := must.Get(json.Marshal(m.JSON()))(t)
 		got, err := ParseMessage(text)
@@ -50,8 +51,9 @@ func TestParseMessageWithoutSize(t *testing.T) {
 		`{"body":"x","body_bytes":null}`: "x",
 	} {
 		m, err := ParseMessage([]byte(text))
-		assert.That(t, err == nil && string(m.Body) == want && m.BodyBytes == len(want),
-			"%s: %q, %d bytes, %v", text, m.Body, m.BodyBytes, err)
+		must.That(t, err == nil, "%s: %q, %d bytes, %v", text, m.Body, m.BodyBytes, err)
+		assert.Equal(t, string(m.Body), want, "%v", text)
+		assert.Equal(t, m.BodyBytes, len(want), "%v", text)
 	}
 }
 
@@ -77,7 +79,7 @@ func TestParseMessageRefuses(t *testing.T) {
 		`{"headers":{"a":{"$type":"decimal","value":{"scale":"none"}}}}`:       "not a value of type decimal",
 	} {
 		_, err := ParseMessage([]byte(text))
-		assert.That(t, err != nil && strings.Contains(err.Error(), want), "%s: %v instead of %s", text, err, want)
+		assert.Fails(t, err, want, "%v", text)
 	}
 }
 
@@ -88,13 +90,15 @@ func TestBodyApart(t *testing.T) {
 		`"body_encoding":"base64"`, `"body":"eA=="`, `"body_bytes":1`, `"headers":{"body":"y"}`, `"headers":`, `\`, `\n`,
 		`\u00e9`, `\ud83d\ude00`, `\ud83d`, `\x`, "é", "\xff", "\x00", "\x7f", "\u2028", `1`, `null`, `"exchange":"e"`,
 	}
+
 	rapid.Check(t, func(t *rapid.T) {
 		inside := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 8).Draw(t, "pieces"), "")
 		for _, text := range []string{inside, `{` + inside + `}`, `{"body":"` + inside + `"}`} {
 			got, err := ParseMessage([]byte(text))
 			want, wrong := parseWhole([]byte(text))
-			must.That(t, (err == nil) == (wrong == nil) && (err != nil || cmp.Equal(got, want, sameMessage)),
-				"%q: %+v, %v\ninstead of %+v, %v", text, got, err, want, wrong)
+			must.Equal(t, err == nil, wrong == nil, "%q: %+v, %v\ninstead of %+v, %v", text, got, err, want, wrong)
+			must.That(t, err != nil || cmp.Equal(got, want, sameMessage), "%q: %+v, %v\ninstead of %+v, %v", text, got, err,
+				want, wrong)
 		}
 	})
 }
@@ -106,8 +110,11 @@ func TestBodyIsApart(t *testing.T) {
 	} {
 		_, inside, ok := cutBody([]byte(text))
 		body, is := unquoted(inside)
-		assert.That(t, ok && is && string(body) == want, "%s: %q, %v, %v", text, body, ok, is)
+		assert.That(t, ok, "%s: %q, %v, %v", text, body, ok, is)
+		must.That(t, is, "%s: %q, %v, %v", text, body, ok, is)
+		assert.Equal(t, string(body), want, "%v", text)
 	}
+
 	for _, text := range []string{
 		``, `{}`, `[]`, `{"body":1}`, `{"body":"a","body":"b"}`, `{"Body":"a"}`, `{"body":"a`, `{"body"`, `[{"body":"a"}]`,
 	} {
@@ -125,8 +132,10 @@ func BenchmarkParseMessage(b *testing.B) {
 			Properties: Properties{MessageID: "1", ContentType: "application/json", DeliveryMode: 2},
 			Headers:    model.Table{"x-tenant": "acme"},
 		}
+
 		var line bytes.Buffer
 		must.Do(b, m.WriteJSON(&line, nil, "", ""))
+
 		for _, way := range []struct {
 			name string
 			of   func([]byte) (Message, error)
@@ -152,10 +161,12 @@ func TestWriteJSONIsJSON(t *testing.T) {
 		if rapid.Bool().Draw(t, "short") {
 			body = strings.TrimLeft(body, "x")
 		}
+
 		m := Message{
 			Position: 3, RoutingKey: "\xff", Body: []byte(body), BodyBytes: len(body),
 			Headers: model.Table{"body": "", "a": model.Table{"body": ""}, `"body":""`: `"body": ""`},
 		}
+
 		want := must.Get(model.JSONLine(m.JSON()))(t)
 		var line, indented, wanted bytes.Buffer
 		head := m
@@ -164,12 +175,12 @@ func TestWriteJSONIsJSON(t *testing.T) {
 		must.That(t, bytes.Equal(line.Bytes(), want), "%q\n%q", line.Bytes(), want)
 		line.Reset()
 		err := m.WriteJSON(&line, nil, "", "")
-		must.That(t, err == nil && bytes.Equal(line.Bytes(), want),
-			"of what is in memory: %v\n%q\n%q", err, line.Bytes(), want)
+		must.Do(t, err)
+		must.That(t, bytes.Equal(line.Bytes(), want), "of what is in memory: %v\n%q\n%q", err, line.Bytes(), want)
 		must.Do(t, head.WriteJSON(&indented, BodyOf(MessageList{m}, 0), "    ", "  "))
 		err = json.Indent(&wanted, want, "    ", "  ")
-		must.That(t, err == nil && indented.String() == wanted.String(),
-			"%v\n%s\n%s", err, indented.String(), wanted.String())
+		must.Do(t, err)
+		must.Equal(t, indented.String(), wanted.String())
 	})
 }
 
@@ -200,6 +211,7 @@ func (w *weighing) Write(b []byte) (int, error) {
 		runtime.ReadMemStats(&now)
 		w.most = max(w.most, now.HeapAlloc)
 	}
+
 	return len(b), nil
 }
 
@@ -213,7 +225,8 @@ func TestWriteJSONHoldsNoBody(t *testing.T) {
 		length := size.Of(8, 64) << 20
 		m := Message{BodyBytes: length}
 		must.Do(t, m.WriteJSON(w, body, "", ""))
-		must.That(t, w.most != 0 && w.written >= int64(length), "%s: %d bytes were written", name, w.written)
+		must.That(t, w.most != 0, "%s: %d bytes were written", name, w.written)
+		must.That(t, w.written >= int64(length), "%s: %d bytes were written", name, w.written)
 		assert.That(t, w.most <= before.HeapAlloc+2<<20,
 			"%s: %d MiB are in memory for a body of %d MiB", name, (w.most-before.HeapAlloc)>>20, length>>20)
 	}
@@ -237,6 +250,7 @@ func BenchmarkWriteJSON(b *testing.B) {
 					Properties: Properties{MessageID: "1", ContentType: "application/json", DeliveryMode: 2},
 					Headers:    model.Table{"x-tenant": "acme"},
 				}
+
 				b.SetBytes(int64(len(body)))
 				for b.Loop() {
 					must.Do(b, m.WriteJSON(io.Discard, nil, "", ""))
@@ -265,6 +279,7 @@ func TestHeaderJSON(t *testing.T) {
 		{int32(-1), `{"$type":"int32","value":-1}`},
 		{uint32(1), `{"$type":"uint32","value":1}`},
 		{0.5, `0.5`},
+
 		{5e-324, `5e-324`},
 		{2.0, `{"$type":"float64","value":2}`},
 		{1e300, `{"$type":"float64","value":1e+300}`},
@@ -282,8 +297,8 @@ func TestHeaderJSON(t *testing.T) {
 		{model.Table{"$type": "int8", "value": int64(1)}, `{"$type":"table","value":{"$type":"int8","value":1}}`},
 	} {
 		got, err := json.Marshal(HeaderJSON(test.value))
-		assert.That(t, err == nil && string(got) == test.want,
-			"%T %v is written as %s (%v) instead of %s", test.value, test.value, got, err, test.want)
+		must.That(t, err == nil, "%T %v is written as %s (%v) instead of %s", test.value, test.value, got, err, test.want)
+		assert.Equal(t, string(got), test.want, "%v", test.value)
 	}
 }
 
@@ -292,7 +307,8 @@ func TestMessageJSON(t *testing.T) {
 	got, err := json.Marshal(m.JSON())
 	const want = `{"position":1,"exchange":"","routing_key":"","redelivered":false,"properties":{},"headers":{},` +
 		`"body":"/w==","body_encoding":"base64","body_bytes":1,"deaths":[]}`
-	assert.That(t, err == nil && string(got) == want, "an empty message is %s (%v)", got, err)
+	must.Do(t, err)
+	assert.Equal(t, string(got), want)
 }
 
 func TestMembersOf(t *testing.T) {
@@ -333,6 +349,8 @@ func TestFileName(t *testing.T) {
 	} {
 		assert.Equal(t, FileName(model.QueueRef{VHost: "/", Name: queue}, at), want, "%q", queue)
 	}
+
 	got := FileName(model.QueueRef{VHost: "/", Name: strings.Repeat("ж", 255)}, at)
-	assert.That(t, len(got) <= 130 && !strings.Contains(got, "\uFFFD"), "%d bytes: %s", len(got), got)
+	assert.That(t, len(got) <= 130, "%d bytes: %s", len(got), got)
+	assert.Lacks(t, got, "\uFFFD")
 }

@@ -8,148 +8,119 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// plainRole is what workers without a framework write under a name.
-type plainRole int
-
-const (
-	kindRole    plainRole = iota // the type or the code of an error
-	messageRole                  // its message
-	traceRole                    // both: "TimeoutError: smtp gateway", a stack trace, a table of its parts
-	stackRole
-	timeRole // when it failed
-	triesRole
-)
-
-// plainName is what a name says about its value.
-type plainName struct {
-	role  plainRole
-	rank  int  // of several in a message, the lowest wins
-	vague bool // it may be business data, too
-}
-
-// plainNames are the names that workers without a framework use, in the form of plainNameOf: each first word combined
-// with each last word, "." standing for none. The best come first.
-var plainNames = func() map[string]plainName {
-	names := map[string]plainName{}
-	add := func(role plainRole, vague bool, firsts, lasts string) {
-		for _, last := range strings.Fields(lasts) {
-			for _, first := range strings.Fields(firsts) {
-				name := strings.ReplaceAll(first+last, ".", "")
-				if _, there := names[name]; !there {
-					names[name] = plainName{role, len(names), vague}
-				}
-			}
-		}
-	}
-	const failures = "error exception failure err lasterror lastexception lastfailure lasterr fault "
-	add(kindRole, false, failures, "class type kind name code classname")
-	add(messageRole, false, failures+"fail failed", "message msg description")
-	add(traceRole, false, failures+"errors exceptions failures", ".")
-	add(traceRole, false, failures+"fail failed errored", "text reason details detail info cause string")
-	add(traceRole, false, "reject rejected rejection deadletter dlq dlx nack retry requeue poison park parking quarantine",
-		"reason error")
-	add(traceRole, true, "reason cause fail", ".")
-	add(stackRole, false, failures, "stacktrace stack trace backtrace traceback")
-	add(stackRole, false, "stacktrace traceback backtrace", ".")
-	add(stackRole, true, "stack trace", ".")
-	add(timeRole, false, failures+"failed errored lastfailed", "at time timestamp date on")
-	add(timeRole, false, "timeof lasttimeof", "failure error exception")
-	const tries = "retry retries try tries attempt attempts retryattempt retryattempts deliveryattempt deliveryattempts " +
-		"failedattempt failedattempts redelivery redeliveries requeue republish "
-	add(triesRole, false, tries, "count counter number no num made")
-	add(triesRole, false, ". num numof numberof current", "retries tries attempts deliveryattempts retryattempts "+
-		"failedattempts redeliveries")
-	add(triesRole, false, "current", "retry try attempt")
-	add(triesRole, true, tries, ".")
-	add(triesRole, true, "fail failed failure failures error errors", "count counter")
-	return names
-}()
-
-// plainNameOf looks up a name whatever its case and separators: "X-Retry-Count" and "_retryCount" are "retrycount".
-// outer is the name of the surrounding table, "" for a header. A name that begins with x- is never business data.
-func plainNameOf(outer, name string) (plainName, bool) {
-	var b [40]byte
-	text := b[:0]
-	for _, part := range [...]string{outer, name} {
-		for i := range len(part) {
-			c := part[i]
-			if strings.IndexByte("-_. ", c) >= 0 {
-				continue
-			}
-			if c >= 'A' && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			if len(text) == len(b) {
-				return plainName{}, false
-			}
-			text = append(text, c)
-		}
-	}
-	n, ok := plainNames[string(text)]
-	if !ok && len(text) > 0 && text[0] == 'x' {
-		n, ok = plainNames[string(text[1:])]
-		n.vague = false
-	}
-	return n, ok
-}
-
-// plainField is a header, or an entry of a table in one, in which a worker wrote about failures.
+// plainField is a header, a member of the body, or an entry of a table in one, in which a worker wrote about failures.
 type plainField struct {
 	plainName
-	at    path
-	text  string // of an error
-	value any
+	at     path
+	text   string // of an error, or of an origin
+	value  any
+	unread bool // its name says that it counts tries, its value is no count
 }
 
 // plainFields are the fields of the headers, best first. A vague name counts when the message died or something else
 // says that a worker republished it; vague stays set where only a death says so.
 func (m *Message) plainFields() []plainField {
-	var found []plainField
+	found := m.headerFields()
+	if !slices.ContainsFunc(found, func(f plainField) bool { return f.vague }) {
+		return bestFirst(found)
+	}
+
+	for i := range found { // beavers-dlq-error beside beavers-dlq-origin-queue
+		f := &found[i]
+		if f.prefix != "" && slices.ContainsFunc(found, func(o plainField) bool {
+			return o.role >= queueRole && o.prefix == f.prefix
+		}) {
+			f.vague, f.prefix = false, ""
+		}
+	}
+
+	certain := func(f plainField) bool { return !f.vague && !f.unread }
+	written := slices.ContainsFunc(found, certain) || m.publishedAgain()
+	died := len(m.Deaths) > 0
+	found = slices.DeleteFunc(found, func(f plainField) bool { return f.vague && !died && !written })
+	for i := range found {
+		found[i].vague = found[i].vague && !written
+	}
+
+	return bestFirst(found)
+}
+
+// headerFields are all fields of the headers, in any order.
+func (m *Message) headerFields() (found []plainField) {
 	tables := false
 	for key, v := range m.Headers {
+		if IsBrokerHeader(key) {
+			continue
+		}
 		_, isTable := model.AsTable(v)
+		tables = tables || isTable || writtenTable(v) != nil
+
 		n, ok := plainNameOf("", key)
-		if ok && (!isTable || n.role == traceRole) {
+		if ok && (!isTable || n.role == traceRole || n.role >= queueRole) {
 			found = n.read(found, path{key}, v)
 		}
-		tables = tables || isTable
 	}
-	if tables && m.Frameworks() == nil { // a framework's tables are described by its row
-		for key, v := range m.Headers {
-			table, _ := model.AsTable(v)
-			if IsDeathHeader(key) { // from a client that unwraps an array with one element
-				continue
+
+	if !tables || m.Frameworks() != nil { // a framework's tables are described by its row
+		return found
+	}
+
+	for key, v := range m.Headers {
+		if IsBrokerHeader(key) { // x-death from a client that unwraps an array with one element
+			continue
+		}
+		if outer, _ := plainNameOf("", key); outer.role == traceRole {
+			continue // read as a whole
+		}
+		table, _ := model.AsTable(v)
+		for inner, v := range table {
+			if n, ok := innerName(key, inner); ok {
+				found = n.read(found, path{key, inner}, v)
 			}
-			for inner, v := range table {
-				n, ok := plainNameOf(key, inner)
-				if !ok {
-					n, ok = plainNameOf("", inner)
-					n.vague = n.vague || n.role == triesRole
-				}
-				if ok {
-					found = n.read(found, path{key, inner}, v)
-				}
+		}
+
+		for inner, v := range writtenTable(v) {
+			if n, ok := innerName(key, inner); ok && n.role >= queueRole { // only a table's counts can be reset
+				found = n.read(found, path{key, inner}, v)
 			}
 		}
 	}
-	if slices.ContainsFunc(found, func(f plainField) bool { return f.vague }) {
-		written := slices.ContainsFunc(found, func(f plainField) bool { return !f.vague }) || m.publishedAgain()
-		died := len(m.Deaths) > 0
-		found = slices.DeleteFunc(found, func(f plainField) bool { return f.vague && !died && !written })
-		for i := range found {
-			found[i].vague = found[i].vague && !written
-		}
+
+	return found
+}
+
+// writtenTable is a header that is a JSON object as text; nil for any other.
+func writtenTable(v any) (table model.Table) {
+	text, ok := model.AsText(v)
+	if !ok || len(text) > maxPart || !strings.HasPrefix(text, "{") {
+		return nil
 	}
-	return bestFirst(found)
+	var object any
+	if json.Unmarshal([]byte(text), &object) == nil {
+		table, _ = model.AsTable(object)
+	}
+	return table
+}
+
+// innerName is what a name in a table of any name says.
+func innerName(outer, inner string) (plainName, bool) {
+	n, ok := plainNameOf(outer, inner)
+	if ok && n.prefix == "" && n.rank < len(plainNames) {
+		return n, true
+	}
+	n, ok = plainNameOf("", inner)
+	n.vague = n.vague || n.role == triesRole
+	return n, ok
 }
 
 func bestFirst(fields []plainField) []plainField {
 	slices.SortFunc(fields, func(a, b plainField) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), slices.Compare(a.at, b.at))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), slices.Compare(a.at, b.at), cmp.Compare(a.role, b.role))
 	})
 	return fields
 }
@@ -167,68 +138,188 @@ func (m *Message) publishedAgain() bool {
 func (n plainName) read(found []plainField, at path, v any) []plainField {
 	f := plainField{plainName: n, at: at, value: v}
 	switch n.role {
-	case triesRole:
-		if tries, ok := count(v); ok && tries > 0 && tries < math.MaxInt32 {
-			found = append(found, f)
-		}
-		return found
+	case triesRole, leftRole:
+		return f.readCount(found)
 	case timeRole:
 		if !failedAt(v).IsZero() {
 			found = append(found, f)
 		}
 		return found
+	case queueRole, groupRole, channelRole, exchangeRole, keyRole, vhostRole:
+		f.text, _ = model.AsText(v)
+		return append(found, f)
 	}
+
 	if text, ok := model.AsText(v); ok {
-		if f.text = strings.ToValidUTF8(text, "\uFFFD"); strings.TrimSpace(text) == "" {
+		if f.text = strings.ToValidUTF8(text, "\uFFFD"); !isError(f.text) {
 			return found
 		}
-		if n.role != traceRole || text[0] != '{' || json.Unmarshal([]byte(text), &v) != nil {
+		if n.role != traceRole || text[0] != '{' && text[0] != '[' || json.Unmarshal([]byte(text), &v) != nil {
 			return append(found, f)
 		}
 	}
-	if code, ok := model.AsInteger(v); ok && code != 0 && n.role == kindRole {
-		f.text = strconv.FormatInt(code, 10)
-		return append(found, f)
+
+	if number, ok := model.AsInteger(v); ok && number != 0 {
+		switch n.role {
+		case kindRole:
+			f.text = strconv.FormatInt(number, 10)
+			return append(found, f)
+		case traceRole:
+			if name := at[len(at)-1]; !n.vague && strings.HasSuffix(name, "s") { // failures: 3
+				f.role, f.vague = triesRole, true
+				return f.readCount(found)
+			}
+		}
 	}
+
 	if n.role != traceRole {
 		return found
 	}
-	if list, ok := v.([]any); ok && len(list) > 0 {
-		v = list[len(list)-1] // the newest
-		if text, ok := v.(string); ok {
-			return n.read(found, at, text)
-		}
+
+	return f.readParts(found, v)
+}
+
+// isError reports whether a text can be that of an error: not one that only says whether there was one.
+func isError(text string) bool {
+	text = strings.TrimSpace(text)
+	_, err := strconv.ParseBool(text)
+	return text != "" && err != nil && !strings.EqualFold(text, "null") && !strings.EqualFold(text, "none")
+}
+
+// readCount adds a count: a number, a text that is one, or a list, whose length counts.
+func (f plainField) readCount(found []plainField) []plainField {
+	n, ok := tally(f.value)
+	if ok && (n > 0 || n == 0 && f.role == leftRole) && n < math.MaxInt32 {
+		return append(found, f)
 	}
-	table, _ := model.AsTable(v)
-	before := len(found)
-	for inner, v := range table {
-		if part, ok := plainNameOf("error", inner); ok && part.role <= stackRole {
-			part.vague = n.vague
-			found = part.read(found, at, v)
-		}
-	}
-	if f.text != "" && len(found) == before {
+	if f.unread = !f.vague && !(ok && n == 0) && f.value != nil && f.value != "" && f.role == triesRole; f.unread {
 		found = append(found, f)
 	}
+
 	return found
 }
 
-// bodyFields are the fields of a JSON body that describes an error.
-func (m *Message) bodyFields() (found []plainField) {
-	if !m.whole() || !bytes.Contains(m.Body, []byte("rror")) {
-		return nil
+// tally is a count, or the length of a list: a worker that keeps a list of its failures counts by it.
+func tally(v any) (int64, bool) {
+	if list, ok := v.([]any); ok {
+		return int64(len(list)), true
 	}
-	var members map[string]json.RawMessage
-	if json.Unmarshal(m.Body, &members) != nil {
-		return nil
+	return count(v)
+}
+
+// readParts adds the parts of an error that is a table, or of the newest one in a list of them.
+func (f plainField) readParts(found []plainField, v any) []plainField {
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		v = newestOf(list)
+		if text, ok := v.(string); ok {
+			return f.plainName.read(found, f.at, text)
+		}
+		counts := f
+		counts.role, counts.text = triesRole, ""
+		found = append(found, counts)
 	}
-	for name, raw := range members {
-		var v any
-		if n, ok := plainNameOf("", name); ok && !n.vague && n.role <= stackRole && json.Unmarshal(raw, &v) == nil {
-			found = n.read(found, path{name}, v)
+
+	table, _ := model.AsTable(v)
+	before := len(found)
+	for inner, v := range table {
+		part, ok := plainNameOf("error", inner)
+		if !ok || part.prefix != "" {
+			part, ok = plainNameOf("", inner)
+		}
+		if _, nested := v.(model.Table); !ok || nested && len(f.at) > maxNested {
+			continue
+		}
+
+		part.vague, part.prefix = f.vague, f.prefix
+		at := f.at
+		if part.role > stackRole {
+			at = append(slices.Clone(at), inner)
+		}
+
+		found = part.read(found, at, v)
+	}
+
+	if f.text != "" && len(found) == before {
+		found = append(found, f)
+	}
+
+	return found
+}
+
+const maxNested = 4
+
+// newestOf is the newest of several failures: by their times, or else the last, as workers append.
+func newestOf(list []any) any {
+	first, last := list[0], list[len(list)-1]
+	if at, end := timeIn(first), timeIn(last); at.After(end) && !end.IsZero() {
+		return first
+	}
+	return last
+}
+
+func timeIn(v any) (at time.Time) {
+	table, _ := model.AsTable(v)
+	for name, v := range table {
+		if n, ok := plainNameOf("error", name); ok && n.role == timeRole {
+			return failedAt(v)
 		}
 	}
+
+	return at
+}
+
+// bodyHints are parts of the names for which a body is read.
+var bodyHints = [][]byte{
+	[]byte("rror"), []byte("xception"), []byte("ailure"), []byte("ttempt"), []byte("etr"),
+	[]byte("tries"), []byte("dead"),
+}
+
+const maxPart = 1 << 20 // bytes of a member that is decoded
+
+// bodyFields are the fields of a JSON body, best first: of its members, and of the members of those that are tables for
+// messaging, such as dead_letter or meta.
+func (m *Message) bodyFields() (found []plainField) {
+	if !m.whole() || !slices.ContainsFunc(bodyHints, func(hint []byte) bool { return bytes.Contains(m.Body, hint) }) ||
+		!json.Valid(m.Body) {
+		return nil
+	}
+	body := bytes.TrimLeft(m.Body, " \t\r\n")
+	if len(body) == 0 || body[0] != '{' {
+		return nil
+	}
+
+	for p := range JSONParts(body) {
+		name, raw := p.Name(), body[p.From:p.To]
+		n, ok := plainNameOf("", name)
+		var v any
+		if len(raw) > maxPart || !ok && (raw[0] != '{' || !isPlumbing(name)) || json.Unmarshal(raw, &v) != nil {
+			continue
+		}
+		if ok {
+			found = n.read(found, path{name}, v)
+			continue
+		}
+
+		table, _ := model.AsTable(v)
+		for inner, v := range table {
+			if n, ok := plainNameOf("", inner); ok {
+				found = n.read(found, path{name, inner}, v)
+			}
+		}
+	}
+
+	found = slices.DeleteFunc(found, func(f plainField) bool { return f.prefix != "" })
 	return bestFirst(found)
+}
+
+func isPlumbing(name string) bool {
+	var s spelled
+	return s.spell(name) && s.has(s.words, plumbing)
+}
+
+// bodyFailure are the fields of a body that describe a failure.
+func (m *Message) bodyFailure() []plainField {
+	return slices.DeleteFunc(m.bodyFields(), func(f plainField) bool { return f.vague || f.role > timeRole })
 }
 
 func firstText(fields []plainField, role plainRole) string {
@@ -237,15 +328,17 @@ func firstText(fields []plainField, role plainRole) string {
 			return f.text
 		}
 	}
+
 	return ""
 }
 
-// CountedByWorker is the highest count in the headers by a worker without a framework; 0 when there is none.
+// CountedByWorker is the highest count by a worker without a framework; 0 when there is none.
 func (m *Message) CountedByWorker() (most int64) {
 	for _, f := range m.plainFields() {
-		if n, ok := count(f.value); ok && f.role == triesRole {
+		if n, ok := tally(f.value); ok && f.role == triesRole && !f.unread && f.prefix == "" {
 			most = max(most, n)
 		}
 	}
+
 	return most
 }

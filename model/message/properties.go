@@ -85,6 +85,7 @@ func (f *Property) Zero() bool {
 	case f.Number != nil:
 		return *f.Number == 0
 	}
+
 	return f.Time.IsZero()
 }
 
@@ -98,6 +99,7 @@ func (p *Properties) Shown(f *Property) string {
 	case f.Number != nil:
 		return strconv.Itoa(int(*f.Number))
 	}
+
 	return timeJSON(*f.Time)
 }
 
@@ -115,6 +117,7 @@ func (p *Properties) Clear(set PropertySet) {
 			*f.Time = time.Time{}
 		}
 	}
+
 	p.Zeros &^= set
 }
 

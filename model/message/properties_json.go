@@ -36,6 +36,7 @@ func (p *Properties) AsJSON() PropertiesJSON {
 			into.Field(i).Set(reflect.ValueOf(new(timeJSON(*f.Time))))
 		}
 	}
+
 	return out
 }
 
@@ -44,6 +45,7 @@ func (j *PropertiesJSON) Properties() (p Properties, err error) {
 	if j.EmptyHeaders {
 		p.Zeros = PropHeaders
 	}
+
 	const never = PropExpiration | PropTimestamp | PropUserID // RabbitMQ refuses empty ones: "" is absent
 	from := reflect.ValueOf(j).Elem()
 	for i, f := range p.Fields() {
@@ -63,9 +65,11 @@ func (j *PropertiesJSON) Properties() (p Properties, err error) {
 				return p, &PropertyError{f.Name, err}
 			}
 		}
+
 		if f.Zero() {
 			p.Zeros |= f.Flag
 		}
 	}
+
 	return p, nil
 }

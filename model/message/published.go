@@ -14,9 +14,11 @@ func (m *Message) PublishedWithin() (from, to time.Time, ok bool) {
 		from = time.UnixMilli(ms)
 		return from, from.Add(time.Millisecond), true
 	}
+
 	if t := m.Properties.Timestamp; t.After(model.FirstTime) && t.Before(model.LastTime) {
 		return t, t.Add(time.Second), true
 	}
+
 	return time.Time{}, time.Time{}, false
 }
 
@@ -24,4 +26,45 @@ func (m *Message) PublishedWithin() (from, to time.Time, ok bool) {
 func (m *Message) PublishedAt() (time.Time, bool) {
 	from, _, ok := m.PublishedWithin()
 	return from, ok
+}
+
+// TimedByPublisher reports whether PublishedWithin is by the publisher's clock, not the broker's.
+func (m *Message) TimedByPublisher() bool {
+	_, byBroker := m.Headers.Integer("timestamp_in_ms")
+	return !byBroker
+}
+
+// WentRound reports whether the message was somewhere else after it was published: it died, a worker wrote into its
+// headers that it failed, how often or where it came from, dlxtop replayed it, or a shovel or a federation moved it.
+// Then the time at which it was published does not show when it came into its queue.
+func (m *Message) WentRound() bool {
+	if _, ok := m.Headers["x-first-death-queue"]; ok || len(m.Deaths) > 0 || m.DeathsError != "" {
+		return true
+	}
+	for _, moved := range []string{"x-shovelled", "x-received-from"} {
+		if m.Headers[moved] != nil {
+			return true
+		}
+	}
+
+	if _, _, replayed := m.Replays(); replayed {
+		return true
+	}
+	if n, _, _ := m.Retried(); n > 0 {
+		return true
+	}
+
+	return m.publishedAgain() || len(m.plainFields()) > 0 || m.listsFailures()
+}
+
+// listsFailures reports whether a worker keeps a list of failures or tries in a header, whatever its entries are.
+func (m *Message) listsFailures() bool {
+	for key, v := range m.Headers {
+		list, _ := v.([]any)
+		if n, ok := plainNameOf("", key); ok && !n.vague && len(list) > 0 {
+			return true
+		}
+	}
+
+	return false
 }

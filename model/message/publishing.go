@@ -30,7 +30,8 @@ func (p *Publishing) HeadJSON() HeadJSON {
 
 // Publishing converts back what HeadJSON returned, without a body.
 func (h *HeadJSON) Publishing() (p Publishing, err error) {
-	p.Exchange, p.RoutingKey = string(h.Exchange), string(h.RoutingKey)
+	p.Exchange = string(h.Exchange)
+	p.RoutingKey = string(h.RoutingKey)
 	if p.Properties, err = h.Properties.Properties(); err == nil {
 		p.Headers, err = ParseHeaders(h.Headers)
 	}
@@ -58,6 +59,7 @@ func WithCC(key string, headers model.Table) []string {
 			keys = append(keys, text)
 		}
 	}
+
 	return keys
 }
 
@@ -76,5 +78,6 @@ func (m *Message) ReplayHeaders() model.Table {
 			kept[key] = v
 		}
 	}
+
 	return kept
 }

@@ -3,6 +3,7 @@ package message
 import (
 	"crypto/rand"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -14,12 +15,25 @@ import (
 // "count=2; time=2026-11-22T05:00:00Z; replay=NAME", because some frameworks accept only texts: Watermill requeues a
 // message with a header of another type for ever. The name is that of the last replay. Early pre-releases wrote a table
 // with the same keys, which is read, too.
+//
+// Where a replay publishes by another address than the message's own, "; via=KEY; key=KEY; exchange=EXCHANGE" keep the
+// key of the replay and the message's own address: a worker that fails again, and the broker's x-death, write the
+// replay's address where the message's own one was.
 const ReplayHeader = "dlxtop-replay"
 
 type replayMark struct {
 	count int64
 	at    time.Time // zero when unknown
 	name  string    // "" when the replay had none
+	// of a replay by another address than the message's own; otherwise nil
+	detour *detour
+}
+
+// detour is the key that a replay published with in place of the message's own address.
+type detour struct {
+	via      string
+	key      string
+	exchange model.Opt[string] // unknown where only the key was told
 }
 
 // String is the mark as written to the header: count, time (RFC 3339, UTC), and the name of the replay.
@@ -28,6 +42,14 @@ func (r replayMark) String() string {
 	if r.name != "" {
 		text += "; replay=" + r.name
 	}
+
+	if d := r.detour; d != nil {
+		text += "; via=" + url.QueryEscape(d.via) + "; key=" + url.QueryEscape(d.key)
+		if exchange, known := d.exchange.Get(); known {
+			text += "; exchange=" + url.QueryEscape(exchange)
+		}
+	}
+
 	return text
 }
 
@@ -40,8 +62,11 @@ func (m *Message) replayMark() (r replayMark, marked bool) {
 		r.name, _ = v.Text("replay")
 		return r, true
 	case string:
+		var d detour
 		for part := range strings.SplitSeq(v, "; ") {
-			switch key, value, _ := strings.Cut(part, "="); key {
+			key, value, _ := strings.Cut(part, "=")
+
+			switch key {
 			case "count":
 				if n, err := strconv.ParseInt(value, 10, 32); err == nil {
 					r.count = n
@@ -50,23 +75,62 @@ func (m *Message) replayMark() (r replayMark, marked bool) {
 				r.at, _ = time.Parse(time.RFC3339, value)
 			case "replay":
 				r.name = value
+			case "via":
+				d.via, _ = url.QueryUnescape(value)
+			case "key":
+				d.key, _ = url.QueryUnescape(value)
+				r.detour = &d
+			case "exchange":
+				exchange, _ := url.QueryUnescape(value)
+				d.exchange = model.Some(exchange)
 			}
 		}
+
 		return r, r.count > 0
 	}
+
 	return r, false
 }
 
 // NewMark returns a unique name for a replay.
 func NewMark() string { return rand.Text() }
 
-// Mark records in a publishing that m is replayed once more, by the replay of this name ("" for none).
-func (p *Publishing) Mark(m *Message, name string) {
+// Mark records in a publishing that m is replayed once more, by the replay of this name ("" for none), and m's own
+// address where it is another, unless an edit changed that; e is its envelope, if any.
+func (p *Publishing) Mark(m *Message, e *Envelope, name string, edited bool) {
 	if p.Headers == nil {
 		p.Headers = model.Table{}
 	}
+
 	n, _, _ := m.Replays()
-	p.Headers[ReplayHeader] = replayMark{count: n + 1, at: time.Now(), name: name}.String()
+	mark := replayMark{count: n + 1, at: time.Now(), name: name}
+	a, told := m.ToldOrigin(e)
+	key, _, keyTold := m.FirstKey()
+	switch {
+	case edited:
+	case told && a != p.Address:
+		mark.detour = &detour{p.RoutingKey, a.RoutingKey, model.Some(a.Exchange)}
+	case !told && keyTold && key != p.RoutingKey:
+		mark.detour = &detour{via: p.RoutingKey, key: key}
+	}
+
+	p.Headers[ReplayHeader] = mark.String()
+}
+
+// OwnKey is a key that the message says of itself, or the one in whose place a replay wrote it.
+func (m *Message) OwnKey(key string) string {
+	if r, _ := m.replayMark(); r.detour != nil && r.detour.via == key {
+		return r.detour.key
+	}
+	return key
+}
+
+// own is an address that the message says of itself, or the one in whose place a replay wrote it.
+func (m *Message) own(a model.Address) model.Address {
+	if r, _ := m.replayMark(); r.detour != nil && r.detour.via == a.RoutingKey {
+		a.RoutingKey, a.Exchange = r.detour.key, r.detour.exchange.Or(a.Exchange)
+	}
+	return a
 }
 
 // ReplayMark is the name of the replay that sent a message last. marked is true for every message that dlxtop replayed,
@@ -93,7 +157,8 @@ func (m *Message) Replays() (n int64, last time.Time, ok bool) {
 
 // ReplayedWords is "replayed 2 times", "" when it was not.
 func (m *Message) ReplayedWords() string {
-	switch n, _, ok := m.Replays(); {
+	n, _, ok := m.Replays()
+	switch {
 	case !ok:
 		return ""
 	case n == 1:

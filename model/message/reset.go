@@ -18,6 +18,8 @@ type ResetKind string
 const (
 	CounterReset ResetKind = "counter reset" // it counts from Was back to Is
 	CounterKept  ResetKind = "counter kept"  // it stays at Was: on request, or because it cannot be written
+	CounterLeft  ResetKind = "counter left"  // it stays at Was: it may be business data, or what it began with is unknown
+	NoCounter    ResetKind = "no counter"    // it stays: its name says that it counts tries, its value is no count
 	MarkRemoved  ResetKind = "mark removed"  // the next worker would fail a message with it at once
 	ErrorRemoved ResetKind = "error removed" // it describes a past failure
 )
@@ -29,6 +31,12 @@ type Reset struct {
 	Name      string // "retries", "rascal.recovery.QUEUE.forwarded"
 	Header    string // the header itself, or the one that contains it; "" when it is in the body
 	Was, Is   int64  // values of a counter
+	Edit      string // the jq program that would reset what stays; "" when there is none
+}
+
+// Counts reports whether Was and Is are the values of a counter.
+func (r Reset) Counts() bool {
+	return r.Kind == CounterReset || r.Kind == CounterKept || r.Kind == CounterLeft
 }
 
 // ResetWish is what a replay should do about the tries of a message.
@@ -45,6 +53,7 @@ func (m *Message) Reset(wish ResetWish) (*Message, []Reset) {
 		r.framework = k.name
 		r.row(k)
 	}
+
 	r.framework = ""
 	r.plain()
 	return r.now(), r.resets
@@ -83,9 +92,11 @@ func (r *resetter) row(k *framework) {
 			r.bodyCounter(c)
 		}
 	}
+
 	if k.stamps {
 		r.resetSymfony()
 	}
+
 	for _, s := range k.stale {
 		if s.in == inHeaders {
 			r.removeStale(s.path)
@@ -97,10 +108,18 @@ func (r *resetter) row(k *framework) {
 
 // note records a change to a header, or to a value in it; header is "" for the body.
 func (r *resetter) note(kind ResetKind, header, name string, was int64) {
-	reset := Reset{Framework: r.framework, Kind: kind, Name: name, Header: header, Was: was}
-	if kind == CounterKept {
+	reset := Reset{
+		Framework: r.framework,
+		Kind:      kind,
+		Name:      name,
+		Header:    header,
+		Was:       was,
+	}
+
+	if kind == CounterKept || kind == CounterLeft {
 		reset.Is = was
 	}
+
 	r.resets = append(r.resets, reset)
 }
 
@@ -115,6 +134,10 @@ func (r *resetter) removal(kind ResetKind) func(at []string, v any) (any, bool) 
 func (r *resetter) counter(c *counter) func(at []string, v any) (any, bool) {
 	return func(at []string, v any) (any, bool) {
 		n, ok := count(v)
+		if isList(v) && c.lists {
+			n, ok = tally(v)
+		}
+
 		switch {
 		case !ok || n <= 0:
 			return v, true
@@ -122,6 +145,7 @@ func (r *resetter) counter(c *counter) func(at []string, v any) (any, bool) {
 			r.note(CounterKept, at[0], strings.Join(at, "."), n)
 			return v, true
 		}
+
 		r.note(CounterReset, at[0], strings.Join(at, "."), n)
 		return zeroLike(v), !c.absent
 	}
@@ -136,6 +160,7 @@ func count(v any) (int64, bool) {
 		n, err := strconv.ParseInt(s, 10, 32)
 		return n, err == nil
 	}
+
 	return 0, false
 }
 
@@ -147,6 +172,7 @@ func zeroLike(v any) any {
 	case []byte:
 		return []byte("0")
 	}
+
 	return reflect.Zero(reflect.TypeOf(v)).Interface()
 }
 
@@ -178,6 +204,7 @@ func changed(v any, rest path, at []string, change func([]string, any) (any, boo
 	if rest[0] == "*" {
 		keys = slices.Sorted(maps.Keys(t))
 	}
+
 	var out model.Table
 	for _, key := range keys {
 		inner, there := t[key]
@@ -192,9 +219,11 @@ func changed(v any, rest path, at []string, change func([]string, any) (any, boo
 			delete(out, key)
 		}
 	}
+
 	if out == nil {
 		return v, true
 	}
+
 	return out, true
 }
 
@@ -215,6 +244,7 @@ func (r *resetter) removeStale(p path) {
 		r.headers(p, r.removal(ErrorRemoved))
 		return
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(r.now().Headers)) {
 		if strings.HasPrefix(key, prefix) {
 			r.note(ErrorRemoved, key, key, 0)
@@ -227,12 +257,6 @@ func (r *resetter) removeStale(p path) {
 // their envelope.
 func (r *resetter) bodyCounter(c *counter) {
 	name := strings.Join(c.path, ".")
-	if m := r.now(); m.looksPickled() { // a pickle is not rewritten
-		if n, ok := m.counted(c); ok && n > 0 {
-			r.note(CounterKept, "", name, n)
-		}
-		return
-	}
 	if len(c.path) != 1 {
 		return
 	}
@@ -261,6 +285,7 @@ func (r *resetter) member(name string) (object jsonObject, at *JSONPart) {
 		object, _ = objectIn(m.Body)
 		at = object.member(name)
 	}
+
 	return object, at
 }
 
@@ -275,21 +300,100 @@ func (r *resetter) setBody(body []byte) {
 }
 
 // plain resets what workers without a framework write: their counters, and the fields that a failure is read from.
-// Possible business data is removed only where something says that a worker wrote it.
+// Possible business data is removed only where something says that a worker wrote it, and counters that are or stand in
+// the body are named as what stays.
 func (r *resetter) plain() {
 	if r.wish.MarksOnly {
 		return
 	}
 	fields := r.now().plainFields()
-	slices.SortStableFunc(fields, func(a, b plainField) int { return slices.Compare(a.at, b.at) })
+	slices.SortStableFunc(fields, func(a, b plainField) int {
+		return cmp.Or(slices.Compare(a.at, b.at), cmp.Compare(b.role, a.role)) // a list that counts before its error
+	})
+
 	for _, f := range fields {
+		name := strings.Join(f.at, ".")
+		kept := slices.ContainsFunc(r.resets, func(noted Reset) bool {
+			return noted.Name == name && noted.Kind != MarkRemoved
+		})
 		switch {
-		case f.role == triesRole:
-			if !slices.ContainsFunc(r.resets, func(noted Reset) bool { return noted.Name == strings.Join(f.at, ".") }) {
-				r.headers(f.at, r.counter(&counter{}))
-			}
-		case f.role <= stackRole && !f.vague:
+		case kept || r.ownedByFramework(f.at[0]):
+		case f.role == triesRole || f.role == leftRole:
+			r.plainCounter(&f, name)
+		case f.role <= stackRole && !f.vague && f.prefix == "":
 			r.removeStale(f.at)
 		}
 	}
+
+	if _, failed := r.m.Failure(); failed && !r.wish.KeepTries {
+		r.namesBodyCounters()
+	}
+}
+
+// ownedByFramework reports whether a header is the counter of a framework that the message is of.
+func (r *resetter) ownedByFramework(header string) bool {
+	for k := range r.m.rows() {
+		if slices.ContainsFunc(k.tries, func(c counter) bool { return c.in == inHeaders && c.path[0] == header }) {
+			return true
+		}
+	}
+
+	return false
+}
+
+func (r *resetter) plainCounter(f *plainField, name string) {
+	n, _ := tally(f.value)
+	switch {
+	case f.unread:
+		r.note(NoCounter, f.at[0], name, 0)
+	case f.role == leftRole:
+		r.note(CounterLeft, f.at[0], name, n)
+	case f.prefix != "":
+		r.note(CounterLeft, f.at[0], name, n)
+		r.resets[len(r.resets)-1].Edit = f.edit("headers")
+	default:
+		r.headers(f.at, r.counter(&counter{lists: true, absent: isList(f.value)}))
+	}
+}
+
+func isList(v any) bool {
+	_, list := v.([]any)
+	return list
+}
+
+// namesBodyCounters notes counters of tries in a body without a framework: whether its worker reads them is unknown.
+func (r *resetter) namesBodyCounters() {
+	for range r.m.rows() {
+		return // its row says where it counts
+	}
+
+	for _, f := range r.m.bodyFields() {
+		n, ok := tally(f.value)
+		if outer, _ := plainNameOf("", f.at[0]); !ok || f.role != triesRole || f.unread || outer.role == traceRole {
+			continue // what a failure says about itself, no worker reads
+		}
+		r.note(CounterLeft, "", "body."+strings.Join(f.at, "."), n)
+		r.resets[len(r.resets)-1].Edit = f.edit("body")
+	}
+}
+
+// edit is the jq program that resets a counter.
+func (f *plainField) edit(in string) string {
+	program := "." + in
+	for _, name := range f.at {
+		quoted, err := model.JSONLine(name)
+		if err != nil {
+			return ""
+		}
+		program += "[" + strings.TrimSpace(string(quoted)) + "]"
+	}
+
+	switch f.value.(type) {
+	case []any:
+		return program + " = []"
+	case string, []byte:
+		return program + ` = "0"`
+	}
+
+	return program + " = 0"
 }

@@ -18,6 +18,7 @@ func TestReset(t *testing.T) {
 			"originalQueue": queue, "error": model.Table{"message": "no"}, "recovery": model.Table{queue: entry},
 		}}
 	}
+
 	for _, test := range []struct {
 		name      string
 		was, want model.Table // want is nil where nothing changes
@@ -27,7 +28,7 @@ func TestReset(t *testing.T) {
 			"Celery",
 			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int32(2), "x": []any{"y"}},
 			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int32(0), "x": []any{"y"}},
-			[]Reset{{"Celery", CounterReset, "retries", "retries", 2, 0}},
+			[]Reset{{"Celery", CounterReset, "retries", "retries", 2, 0, ""}},
 		},
 		{
 			"Celery, a first try", model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int64(0)}, nil, nil,
@@ -39,12 +40,13 @@ func TestReset(t *testing.T) {
 		},
 		{
 			"Rascal, forwarded", deep("q", model.Table{"forwarded": int64(2), "kept": true}),
+
 			model.Table{"rascal": model.Table{
 				"originalQueue": "q", "recovery": model.Table{"q": model.Table{"forwarded": int64(0), "kept": true}},
 			}},
 			[]Reset{
-				{"Rascal", CounterReset, "rascal.recovery.q.forwarded", "rascal", 2, 0},
-				{"Rascal", ErrorRemoved, "rascal.error", "rascal", 0, 0},
+				{"Rascal", CounterReset, "rascal.recovery.q.forwarded", "rascal", 2, 0, ""},
+				{"Rascal", ErrorRemoved, "rascal.error", "rascal", 0, 0, ""},
 			},
 		},
 		{
@@ -52,14 +54,15 @@ func TestReset(t *testing.T) {
 			deep("a.b", model.Table{"immediateNack": true, "xDeath": model.Table{"count": int64(0)}}),
 			model.Table{"rascal": model.Table{"originalQueue": "a.b", "recovery": model.Table{"a.b": model.Table{}}}},
 			[]Reset{
-				{"Rascal", MarkRemoved, "rascal.recovery.a.b.immediateNack", "rascal", 0, 0},
-				{"Rascal", MarkRemoved, "rascal.recovery.a.b.xDeath", "rascal", 0, 0},
-				{"Rascal", ErrorRemoved, "rascal.error", "rascal", 0, 0},
+				{"Rascal", MarkRemoved, "rascal.recovery.a.b.immediateNack", "rascal", 0, 0, ""},
+				{"Rascal", MarkRemoved, "rascal.recovery.a.b.xDeath", "rascal", 0, 0, ""},
+				{"Rascal", ErrorRemoved, "rascal.error", "rascal", 0, 0, ""},
 			},
 		},
 		{
 			"Rascal, recovery of another type",
 			model.Table{"rascal": model.Table{"originalQueue": "q", "recovery": "no"}},
+
 			nil, nil,
 		},
 		{
@@ -70,9 +73,9 @@ func TestReset(t *testing.T) {
 			},
 			model.Table{"NServiceBus.MessageId": "1"},
 			[]Reset{
-				{"NServiceBus", CounterReset, "NServiceBus.Retries", "NServiceBus.Retries", 3, 0},
-				{"NServiceBus", ErrorRemoved, "NServiceBus.ExceptionInfo.Message", "NServiceBus.ExceptionInfo.Message", 0, 0},
-				{"NServiceBus", ErrorRemoved, "NServiceBus.FailedQ", "NServiceBus.FailedQ", 0, 0},
+				{"NServiceBus", CounterReset, "NServiceBus.Retries", "NServiceBus.Retries", 3, 0, ""},
+				{"NServiceBus", ErrorRemoved, "NServiceBus.ExceptionInfo.Message", "NServiceBus.ExceptionInfo.Message", 0, 0, ""},
+				{"NServiceBus", ErrorRemoved, "NServiceBus.FailedQ", "NServiceBus.FailedQ", 0, 0, ""},
 			},
 		},
 		{
@@ -80,8 +83,9 @@ func TestReset(t *testing.T) {
 			model.Table{"_watermill_message_uuid": "1", "reason_poisoned": "no", "topic_poisoned": "orders"},
 			model.Table{"_watermill_message_uuid": "1"},
 			[]Reset{
-				{"Watermill", ErrorRemoved, "reason_poisoned", "reason_poisoned", 0, 0},
-				{"Watermill", ErrorRemoved, "topic_poisoned", "topic_poisoned", 0, 0},
+				{"Watermill", ErrorRemoved, "reason_poisoned", "reason_poisoned", 0, 0, ""},
+
+				{"Watermill", ErrorRemoved, "topic_poisoned", "topic_poisoned", 0, 0, ""},
 			},
 		},
 		{
@@ -89,30 +93,34 @@ func TestReset(t *testing.T) {
 			model.Table{"x-retries": int64(4), "error": "no", "error_class": "E", "tenant": "acme", "errand": "run"},
 			model.Table{"x-retries": int64(0), "tenant": "acme", "errand": "run"},
 			[]Reset{
-				{"", ErrorRemoved, "error", "error", 0, 0},
-				{"", ErrorRemoved, "error_class", "error_class", 0, 0},
-				{"", CounterReset, "x-retries", "x-retries", 4, 0},
+				{"", ErrorRemoved, "error", "error", 0, 0, ""},
+				{"", ErrorRemoved, "error_class", "error_class", 0, 0, ""},
+				{"", CounterReset, "x-retries", "x-retries", 4, 0, ""},
 			},
 		},
 		{
 			"a counter that is a text, and an error that is none",
 			model.Table{"x-retries": "4", "error": nil},
 			model.Table{"x-retries": "0", "error": nil},
-			[]Reset{{"", CounterReset, "x-retries", "x-retries", 4, 0}},
+			[]Reset{{"", CounterReset, "x-retries", "x-retries", 4, 0, ""}},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := Message{Headers: test.was}
+
 			before := FingerprintOf(&m)
 			got, resets := m.Reset(ResetWish{})
 			assert.NoDiff(t, cmp.Diff(test.resets, resets))
+
 			if test.want == nil {
 				test.want = test.was
 			}
+
 			assert.NoDiff(t, cmp.Diff(test.want, got.Headers))
 			assert.That(t, FingerprintOf(&m) == before, "the message itself was changed")
 			again, more := got.Reset(ResetWish{})
-			assert.That(t, more == nil && FingerprintOf(again) == FingerprintOf(got), "reset twice: %+v", more)
+			assert.That(t, more == nil, "reset twice: %+v", more)
+			assert.Equal(t, FingerprintOf(again), FingerprintOf(got))
 		})
 	}
 }
@@ -122,17 +130,21 @@ func TestResetAsWished(t *testing.T) {
 	m := Message{Headers: celeryHeaders()}
 	m.Headers["error"] = "no"
 	got, resets := m.Reset(ResetWish{KeepTries: true})
-	assert.That(t, got.Headers["retries"] == int32(2) && got.Headers["error"] == nil &&
-		resets[0] == (Reset{"Celery", CounterKept, "retries", "retries", 2, 2}), "%v %v", got.Headers, resets)
+	assert.That(t, got.Headers["retries"] == int32(2), "%v %v", got.Headers, resets)
+	assert.That(t, got.Headers["error"] == nil, "%v %v", got.Headers, resets)
+	assert.Equal(t, resets[0], Reset{"Celery", CounterKept, "retries", "retries", 2, 2, ""})
 	got, resets = m.Reset(ResetWish{MarksOnly: true})
-	assert.That(t, got == &m && resets == nil, "%v", resets)
+	assert.That(t, got == &m, "%v", resets)
+	assert.That(t, resets == nil, "%v", resets)
 	m = Message{Headers: rascalHeaders()}
 	recovery := m.Headers["rascal"].(model.Table)["recovery"].(model.Table)
 	recovery["shop:user:save"] = model.Table{"immediateNack": true, "forwarded": int32(1)}
 	got, resets = m.Reset(ResetWish{MarksOnly: true})
 	left := got.Headers["rascal"].(model.Table)
 	diff := cmp.Diff(model.Table{"shop:user:save": model.Table{"forwarded": int32(1)}}, left["recovery"])
-	assert.That(t, diff == "" && len(resets) == 1 && left["error"] != nil, "%v %v", diff, resets)
+	assert.NoDiff(t, diff)
+	assert.Equal(t, len(resets), 1, "%v %v", diff, resets)
+	assert.That(t, left["error"] != nil, "%v %v", diff, resets)
 }
 
 // Resetting a count in a JSON body touches no other byte.
@@ -143,7 +155,8 @@ func TestResetOfABody(t *testing.T) {
 	} {
 		m := Message{Body: []byte(test.was), BodyBytes: len(test.was)}
 		got, _ := m.Reset(ResetWish{})
-		assert.That(t, string(got.Body) == test.want && got.BodyBytes == len(test.want), "%s\nwant %s", got.Body, test.want)
+		assert.Equal(t, string(got.Body), test.want)
+		assert.Equal(t, got.BodyBytes, len(test.want), "%v", test.want)
 		m.Body = m.Body[:len(m.Body)-1] // an incomplete body
 		cut, resets := m.Reset(ResetWish{})
 		assert.That(t, cut == &m, "%v", resets)
@@ -155,7 +168,8 @@ const celeryTail = `"retries": 2, "eta": "2026-11-22T07:00:05.123456+00:00", "ex
 	`"callbacks": null, "errbacks": null, "timelimit": [null, null], "taskset": null, "chord": null}`
 
 func TestTaskTriesAndTimes(t *testing.T) {
-	celery, rascal := Message{Headers: celeryHeaders()}, Message{Headers: rascalHeaders()}
+	celery := Message{Headers: celeryHeaders()}
+	rascal := Message{Headers: rascalHeaders()}
 	for _, test := range []struct {
 		name, task   string
 		m            Message
@@ -176,36 +190,48 @@ func TestTaskTriesAndTimes(t *testing.T) {
 		eta, held, _ := test.m.Eta()
 		expires, _ := test.m.Expires()
 		second := "2006-01-02T15:04:05Z"
-		assert.That(t, task == test.task && tries == test.tries && held == test.held &&
-			(eta.UTC().Format(second) == test.eta || test.eta == "" && eta.IsZero()) &&
-			(expires.UTC().Format(second) == test.expires || test.expires == "" && expires.IsZero()), "%s: %q %d %v %v %v",
+
+		assert.Equal(t, task, test.task, "%v", test.name)
+		assert.Equal(t, tries, test.tries, "%v", test.name)
+		assert.Equal(t, held, test.held, "%s: %q %d %v %v %v", test.name, task, tries, eta, held, expires)
+		assert.That(t, eta.UTC().Format(second) == test.eta || test.eta == "" && eta.IsZero(), "%s: %q %d %v %v %v",
 			test.name, task, tries, eta, held, expires)
+		assert.That(t, expires.UTC().Format(second) == test.expires || test.expires == "" && expires.IsZero(),
+			"%s: %q %d %v %v %v", test.name, task, tries, eta, held, expires)
 	}
+
 	assert.Equal(t, celery.FrameworkWords(), "Celery: shop.charge, counts 2, due 2026-11-22T07:00:05.123Z, "+
 		"expires 2026-11-22T07:00:12.000Z")
 	m := bodied(machineryTask)
 	assert.Equal(t, m.FrameworkWords(), "Machinery: ship, retries left: 1, due 2026-11-22T07:00:05.123Z")
 	left, ok := m.RetriesLeft()
-	assert.That(t, left == 1 && ok, "%v", left)
+	assert.Equal(t, left, 1)
+	assert.That(t, ok, "%v", left)
 	celery.Headers["eta"], celery.Headers["expires"] = "2026-11-22T07:00:05", int64(7) // without a zone; of another type
 	eta, _, due := celery.Eta()
 	expires, ends := celery.Expires()
-	assert.That(t, !due && !ends, "due %v, expires %v", eta, expires)
+	assert.That(t, !due, "due %v, expires %v", eta, expires)
+	assert.That(t, !ends, "due %v, expires %v", eta, expires)
 }
 
 func TestReplayMark(t *testing.T) {
 	m := Message{Headers: model.Table{"kept": "x"}}
 	for n := int64(1); n <= 3; n++ {
 		p := Publishing{Headers: model.Table{"kept": "x"}}
-		p.Mark(&m, "a")
+		p.Mark(&m, nil, "a", false)
 		m = Message{Headers: p.Headers}
 		_, text := p.Headers[ReplayHeader].(string)
-		assert.That(t, text && m.MarkedBy("a") && !m.MarkedBy("b") && !m.MarkedBy(""),
-			"the mark is %v", p.Headers[ReplayHeader])
+		assert.That(t, text, "the mark is %v", p.Headers[ReplayHeader])
+		assert.That(t, m.MarkedBy("a"), "the mark is %v", p.Headers[ReplayHeader])
+		assert.That(t, !m.MarkedBy("b"), "the mark is %v", p.Headers[ReplayHeader])
+		assert.That(t, !m.MarkedBy(""), "the mark is %v", p.Headers[ReplayHeader])
 		got, last, ok := m.Replays()
-		assert.That(t, ok && got == n && time.Since(last) <= time.Minute && m.Headers["kept"] == "x",
-			"after %d: %d %s %t", n, got, last, ok)
+		assert.That(t, ok, "after %d: %d %s %t", n, got, last, ok)
+		assert.Equal(t, got, n)
+		assert.That(t, time.Since(last) <= time.Minute, "after %d: %d %s %t", n, got, last, ok)
+		assert.That(t, m.Headers["kept"] == "x", "after %d: %d %s %t", n, got, last, ok)
 	}
+
 	for _, test := range []struct {
 		value any
 		words string

@@ -3,6 +3,8 @@ package message
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -18,19 +20,22 @@ func (m *Message) FailureStack(f Failure) string {
 	for _, form := range k.failures {
 		spots = append(spots, form.trace...)
 	}
+
 	for _, s := range spots {
 		if text, ok := r.text(s); ok && text != "" {
 			return WholeRunes(text, maxStack)
 		}
 	}
+
 	var fields []plainField
 	switch f.Source {
 	case FromDeaths:
 	case fromBody:
-		fields = m.bodyFields()
+		fields = m.bodyFailure()
 	default:
 		fields = m.plainFields()
 	}
+
 	return WholeRunes(cmp.Or(firstText(fields, stackRole), firstText(fields, traceRole)), maxStack)
 }
 
@@ -41,6 +46,7 @@ func frameworkNamed(source string) framework {
 			return k
 		}
 	}
+
 	return framework{}
 }
 
@@ -59,6 +65,7 @@ func (m *Message) Failed(f Failure) (first, last model.Opt[time.Time]) {
 			last = model.Some(t)
 		}
 	}
+
 	for i := range m.Deaths {
 		take(m.Deaths[i].Time)
 	}
@@ -71,11 +78,18 @@ func (m *Message) Failed(f Failure) (first, last model.Opt[time.Time]) {
 			take(failureTime(text))
 		}
 	}
-	for _, field := range m.plainFields() {
+
+	fields := m.plainFields()
+	if f.Source == fromBody {
+		fields = m.bodyFailure()
+	}
+
+	for _, field := range fields {
 		if field.role == timeRole {
 			take(failedAt(field.value))
 		}
 	}
+
 	return first, last
 }
 
@@ -86,13 +100,19 @@ func failedAt(v any) time.Time {
 	} else if text, ok := model.AsText(v); ok {
 		return failureTime(text)
 	} else if n, ok := model.AsInteger(v); ok {
-		const firstMillisecond = 100_000_000_000 // as seconds this is after the year 5000
-		if n >= firstMillisecond {
-			return plausible(time.UnixMilli(n))
-		}
-		return plausible(time.Unix(n, 0))
+		return secondsOrMore(n)
 	}
+
 	return time.Time{}
+}
+
+// secondsOrMore is a time in seconds since 1970, or in milliseconds.
+func secondsOrMore(n int64) time.Time {
+	const firstMillisecond = 100_000_000_000 // as seconds this is after the year 5000
+	if n >= firstMillisecond {
+		return plausible(time.UnixMilli(n))
+	}
+	return plausible(time.Unix(n, 0))
 }
 
 // failureTimes are the layouts in which frameworks write times; the second is NServiceBus's.
@@ -112,8 +132,17 @@ func failureTime(text string) time.Time {
 			return plausible(t)
 		}
 	}
+
+	whole, _, _ := strings.Cut(text, ".") // a fraction of a second
+	if n, err := strconv.ParseInt(whole, 10, 64); err == nil && n >= earliestSecond {
+		return secondsOrMore(n)
+	}
+
 	return time.Time{}
 }
+
+// earliestSecond is in the year 2001: a smaller number in a text is no time.
+const earliestSecond = 1_000_000_000
 
 // plausible returns a time between 1970 and the year 3058 unchanged, any other as zero.
 func plausible(t time.Time) time.Time {

@@ -27,6 +27,7 @@ func (m *Message) WriteJSON(w io.Writer, body io.ReaderAt, prefix, indent string
 		}
 		return nil
 	})
+
 	if err != nil && err != io.EOF {
 		return err
 	}
@@ -38,6 +39,7 @@ func (m *Message) WriteJSON(w io.Writer, body io.ReaderAt, prefix, indent string
 	if indent != "" {
 		noBody = `"body": ""`
 	}
+
 	// Names after the body come only from AMQP and dlxtop: a header may be named body, but stands before it.
 	at := bytes.LastIndex(text, []byte(noBody)) + len(noBody) - 1
 	if _, err := w.Write(text[:at]); err != nil {
@@ -50,9 +52,11 @@ func (m *Message) WriteJSON(w io.Writer, body io.ReaderAt, prefix, indent string
 	} else {
 		err = m.eachPart(body, func(part []byte) error { return writeText(w, part) })
 	}
+
 	if err == nil {
 		_, err = w.Write(text[at:])
 	}
+
 	return err
 }
 
@@ -94,17 +98,27 @@ func writeText(w io.Writer, text []byte) error {
 		}
 		text = text[len(part):]
 	}
+
 	return nil
 }
 
 // shortEscapes are JSON's escape letters for some characters.
-var shortEscapes = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
+var shortEscapes = [utf8.RuneSelf]byte{
+	'"':  '"',
+	'\\': '\\',
+	'\b': 'b',
+	'\f': 'f',
+	'\n': 'n',
+	'\r': 'r',
+	'\t': 't',
+}
 
 // appendJSONText escapes a text as model.JSONLine does: as JSON requires, and invisible characters.
 func appendJSONText(b, text []byte) []byte {
 	for at := 0; at < len(text); {
 		if c := text[at]; c < utf8.RuneSelf {
-			switch letter := shortEscapes[c]; {
+			letter := shortEscapes[c]
+			switch {
 			case letter != 0:
 				b = append(b, '\\', letter)
 			case isPlain(c):
@@ -115,9 +129,11 @@ func appendJSONText(b, text []byte) []byte {
 			default:
 				b = model.AppendEscaped(b, rune(c))
 			}
+
 			at++
 			continue
 		}
+
 		r, size := utf8.DecodeRune(text[at:])
 		switch {
 		case r == utf8.RuneError && size == 1 || model.Hidden(r):
@@ -125,8 +141,10 @@ func appendJSONText(b, text []byte) []byte {
 		default:
 			b = append(b, text[at:at+size]...)
 		}
+
 		at += size
 	}
+
 	return b
 }
 
@@ -140,14 +158,18 @@ func plainBytes(text []byte) int {
 	n := 0
 	for ; n+8 <= len(text); n += 8 {
 		b := binary.LittleEndian.Uint64(text[n:])
-		quote, slash, rubout := b^ones*'"', b^ones*'\\', b^ones*0x7f
+		quote := b ^ ones*'"'
+		slash := b ^ ones*'\\'
+		rubout := b ^ ones*0x7f
 		if (b|(b-ones*' ')|(quote-ones)&^quote|(slash-ones)&^slash|(rubout-ones)&^rubout)&highs != 0 {
 			break
 		}
 	}
+
 	for n < len(text) && isPlain(text[n]) {
 		n++
 	}
+
 	return n
 }
 
@@ -170,6 +192,7 @@ func (m *Message) eachPart(body io.ReaderAt, each func([]byte) error) error {
 			}
 			return err
 		}
+
 		if at+len(part) < m.BodyBytes {
 			part = WholeRunes(part, len(part)-1)
 		}
@@ -178,5 +201,6 @@ func (m *Message) eachPart(body io.ReaderAt, each func([]byte) error) error {
 		}
 		at += len(part)
 	}
+
 	return nil
 }

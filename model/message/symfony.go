@@ -47,30 +47,37 @@ func (m *Message) symfony() (s symfonyStamps, ok bool) {
 	} else {
 		return s, false
 	}
+
 	var redeliveries []struct {
 		RetryCount    int64       `json:"retryCount"`
 		RedeliveredAt symfonyTime `json:"redeliveredAt"`
 	}
+
 	if s.stamp(m, symfonyRedelivery, &redeliveries) {
 		for _, r := range redeliveries {
 			s.retries = max(s.retries, r.RetryCount)
 			s.resent = time.Time(r.RedeliveredAt)
 		}
 	}
+
 	var errors []struct {
 		ExceptionClass   string `json:"exceptionClass"`
 		ExceptionMessage string `json:"exceptionMessage"`
 	}
+
 	if s.stamp(m, symfonyError, &errors) && len(errors) > 0 {
 		last := errors[len(errors)-1]
-		s.kind, s.message = last.ExceptionClass, last.ExceptionMessage
+		s.kind = last.ExceptionClass
+		s.message = last.ExceptionMessage
 	}
+
 	var failed []struct {
 		Name string `json:"originalReceiverName"`
 	}
 	if s.stamp(m, symfonyFailed, &failed) && len(failed) > 0 {
 		s.failed = failed[len(failed)-1].Name
 	}
+
 	return s, true
 }
 
@@ -97,6 +104,7 @@ func (s *symfonyStamps) stamp(m *Message, class string, into any) bool {
 	} else if text, _ = model.AsText(v); len(text) > MaxEnvelope {
 		text = ""
 	}
+
 	s.stale = append(s.stale, class)
 	return json.Unmarshal([]byte(text), into) == nil
 }
@@ -113,6 +121,7 @@ func (r *resetter) resetSymfony() {
 			classes = append(classes, class)
 		}
 	}
+
 	if s.body != nil {
 		body, written := s.body.without(classes)
 		if !written {
@@ -121,15 +130,19 @@ func (r *resetter) resetSymfony() {
 			}
 			return
 		}
+
 		if len(classes) > 0 {
 			r.setBody(body)
 		}
 	}
+
 	for _, class := range s.stale {
-		name, header := strings.TrimPrefix(class, stampClass), ""
+		name := strings.TrimPrefix(class, stampClass)
+		header := ""
 		if s.body == nil {
 			header = symfonyStamp + class
 		}
+
 		kind, was := ErrorRemoved, int64(0)
 		switch {
 		case class == symfonyFailed:
@@ -139,6 +152,7 @@ func (r *resetter) resetSymfony() {
 		case class == symfonyRedelivery && s.retries > 0:
 			kind, was = CounterReset, s.retries
 		}
+
 		r.note(kind, header, name, was)
 		if s.body == nil && kind != CounterKept {
 			r.set(header, nil, false)
@@ -165,6 +179,7 @@ func readSymfonyBody(body []byte) (*symfonyBody, bool) {
 			return nil, false
 		}
 	}
+
 	s.serialized = []byte(stripSlashes.Replace(string(body)))
 	s.envelope, s.refers, err = serial.PHP(s.serialized)
 	return s, err == nil && s.envelope.Kind == serial.Object && s.envelope.Text != ""
@@ -176,7 +191,8 @@ func (s *symfonyBody) without(classes []string) ([]byte, bool) {
 	if stamps == nil || len(stamps.Members) == 0 || s.refers {
 		return nil, false
 	}
-	from, to := stamps.Members[0].From, stamps.Members[len(stamps.Members)-1].To
+	from := stamps.Members[0].From
+	to := stamps.Members[len(stamps.Members)-1].To
 	var kept []byte
 	n := 0
 	for _, m := range stamps.Members {
@@ -186,11 +202,13 @@ func (s *symfonyBody) without(classes []string) ([]byte, bool) {
 			n++
 		}
 	}
+
 	head := bytes.TrimRight(s.serialized[:from-len(":{")], "0123456789")
 	out := addSlashes.Replace(fmt.Sprintf("%s%d:{%s%s", head, n, kept, s.serialized[to:]))
 	if s.base64 {
 		out = base64.StdEncoding.EncodeToString([]byte(out))
 	}
+
 	return []byte(out), true
 }
 
@@ -214,6 +232,7 @@ func PHPSerialized(body []byte) (text []byte, whole, ok bool) {
 		}
 		s = &symfonyBody{envelope: v}
 	}
+
 	text, whole = s.envelope.JSON(maxSerialText)
 	return text, whole, true
 }
@@ -231,6 +250,7 @@ func (m *Message) SentAgain() (from, to time.Time, ok bool) {
 			return from, from.Add(time.Second), true
 		}
 	}
+
 	return from, to, false
 }
 
@@ -249,7 +269,9 @@ func (t *symfonyTime) UnmarshalJSON(text []byte) error {
 		Timezone  any    `json:"timezone"`
 		Timestamp int64  `json:"timestamp"`
 	}
+
 	var at time.Time
+
 	switch {
 	case json.Unmarshal(text, &written) == nil:
 		at, _ = time.Parse(time.RFC3339Nano, written)
@@ -263,6 +285,7 @@ func (t *symfonyTime) UnmarshalJSON(text []byte) error {
 	case parts.Timestamp != 0:
 		at = time.Unix(parts.Timestamp, 0)
 	}
+
 	*t = symfonyTime(at)
 	return nil
 }

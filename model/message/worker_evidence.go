@@ -8,12 +8,7 @@ import (
 )
 
 // workerConventions are where frameworks write down the queue in which a message failed.
-var workerConventions = []struct {
-	name  string
-	queue spot
-	needs []spot // required besides the queue
-	topic bool   // a queue has its name, or an exchange does, depending on the application's setup
-}{
+var workerConventions = []workerConvention{
 	{name: "NServiceBus", queue: header("NServiceBus.FailedQ")},
 	{name: "Rebus", queue: header("rbs2-source-queue"), needs: headers("rbs2-error-details")},
 	{name: "Rascal", queue: header("rascal", "originalQueue")},
@@ -21,44 +16,72 @@ var workerConventions = []struct {
 	{name: "Watermill", queue: header("topic_poisoned"), needs: headers("reason_poisoned"), topic: true},
 }
 
-// Statement is the queue in which a message failed, as a framework recorded it.
+type workerConvention struct {
+	name  string
+	queue spot
+	needs []spot // required besides the queue
+	topic bool   // a queue has its name, or an exchange does, depending on the application's setup
+}
+
+// Statement is the queue in which a message failed, as a framework or an application recorded it.
 type Statement struct {
 	Queue     string
-	VHost     model.Opt[string] // only MassTransit records it
-	Framework string
-	Topic     bool // Queue is a topic (Watermill): a queue only if one of that name exists
+	Others    []string          // other names that the queue can have: of a channel and a group
+	VHost     model.Opt[string] // where it is recorded
+	Framework string            // "" for an application's own record
+	Where     string            // without a framework: "x-original-queue"
+	Topic     bool              // Queue is a topic: a queue only if one of that name exists
+	Weak      bool              // Where is no name of an origin: believed where nothing disagrees
+	Unusable  string            // why the record names no queue: "is a table"; "" when it does
 }
 
 // Worker is the queue in which a message failed, and the framework that recorded it; false without a record. x-death
 // does not count: its newest death may be in a buffer.
 func (m *Message) Worker() (queue, framework string, ok bool) {
-	s, ok := m.Stated(Opening(m).Envelope)
-	return s.Queue, s.Framework, ok
+	for _, s := range m.Stated(Opening(m).Envelope) {
+		if s.Unusable == "" {
+			return s.Queue, s.Framework, true
+		}
+	}
+
+	return "", "", false
 }
 
-// Stated is Worker for a message whose envelope, if any, is open.
-func (m *Message) Stated(e *Envelope) (Statement, bool) {
+// Stated are the records of the queue in which a message failed whose envelope, if any, is open: of its framework, then
+// of its application.
+func (m *Message) Stated(e *Envelope) (stated []Statement) {
 	if e != nil && e.Worker != "" {
-		return Statement{Queue: e.Worker, Framework: e.Framework}, true
+		return []Statement{{Queue: e.Worker, Framework: e.Framework}}
 	}
-	if len(m.Headers) == 0 {
-		return Statement{}, false
-	}
+
 	r := reader{m: m}
 	for _, c := range workerConventions {
 		queue, ok := r.text(c.queue)
 		if !ok || queue == "" || !r.has(c.needs) {
 			continue
 		}
-		s := Statement{Queue: queue, Framework: c.name, Topic: c.topic}
-		if strings.Contains(queue, "://") {
-			if s.VHost, s.Queue, ok = readAddress(queue); !ok {
-				continue
-			}
+		if s := (Statement{Queue: queue, Framework: c.name, Topic: c.topic}); s.readAddress() {
+			stated = append(stated, s)
+			break
 		}
-		return s, s.Queue != ""
 	}
-	return Statement{}, false
+
+	if s, ok := m.recorded().queue(); ok && (s.Unusable != "" || s.readAddress()) {
+		stated = append(stated, s)
+	}
+
+	return stated
+}
+
+// readAddress splits a queue that is written as an address; false when it names none.
+func (s *Statement) readAddress() (ok bool) {
+	if strings.Contains(s.Queue, "://") {
+		if s.VHost, s.Queue, ok = readAddress(s.Queue); !ok {
+			return false
+		}
+	}
+
+	return s.Queue != ""
 }
 
 // readAddress parses a queue's address as MassTransit writes it: rabbitmq://host/vhost/queue?durable=true, without a
@@ -82,5 +105,6 @@ func readAddress(address string) (vhost model.Opt[string], queue string, ok bool
 			return vhost, queue, true
 		}
 	}
+
 	return model.Some(name), queue, true
 }

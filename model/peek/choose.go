@@ -2,6 +2,7 @@ package peek
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -23,19 +24,24 @@ func For(t *model.Topology, ref model.QueueRef, want Want) Plan {
 	if !want.Delivered.Known() {
 		want.Delivered = delivered(t, ref)
 	}
+
 	want.Carried, _ = t.Carried(ref)
 	want.Looked = t.Snapshot.Looked[ref]
+	want.Worker = slices.ContainsFunc(t.FlowsOf(ref), func(f *model.Flow) bool { return f.Worker.Queue == ref })
 	plan := OfQueue(q, t.Settings(ref), t.Behaviour, want)
 	if t.WaitsByMessage(ref) {
-		plan.Cost, plan.Free, plan.Expires = "overdue messages expire when read; "+plan.Cost, false, true
+		plan.Cost = "overdue messages expire when read; " + plan.Cost
+		plan.Free = false
+		plan.Expires = true
 	}
+
 	return plan
 }
 
 // ToDecide is a look at all messages of a queue that decides whether messages are sent or removed: an empty queue must
 // be certain.
 func ToDecide(t *model.Topology, ref model.QueueRef, insist, readOnly bool) Plan {
-	plan := For(t, ref, Want{Insist: insist, ReadOnly: readOnly, ForAction: true})
+	plan := For(t, ref, Want{Insist: insist, ReadOnly: readOnly, ForAction: true, Decides: true})
 	plan.Least = 1
 	return plan
 }
@@ -46,7 +52,7 @@ func ToDecide(t *model.Topology, ref model.QueueRef, insist, readOnly bool) Plan
 //	queue                            method   release  costs
 //	classic                          consume  close    redelivered
 //	quorum before 4.0                consume  close    redelivered, delivery count +1
-//	quorum 4.0 to 4.2                consume  nack     redelivered, delivery count +1
+//	quorum 4.0 to 4.2                consume  nack     redelivered, delivery count +1; a cost where it is limited
 //	quorum 4.3 and later             consume  nack     redelivered; acquired count +1, which limits nothing
 //	stream                           stream   -        nothing
 //	classic: auto-delete, exclusive
@@ -56,10 +62,25 @@ func ToDecide(t *model.Topology, ref model.QueueRef, insist, readOnly bool) Plan
 // a nack, in 39 to 48 ms after a close).
 func OfQueue(q *model.Queue, s model.Settings, b model.Behaviour, want Want) Plan {
 	want = want.withDefaults()
-	p := peekPlanner{queue: q, settings: s, behaviour: b, want: want, plan: Plan{
-		Queue: q.QueueRef, Type: q.Type, Method: Consume, Release: ReleaseClose,
-		Limit: want.Limit, MaxBytes: want.MaxBytes, Timeout: want.Timeout, Acts: want.ForAction, Insists: want.Insist,
-	}}
+	p := peekPlanner{
+		queue:     q,
+		settings:  s,
+		behaviour: b,
+		want:      want,
+		plan: Plan{
+			Queue:    q.QueueRef,
+			Type:     q.Type,
+			Method:   Consume,
+			Release:  ReleaseClose,
+			Limit:    want.Limit,
+			MaxBytes: want.MaxBytes,
+			Timeout:  want.Timeout,
+			Acts:     want.ForAction,
+			Insists:  want.Insist,
+			Decides:  want.Decides,
+		},
+	}
+
 	switch {
 	case q.Outage() != model.NoOutage:
 		p.refuse(model.Said{Says: q.OutageWords()})
@@ -76,6 +97,7 @@ func OfQueue(q *model.Queue, s model.Settings, b model.Behaviour, want Want) Pla
 			Insisting("it is read as a classic queue would be"))
 		p.classic()
 	}
+
 	p.ended()
 	return p.done()
 }
@@ -88,14 +110,16 @@ type peekPlanner struct {
 	behaviour model.Behaviour
 	want      Want
 	costs     []string
-	charged   bool // there is a cost besides the mark
+	charged   bool // there is a cost besides the mark and the delivery limit
+	uses      bool // it uses 1 of the delivery limit
 	against   Refusal
 }
 
 // ended considers how the last peek ended, if not by dlxtop.
 func (p *peekPlanner) ended() {
-	p.plan.Heed(p.want.Looked)
-	switch before := endedBefore(p.plan.Ended, p.plan.Type); {
+	p.plan.ApplyEnded(p.want.Looked)
+	before := endedBefore(p.plan.Ended, p.plan.Type)
+	switch {
 	case p.plan.Ended.Sure():
 		p.refuse(before)
 		if p.plan.Scarce && p.plan.Carries {
@@ -135,8 +159,10 @@ func (p *peekPlanner) done() Plan {
 	} else {
 		plan.Refusal = p.against
 	}
+
 	plan.Cost = strings.Join(p.costs, "; ")
-	plan.Free = !p.charged && !p.against.Refused() && !p.want.ForAction
+	plan.Harms = p.charged
+	plan.Free = !p.charged && !p.uses && !p.against.Refused() && !p.want.ForAction
 	return plan
 }
 
@@ -168,6 +194,7 @@ func (p *peekPlanner) classic() {
 	default:
 		p.consume()
 	}
+
 	p.bounded()
 	p.lease()
 	p.bound()
@@ -178,20 +205,27 @@ func (p *peekPlanner) quorum() {
 	if !b.NackScramblesQuorum {
 		p.plan.Release = ReleaseNack
 	}
+
 	p.consume()
 	if q.SingleActive {
 		// basic.get is refused (405, all versions), so the only way is to be the active consumer for a moment.
-		if n, known := q.Consumers.Get(); !known || n > 0 {
+		if n, known := q.Consumers.Get(); q.NoneActive && n > 0 {
+			p.refuse(model.Saidf("it has a single active consumer, and of its %s none is active: one more receives nothing, "+
+				"and RabbitMQ refuses basic.get here: restart the consumers", model.Plural(n, "consumer")))
+		} else if !known || n > 0 {
 			p.refuse(model.Saidf("it has a single active consumer, and one is attached: a second one receives nothing, and " +
 				"RabbitMQ refuses basic.get here"))
 		}
+
 		p.cost("while it runs, dlxtop is the active consumer: an application that attaches waits until it ends")
 	}
+
 	p.deliveryLimit()
 	if retry := p.settings.DelayedRetry.Value; b.DelayedRetry && (retry == "all" || retry == "returned") {
 		p.refuse(model.Saidf("its delayed retry (%s) hides each returned message for a while", retry).
 			Insisting("the messages come back only after the delay of the retry"))
 	}
+
 	p.bounded()
 	p.lease()
 	p.bound()
@@ -207,24 +241,43 @@ func (p *peekPlanner) deliveryLimit() {
 		}
 		return
 	}
+
 	if !limit.Set && p.behaviour.DefaultDeliveryLimit > 0 {
 		limit = model.Setting[int64]{
 			Value: p.behaviour.DefaultDeliveryLimit, Set: true, Source: model.Source{Kind: model.FromDefault},
 		}
 	}
+
 	if !limit.Set || limit.Value < 0 && !p.behaviour.NegativeDeliveryLimitDrops {
-		p.cost("each look adds 1 to x-delivery-count")
+		p.unlimited()
 		return
 	}
+
 	p.budget(limit)
+}
+
+// unlimited considers a count of returns that limits nothing. A worker's application may read it in x-delivery-count,
+// and give up the sooner.
+func (p *peekPlanner) unlimited() {
+	const words = "each look adds 1 to x-delivery-count, which nothing limits here"
+
+	if n, known := p.queue.Consumers.Get(); !known || n > 0 || p.want.Worker {
+		p.cost(words)
+		return
+	}
+	p.mark(words)
 }
 
 // carried considers the counts with which messages may arrive. A message above the limit that the topology does not
 // predict is rescued.
 func (p *peekPlanner) carried(limit model.Setting[int64]) {
 	plan, want := &p.plan, &p.want
-	plan.Carries, plan.Budget, plan.TakesAll, plan.Carried = true, limit.Value, want.TakesAll, want.Carried
-	plan.Agreed, plan.Final = want.Insist && !want.ReadOnly, want.ReadOnly
+	plan.Carries = true
+	plan.Budget = limit.Value
+	plan.TakesAll = want.TakesAll
+	plan.Carried = want.Carried
+	plan.Agreed = want.Insist && !want.ReadOnly
+	plan.Final = want.ReadOnly
 	if plan.Foreseen() && !want.TakesAll {
 		p.cost("%s; %s", countCarried(want.Carried, limit.Value).Says, rescuing)
 		p.costs = append(p.costs[len(p.costs)-1:], p.costs[:len(p.costs)-1]...) // first: it may lose messages
@@ -232,11 +285,21 @@ func (p *peekPlanner) carried(limit model.Setting[int64]) {
 }
 
 // budget considers what is left of a delivery limit. If no earlier peek recorded that, the first message taken shows
-// it.
+// it. As a look at all messages costs no more than one at the first, it takes all that fit, if the want agrees.
 func (p *peekPlanner) budget(limit model.Setting[int64]) {
 	plan, want := &p.plan, &p.want
-	plan.Counts, plan.Budget, plan.TakesAll = true, limit.Value, want.TakesAll
-	plan.Agreed, plan.Final = want.Insist && !want.ReadOnly, want.ReadOnly
+	plan.Delivered = want.Delivered
+	if want.Whole && !want.ForAction {
+		plan.Limit = max(plan.Limit, MostLook)
+		plan.Timeout = max(plan.Timeout, longTimeout)
+		plan.MaxBytes = max(plan.MaxBytes, lookBytes)
+	}
+
+	plan.Counts = true
+	plan.Budget = limit.Value
+	plan.TakesAll = want.TakesAll
+	plan.Agreed = want.Insist && !want.ReadOnly
+	plan.Final = want.ReadOnly
 	delivered, known := want.Delivered.Get()
 	left := max(limit.Value-delivered, 0)
 	switch {
@@ -244,9 +307,11 @@ func (p *peekPlanner) budget(limit model.Setting[int64]) {
 	case left <= scarceDeliveries:
 		p.refuse(unless(want.ReadOnly, limitNear(left, limit)))
 	case known:
-		p.cost("%s (%s), and this uses 1", LooksLeft(left, limit.Value), limit.Source)
+		p.uses = true
+		p.mark("%s (%s), and this uses 1", LooksLeft(left, limit.Value), limit.Source)
 	default:
-		p.cost("each look uses 1 of the delivery limit %d (%s)", limit.Value, limit.Source)
+		p.uses = true
+		p.mark("each look uses 1 of the delivery limit %d (%s)", limit.Value, limit.Source)
 	}
 }
 
@@ -271,6 +336,7 @@ func (p *peekPlanner) redelivered(how string) {
 	if how != "" {
 		p.mark("%s", how)
 	}
+
 	ended := p.want.Looked.Ended
 	switch {
 	case p.plan.Type == model.Quorum && ended.Sure() && ended.Before > 0:
@@ -304,7 +370,9 @@ func (p *peekPlanner) bound() {
 	if plan.Limit > 0 {
 		plan.Page = min(plan.Page, plan.Limit)
 	}
-	ready, bytes := p.queue.Ready.Or(0), p.queue.ReadyBytes.Or(0)
+
+	ready := p.queue.Ready.Or(0)
+	bytes := p.queue.ReadyBytes.Or(0)
 	if ready <= 0 || bytes <= 0 {
 		return
 	}

@@ -2,11 +2,14 @@ package peek
 
 import (
 	"cmp"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -26,239 +29,102 @@ func queueOf(kind model.QueueType, settings ...build.Setting) model.Queue {
 	return q
 }
 
-func TestPlanPeek(t *testing.T) {
-	const old, four, fourThree = "3.10.8", "4.0.5", "4.3.6"
-	limit := func(n int64) model.Settings {
-		return model.Settings{DeliveryLimit: model.Setting[int64]{
-			Value: n, Set: true, Source: model.Source{Kind: model.FromArgument},
-		}}
-	}
-	retry := func(kind string) model.Settings {
-		return model.Settings{DelayedRetry: model.Setting[string]{
-			Value: kind, Set: true, Source: model.Source{Kind: model.FromPolicy, Name: "retry"},
-		}}
-	}
-	bounded := func(overflow string) model.Settings {
-		return model.Settings{
-			MaxLength: model.Setting[int64]{Value: 10, Set: true},
-			Overflow:  model.Setting[string]{Value: overflow, Set: true},
+// described is a queue of looks.toml with its settings, by words: its type, and then what it has.
+func described(text string) (q model.Queue, s model.Settings) {
+	words := strings.Fields(text)
+	q = queueOf(model.QueueType(words[0]))
+	for _, word := range words[1:] {
+		name, value, _ := strings.Cut(word, "=")
+		n, _ := strconv.ParseInt(value, 10, 64) // 0 where the value is a text
+
+		switch name {
+		case "consumers":
+			q.Consumers = model.Some(n)
+		case "ready":
+			q.Ready = model.Some(n)
+		case "bytes":
+			q.ReadyBytes = model.Some(n)
+		case "exclusive":
+			q.OwnedByAnother = true
+		case "exclusive-consumer":
+			q.ExclusiveHeld = true
+		case "single-active":
+			q.SingleActive = true
+		case "auto-delete":
+			q.AutoDelete = true
+
+		case "delivery-limit":
+			from := model.Source{Kind: model.FromArgument}
+			s.DeliveryLimit = model.Setting[int64]{Value: n, Set: true, Source: from}
+		case "delayed-retry":
+			from := model.Source{Kind: model.FromPolicy, Name: "retry"}
+			s.DelayedRetry = model.Setting[string]{Value: value, Set: true, Source: from}
+		case "overflow":
+			s.MaxLength = model.Setting[int64]{Value: 10, Set: true}
+			s.Overflow = model.Setting[string]{Value: value, Set: true}
+		case "lease":
+			s.Expires = model.Setting[time.Duration]{Value: 30 * time.Minute, Set: true}
+		default:
+			panic("an unknown word: " + word)
 		}
 	}
-	lease := model.Settings{Expires: model.Setting[time.Duration]{Value: 30 * time.Minute, Set: true}}
-	large := func(ready, bytes int64) model.Queue {
-		return queueOf(model.Classic, idle, build.Ready(ready), func(q *model.Queue) { q.ReadyBytes = model.Some(bytes) })
-	}
-	exclusive := func(q *model.Queue) { q.ExclusiveHeld = true }
-	autoDelete := func(q *model.Queue) { q.AutoDelete = true }
-	delivered := model.Some[int64]
-	const usesLimit, toTheEnd = "each look uses 1 of the delivery limit 20 (default)", "move to the end of the queue"
-	cases := []struct {
-		name     string
-		version  string
-		queue    model.Queue
-		settings model.Settings
-		want     Want
 
-		method   Method
-		release  Release
-		priority int
-		limit    int    // 50 when 0
-		page     int    // 50 when 0
-		cost     string // contains it
-		without  string // does not contain it
-		refusal  string // contains it; "": allowed
-		override string // contains it; "": final
-	}{
-		{
-			name: "classic", version: old, queue: queueOf(model.Classic, idle),
-			cost: "order kept, messages become marked as redelivered", without: "limit",
-		},
-		{
-			name: "classic beside consumers", version: four, queue: queueOf(model.Classic, build.Consumers(2)),
-			priority: -10, cost: "only messages that they leave are seen",
-		},
-		{
-			name: "classic, consumers unknown", version: fourThree, queue: queueOf(model.Classic), priority: -10,
-			without: "only messages that they leave",
-		},
-		{
-			name: "quorum before 4.0", version: old, queue: queueOf(model.Quorum, idle), release: ReleaseClose,
-			cost: "each look adds 1 to x-delivery-count",
-		},
-		{
-			name: "quorum before 4.0 with a limit", version: old, queue: queueOf(model.Quorum),
-			settings: limit(20), release: ReleaseClose, priority: -10, cost: "uses 1 of the delivery limit 20 (argument)",
-		},
-		{name: "quorum 4.0", version: four, queue: queueOf(model.Quorum, idle), cost: usesLimit},
-		{name: "quorum 4.2", version: "4.2.1", queue: queueOf(model.Quorum, idle), cost: usesLimit},
-		{
-			name: "quorum 4.0 without limit", version: four, queue: queueOf(model.Quorum), settings: limit(-1),
-			priority: -10, cost: "x-delivery-count", without: "compared",
-		},
-		{
-			name: "quorum 4.3", version: fourThree, queue: queueOf(model.Quorum, idle), cost: "marked as redelivered",
-			without: "each look",
-		},
-		{
-			name: "quorum, unknown version", version: "?", queue: queueOf(model.Quorum), release: ReleaseClose,
-			priority: -10, cost: usesLimit,
-		},
-		{
-			name: "quorum with an exclusive consumer, which means nothing there", version: four,
-			queue: queueOf(model.Quorum, exclusive, build.Consumers(1)), priority: -10,
-		},
-		{
-			name: "negative limit on 3.x", version: old, queue: queueOf(model.Quorum), settings: limit(-1),
-			release: ReleaseClose, priority: -10, refusal: "delivery limit is -1", override: toTheEnd,
-		},
-		{
-			name: "negative limit on 3.x, insisting", version: old, queue: queueOf(model.Quorum), settings: limit(-1),
-			want: Want{Insist: true}, release: ReleaseClose, priority: -10, cost: toTheEnd,
-		},
-		{
-			name: "scarce limit", version: four, queue: queueOf(model.Quorum), settings: limit(2), priority: -10,
-			refusal: "2 looks left of 2 (argument)", override: toTheEnd,
-		},
-		{
-			name: "scarce limit from 4.3", version: fourThree, queue: queueOf(model.Quorum), settings: limit(2),
-			priority: -10,
-		},
-		{
-			name: "delayed retry", version: fourThree, queue: queueOf(model.Quorum), settings: retry("all"),
-			priority: -10, refusal: "delayed retry (all)", override: "only after the delay",
-		},
-		{
-			name: "delayed retry of returned", version: fourThree, queue: queueOf(model.Quorum),
-			settings: retry("returned"), priority: -10, refusal: "delayed retry", override: "delay",
-		},
-		{
-			name: "delayed retry of failed only", version: fourThree, queue: queueOf(model.Quorum),
-			settings: retry("failed"), priority: -10,
-		},
-		{name: "stream", version: four, queue: queueOf(model.Stream), method: Stream, cost: "nothing"},
-		{
-			name: "action on a stream", version: four, queue: queueOf(model.Stream),
-			want: Want{ForAction: true, Limit: 50}, method: Stream, refusal: "messages stay in it",
-		},
-		{
-			name: "auto-delete", version: old, queue: queueOf(model.Classic, autoDelete), method: Get,
-			cost: "deleted with its last consumer",
-		},
-		{
-			name: "auto-delete beside consumers", version: old,
-			queue: queueOf(model.Classic, autoDelete, build.Consumers(1)), method: Get, cost: "one by one",
-		},
-		{
-			name: "exclusive to another connection", version: old, queue: queueOf(model.Classic, another),
-			want: Want{Insist: true}, refusal: "exclusive to another connection",
-		},
-		{
-			name: "exclusive consumer", version: old, queue: queueOf(model.Classic, exclusive),
-			method: Get, cost: "exclusive access",
-		},
-		{name: "classic SAC without a consumer", version: old, queue: queueOf(model.Classic, single, idle), method: Get},
-		{
-			name: "classic SAC with a consumer", version: old, queue: queueOf(model.Classic, single, build.Consumers(1)),
-			method: Get, refusal: "one is attached", override: "out of their order",
-		},
-		{
-			name: "classic SAC with a consumer, insisting", version: old,
-			queue: queueOf(model.Classic, single, build.Consumers(1)), want: Want{Insist: true}, method: Get,
-			cost: "out of their order",
-		},
-		{
-			name: "quorum SAC without a consumer", version: four, queue: queueOf(model.Quorum, single, idle),
-			priority: -10, cost: "dlxtop is the active consumer",
-		},
-		{
-			name: "quorum SAC with a consumer", version: four, queue: queueOf(model.Quorum, single, build.Consumers(1)),
-			want: Want{Insist: true}, priority: -10, refusal: "refuses basic.get",
-		},
-		{
-			name: "quorum SAC, consumers unknown", version: four, queue: queueOf(model.Quorum, single),
-			priority: -10, refusal: "one is attached",
-		},
-		{
-			name: "unknown type", version: four, queue: queueOf("x-new", idle), refusal: `type "x-new"`,
-			override: "classic",
-		},
-		{
-			name: "bounded", version: old, queue: queueOf(model.Classic, idle), settings: bounded("drop-head"),
-			cost: "push out the held ones",
-		},
-		{
-			name: "bounded, but refusing", version: old, queue: queueOf(model.Classic, idle),
-			settings: bounded("reject-publish"), without: "push",
-		},
-		{
-			name: "lease", version: old, queue: queueOf(model.Classic, idle), settings: lease,
-			cost: "deleted when unused for 30m",
-		},
-		{
-			name: "large messages", version: old, queue: large(100, 1000<<20), want: Want{Limit: 100}, limit: 51, page: 51,
-			cost: "only 51 at a time: they have 10MB on average, and at most 512MB are read",
-		},
-		{
-			name: "giant messages", version: old, queue: large(3, 3000<<20), limit: 1, page: 1,
-			cost: "only 1 at a time",
-		},
-		{name: "few large messages", version: old, queue: large(3, 300<<20), page: 5, without: "at a time"},
-		{
-			name: "action on large messages", version: old, queue: large(100, 1000<<20),
-			want: Want{ForAction: true, Limit: 100}, limit: 100, page: 6, cost: "the others return in order",
-			without: "at a time",
-		},
-		{
-			name: "quorum, some of the limit is used", version: four, queue: queueOf(model.Quorum, idle),
-			want: Want{Delivered: delivered(17)}, cost: "3 looks left of 20 (default), and this uses 1",
-		},
-		{
-			name: "quorum, the limit is nearly used up", version: four, queue: queueOf(model.Quorum, idle),
-			want: Want{Delivered: delivered(18)}, refusal: "2 looks left of 20 (default)", override: toTheEnd,
-		},
-		{
-			name: "quorum, whatever was delivered counts nothing", version: fourThree, queue: queueOf(model.Quorum, idle),
-			want: Want{Delivered: delivered(19)}, without: "limit 20",
-		},
-		{
-			name: "nothing is to come back", version: four, queue: queueOf(model.Quorum, idle),
-			want:    Want{ForAction: true, Limit: 50, TakesAll: true, Delivered: delivered(20)},
-			without: "looks left",
-		},
-		{
-			name: "read-only: no agreement is possible", version: four, queue: queueOf(model.Quorum, idle),
-			want:    Want{Delivered: delivered(18), Insist: true, ReadOnly: true},
-			refusal: "2 looks left of 20 (default)",
-		},
-		{
-			name: "action", version: four, queue: queueOf(model.Quorum, idle),
-			want: Want{ForAction: true, Limit: 100_000}, limit: 100_000, page: MaxPage, cost: usesLimit,
-		},
-	}
-	for _, test := range cases {
-		t.Run(test.name, func(t *testing.T) {
-			p := OfQueue(&test.queue, test.settings, model.BehaviourOf(model.ParseVersion(test.version)), test.want)
+	return q, s
+}
+
+type expectedLook struct {
+	Name      string
+	Version   string
+	Queue     string
+	Want      Want
+	Delivered int64 // 0: not known
+
+	Method   Method
+	Release  Release
+	Priority int
+	Limit    int    // 50 when 0
+	Page     int    // 50 when 0
+	Cost     string // contains it
+	Without  string // does not contain it
+	Refusal  string // contains it; "": allowed
+	Override string // contains it; "": final
+}
+
+func TestPlanPeek(t *testing.T) {
+	for _, test := range must.Cases[expectedLook](t, "testdata/looks.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			queue, settings := described(test.Queue)
+			if test.Delivered > 0 {
+				test.Want.Delivered = model.Some(test.Delivered)
+			}
+
+			p := OfQueue(&queue, settings, model.BehaviourOf(model.ParseVersion(test.Version)), test.Want)
 			bytes := int64(512 << 20)
-			if test.want.ForAction {
+			if test.Want.ForAction {
 				bytes = 64 << 20
 			}
+
 			release := ReleaseClose
-			if test.queue.Type == model.Quorum {
+			if queue.Type == model.Quorum {
 				release = ReleaseNack
 			}
-			assert.That(t, p.Method == cmp.Or(test.method, Consume) && p.Release == cmp.Or(test.release, release) &&
-				p.Priority == test.priority, "%s, %s, priority %d", p.Method, p.Release, p.Priority)
-			final := test.refusal != "" && test.override == ""
-			assert.That(t, p.Limit == cmp.Or(test.limit, 50) && p.Page == cmp.Or(test.page, 50) || final,
+
+			assert.Equal(t, p.Method, cmp.Or(test.Method, Consume))
+			assert.Equal(t, p.Release, cmp.Or(test.Release, release))
+			assert.Equal(t, p.Priority, test.Priority)
+			final := test.Refusal != "" && test.Override == ""
+			assert.That(t, p.Limit == cmp.Or(test.Limit, 50) && p.Page == cmp.Or(test.Page, 50) || final,
 				"limit %d, page %d", p.Limit, p.Page)
-			assert.That(t, strings.Contains(p.Cost, test.cost) && (test.without == "" ||
-				!strings.Contains(p.Cost, test.without)), "cost: %s", p.Cost)
-			assert.That(t, p.Allowed() == (test.refusal == "") && strings.Contains(p.Refusal.Words(), test.refusal),
-				"refusal: %s", p.Refusal.Words())
-			assert.That(t, p.Refusal.Overridable() == (test.override != "") && strings.Contains(p.Refusal.Override(),
-				test.override), "override: %s", p.Refusal.Override())
-			assert.That(t, p.Queue == build.Ref("q") && p.Type == test.queue.Type && p.MaxBytes == bytes &&
-				p.Timeout == 10*time.Second, "%+v", p)
+			assert.Contains(t, p.Cost, test.Cost)
+			assert.That(t, test.Without == "" || !strings.Contains(p.Cost, test.Without), "cost: %s", p.Cost)
+			assert.Equal(t, p.Allowed(), test.Refusal == "", "refusal: %s", p.Refusal.Words())
+			assert.Contains(t, p.Refusal.Words(), test.Refusal)
+			assert.Equal(t, p.Refusal.Overridable(), test.Override != "", "override: %s", p.Refusal.Override())
+			assert.Contains(t, p.Refusal.Override(), test.Override)
+			assert.Equal(t, p.Queue, build.Ref("q"))
+			assert.Equal(t, p.Type, queue.Type)
+			assert.Equal(t, p.MaxBytes, bytes)
+			assert.Equal(t, p.Timeout, 10*time.Second)
 		})
 	}
 }
@@ -267,7 +133,10 @@ func TestPlanPeekTakesWhatIsAsked(t *testing.T) {
 	want := Want{Limit: 70_000, MaxBytes: 1 << 20, Timeout: time.Second}
 	p := OfQueue(&model.Queue{QueueRef: build.Ref("q"), Type: model.Classic}, model.Settings{},
 		model.BehaviourOf(model.Version{}), want)
-	assert.That(t, p.Limit == 70_000 && p.Page == MaxPage && p.MaxBytes == 1<<20 && p.Timeout == time.Second, "%+v", p)
+	assert.Equal(t, p.Limit, 70_000)
+	assert.Equal(t, p.Page, MaxPage)
+	assert.Equal(t, p.MaxBytes, 1<<20)
+	assert.Equal(t, p.Timeout, time.Second)
 }
 
 // Which queues may be peeked at without being asked to, and which may not.
@@ -277,7 +146,9 @@ func TestWhatMayBeLookedAtWithoutBeingAsked(t *testing.T) {
 	}}
 	full := model.Settings{MaxLength: model.Setting[int64]{Value: 9, Set: true}}
 	lease := model.Settings{Expires: model.Setting[time.Duration]{Value: time.Hour, Set: true}}
-	none := model.Settings{}
+
+	none, unlimited := model.Settings{}, limit
+	unlimited.DeliveryLimit.Value = -1
 	for _, c := range []struct {
 		name, version string
 		queue         model.Queue
@@ -289,7 +160,14 @@ func TestWhatMayBeLookedAtWithoutBeingAsked(t *testing.T) {
 		{"classic that drops its oldest", "4.0.5", queueOf(model.Classic, idle), full, false},
 		{"classic that is deleted when unused", "4.0.5", queueOf(model.Classic, idle), lease, false},
 		{"stream", "4.0.5", queueOf(model.Stream), none, true},
-		{"quorum before 4.0", "3.10.8", queueOf(model.Quorum, idle), none, false},
+		{"quorum before 4.0", "3.10.8", queueOf(model.Quorum, idle), none, true},
+		{"quorum before 4.0 beside consumers", "3.10.8", queueOf(model.Quorum, build.Consumers(1)), none, false},
+
+		{"quorum before 4.0 with a limit", "3.10.8", queueOf(model.Quorum, idle), limit, false},
+		{"quorum before 4.0 that drops", "3.10.8", queueOf(model.Quorum, idle), unlimited, false},
+		{"quorum 4.0 without a limit", "4.0.5", queueOf(model.Quorum, idle), unlimited, true},
+		{"quorum 4.0 unlimited, consumers", "4.0.5", queueOf(model.Quorum, build.Consumers(1)), unlimited, false},
+		{"quorum 4.0 without a limit, consumers unknown", "4.0.5", queueOf(model.Quorum), unlimited, false},
 		{"quorum 4.0", "4.0.5", queueOf(model.Quorum, idle), none, false},
 		{"quorum 4.2 with a limit", "4.2.1", queueOf(model.Quorum, idle), limit, false},
 		{"quorum 4.3", "4.3.6", queueOf(model.Quorum, idle), limit, true},
@@ -301,4 +179,92 @@ func TestWhatMayBeLookedAtWithoutBeingAsked(t *testing.T) {
 		p := OfQueue(&c.queue, c.settings, model.BehaviourOf(model.ParseVersion(c.version)), Want{})
 		assert.That(t, p.Free == c.free, "%s: free is %v: %s", c.name, p.Free, p.Cost)
 	}
+}
+
+// An application may read the count of returns in a worker's queue, so a look there is not free, whatever the limit is.
+func TestUnlimitedLooksAtAWorker(t *testing.T) {
+	topology := build.TopologyOf("4.0.5", build.Exchange("fanout", "dlx"),
+		build.Quorum("failed", build.DeliveryLimit(-1), idle), build.Bind("dlx", "", "failed"),
+		build.Quorum("orders", build.DLX("dlx"), build.DeliveryLimit(-1), idle))
+	for name, free := range map[string]bool{"failed": true, "orders": false} {
+		p := For(topology, build.Ref(name), Want{})
+		assert.That(t, p.Free == free, "%s: free is %v: %s", name, p.Free, p.Cost)
+	}
+}
+
+// A look that uses up a delivery limit takes all for the same price, unless fewer were asked for.
+func TestALookWithALimitTakesAll(t *testing.T) {
+	for _, c := range []struct {
+		name, version string
+		want          Want
+		limit         int
+	}{
+		{"4.0", "4.0.5", Want{Limit: 500, Whole: true}, MostLook},
+		{"4.0, fewer", "4.0.5", Want{Limit: 500}, 500},
+		{"4.0, for an action", "4.0.5", Want{Limit: 500, Whole: true, ForAction: true}, 500},
+		{"4.3", "4.3.6", Want{Limit: 500, Whole: true}, 500},
+	} {
+		q := queueOf(model.Quorum, idle)
+		p := OfQueue(&q, model.Settings{}, model.BehaviourOf(model.ParseVersion(c.version)), c.want)
+		assert.That(t, p.Limit == c.limit, "%s: it takes %d", c.name, p.Limit)
+	}
+}
+
+// What begins by itself, by what the user has agreed to and what is left of a delivery limit.
+func TestConsent(t *testing.T) {
+	full := model.Settings{MaxLength: model.Setting[int64]{Value: 9, Set: true}}
+	unknown := model.Opt[int64]{}
+	used := model.Some[int64]
+
+	for _, c := range []struct {
+		name      string
+		consent   Consent
+		version   string
+		delivered model.Opt[int64]
+		settings  model.Settings
+		begins    bool
+		most      int64 // the highest count at which it goes on
+	}{
+		{"not asked yet", Unasked, "4.0.5", unknown, model.Settings{}, false, 17},
+		{"ask", AskEach, "4.0.5", unknown, model.Settings{}, false, 17},
+		{"half, not looked at yet", WhileHalf, "4.0.5", unknown, model.Settings{}, true, 9},
+		{"half, 11 left", WhileHalf, "4.0.5", used(9), model.Settings{}, true, 9},
+		{"half, 10 left", WhileHalf, "4.0.5", used(10), model.Settings{}, false, 9},
+		{"always, 10 left", Always, "4.0.5", used(10), model.Settings{}, true, 17},
+		{"always, 2 left", Always, "4.0.5", used(18), model.Settings{}, false, 17},
+		{"always, but messages can be lost", Always, "4.0.5", unknown, full, false, 17},
+		{"free", AskEach, "4.3.6", unknown, model.Settings{}, true, math.MaxInt64},
+	} {
+		q := queueOf(model.Quorum, idle)
+		p := OfQueue(&q, c.settings, model.BehaviourOf(model.ParseVersion(c.version)), Want{Delivered: c.delivered})
+		p, begins := c.consent.Begins(p)
+		assert.Equal(t, begins, c.begins, "%s: it begins: %v, up to %d", c.name, begins, p.MostCounted())
+		assert.Equal(t, p.MostCounted(), c.most, "%v", c.name)
+	}
+}
+
+func TestConsentOf(t *testing.T) {
+	for word, good := range map[string]bool{
+		"": true, "ask": true, "half": true, "always": true, "Half": false, "never": false, "half\x1b[2J": false,
+	} {
+		c, err := ConsentOf(word)
+		assert.Equal(t, err == nil, good, "%q is %q: %v", word, c, err)
+		assert.That(t, !good || string(c) == word, "%q is %q: %v", word, c, err)
+		if err != nil {
+			build.CheckError(t, err)
+			assert.That(t, strings.Contains(err.Error(), `"ask", "half" or "always"`), "%v", err)
+		}
+	}
+}
+
+// A look that began by itself stops at half of the limit, and does not offer to go on.
+func TestALookByItselfStopsAtHalf(t *testing.T) {
+	q := queueOf(model.Quorum, idle)
+	p := OfQueue(&q, model.Settings{}, model.BehaviourOf(model.ParseVersion("4.0.5")), Want{})
+	p, _ = WhileHalf.Begins(p)
+	reached := p.Weigh(10)
+	must.That(t, reached != nil, "it goes on")
+	assert.Equal(t, reached.Error(), "10 looks left of 20: looks begin by themselves only while more than half are left")
+	assert.That(t, !reached.Refusal().Overridable(), "it offers to go on")
+	assert.That(t, p.Weigh(18).Refusal().Overridable(), "with 2 left it does not offer to rescue")
 }

@@ -17,21 +17,22 @@ import (
 // scarcePage is how many messages are tried, one by one, when another failed delivery may lose held ones.
 const scarcePage = 20
 
-// Heed adjusts the plan to how an earlier peek at the queue ended.
-func (p *Plan) Heed(looked model.Looked) {
+// ApplyEnded adjusts the plan to how an earlier peek at the queue ended.
+func (p *Plan) ApplyEnded(looked model.Looked) {
 	p.Ended = looked.Ended
 	p.Scarce = p.Ended.Sure() && p.Limited() && p.Budget-looked.Highest <= scarceDeliveries
 }
 
-// Heeds reports whether the plan may run although a peek at the queue ended this way. A plan made before that needs
+// Considers reports whether the plan may run although a peek at the queue ended this way. A plan made before that needs
 // --insist, and an automatic peek does not run.
-func (p Plan) Heeds(ended model.Ended) bool {
+func (p Plan) Considers(ended model.Ended) bool {
 	return !ended.Any() || p.Insists || p.Ended == ended || !ended.Sure() && !p.Free
 }
 
 // Most is how many messages may be taken in total; 0: unbounded.
 func (p Plan) Most() int64 {
-	switch before := p.Ended.Before; {
+	before := p.Ended.Before
+	switch {
 	case !p.Ended.Sure():
 		return 0
 	case before > 0 && (p.Type == model.Quorum || p.Acts):
@@ -39,6 +40,7 @@ func (p Plan) Most() int64 {
 	case p.Scarce:
 		return scarcePage
 	}
+
 	return 0
 }
 
@@ -57,6 +59,7 @@ func (e *LookEnded) Error() string {
 	case e.Reached:
 		return fmt.Sprintf("an earlier look ended at message %s (%s)", model.Count(e.Ended.Before+1), e.Ended.Said)
 	}
+
 	return e.Refusal().Words()
 }
 
@@ -85,10 +88,11 @@ func (e LookEnd) After(highest int64) int64 {
 	case e.Uncounted:
 		return highest
 	}
+
 	return max(highest-1, e.Highest)
 }
 
-// Then is what to remember about how peeks ended.
+// Then returns what to remember about how peeks ended.
 func (e LookEnd) Then(before model.Ended) model.Ended {
 	switch {
 	case e.Ended.Any():
@@ -97,6 +101,7 @@ func (e LookEnd) Then(before model.Ended) model.Ended {
 	case e.Complete, !before.Sure():
 		return model.Ended{}
 	}
+
 	before.Before = max(before.Before-e.Moved, 0)
 	return before
 }

@@ -41,16 +41,17 @@ func (p Plan) Weigh(count int64) *LimitReached {
 	if count <= p.MostCounted() {
 		return nil
 	}
-	reached := &LimitReached{Limit: p.Budget, Final: p.Final}
+	reached := &LimitReached{Limit: p.Budget, Final: p.Final, Spared: p.Counts && count < p.Budget-scarceDeliveries}
 	if p.Carries {
 		reached.Carried = p.Carried
 	} else {
 		reached.Left = max(p.Budget-count, 0)
 	}
+
 	return reached
 }
 
-// MostCounted is the highest delivery count at which a peek continues.
+// MostCounted returns the highest delivery count at which a peek continues.
 func (p Plan) MostCounted() int64 {
 	switch {
 	case !p.Careful():
@@ -58,29 +59,36 @@ func (p Plan) MostCounted() int64 {
 	case p.Carries:
 		return p.Budget
 	}
-	return p.Budget - scarceDeliveries - 1
+
+	return p.Budget - max(scarceDeliveries, p.Spare) - 1
 }
 
 // Careful reports whether the delivery limit may stop this plan.
 func (p Plan) Careful() bool { return (p.Counts || p.Foreseen()) && !p.Agreed && !p.TakesAll }
 
-// LimitReached is the error of a peek, an export, or an action searching for its messages that is stopped by the
-// queue's delivery limit before it loses a message.
+// LimitReached ends a peek, an export, or an action searching for its messages, before the queue's delivery limit makes
+// it lose a message.
 type LimitReached struct {
 	Limit int64
 	Left  int64 // of the limit, for the message returned most often
 	// the queue whose message arrived with a count above the limit; zero: returns count
 	Carried model.Carried
 	Final   bool // the connection is read-only, so no one can agree to go on
+	Spared  bool // more are left than a look must leave, but it began by itself
 }
 
 func (e *LimitReached) Error() string { return e.Refusal().Words() }
 
 func (e *LimitReached) Refusal() Refusal {
+	if e.Spared {
+		return Refusal{model.Saidf("%s: looks begin by themselves only while more than half are left",
+			LooksLeft(e.Left, e.Limit))}
+	}
 	met := model.Saidf("%s: %s", LooksLeft(e.Left, e.Limit), overLimit).Insisting(rescuing)
 	if e.Carried.Count > 0 {
 		met = countCarried(e.Carried, e.Limit)
 	}
+
 	return Refusal{unless(e.Final, met)}
 }
 
@@ -118,15 +126,18 @@ type Rescued struct {
 	Why       string // why not all were copied
 }
 
-// With is the sum of both.
+// With adds up both.
 func (r Rescued) With(other Rescued) Rescued {
-	r.Copied, r.Kept, r.Lost = r.Copied+other.Copied, r.Kept+other.Kept, r.Lost+other.Lost
+	r.Copied = r.Copied + other.Copied
+	r.Kept = r.Kept + other.Kept
+	r.Lost = r.Lost + other.Lost
 	if other.JournalID > 0 {
 		r.JournalID = other.JournalID
 	}
 	if other.Why != "" {
 		r.Why = other.Why
 	}
+
 	return r
 }
 
@@ -144,10 +155,13 @@ func (r Rescued) Words() string {
 		}
 		words += fmt.Sprintf("%s at the delivery limit ", model.Plural(n, "message")) + fmt.Sprintf(format, values...)
 	}
+
 	record := ""
+
 	if r.JournalID > 0 {
 		record = fmt.Sprintf(" (journal %d)", r.JournalID)
 	}
+
 	say(r.Copied, "rescued: moved to the end of the queue%s", record)
 	say(r.Kept, "kept in the journal only: %s: `dlxtop journal undo %d` brings back what is missing", r.Why, r.JournalID)
 	say(r.Lost, "neither copied nor kept, so RabbitMQ dropped or dead-lettered them: %s", r.Why)
@@ -187,5 +201,6 @@ func delivered(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
 	if depth, known := q.Depth(); known && depth == 0 {
 		return model.Opt[int64]{}
 	}
+
 	return model.Some(looked.Highest)
 }

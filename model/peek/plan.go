@@ -55,24 +55,30 @@ type Want struct {
 	ForAction bool             // some messages will be acknowledged: the whole depth is wanted
 	Carried   model.Carried    // the delivery count with which messages may come into the queue
 	TakesAll  bool             // everything taken is acted on: nothing is to be returned
+	Decides   bool             // an action follows: the look waits for its turn like one
+	Whole     bool             // where a look uses up a delivery limit, take all: that costs no more
+	Worker    bool             // the queue is a flow's worker, also while it has no consumers
 }
 
 func (w Want) withDefaults() Want {
 	if w.Limit <= 0 && !w.ForAction {
 		w.Limit = defaultLimit
 	}
+
 	if w.MaxBytes <= 0 {
 		w.MaxBytes = lookBytes
 		if w.ForAction {
 			w.MaxBytes = actionBytes
 		}
 	}
+
 	if w.Timeout <= 0 {
 		w.Timeout = defaultTimeout
 		if w.Limit > longLook && !w.ForAction {
 			w.Timeout = longTimeout
 		}
 	}
+
 	return w
 }
 
@@ -100,10 +106,15 @@ type Plan struct {
 	Ended    model.Ended   // how the last peek ended, if not by dlxtop
 	Scarce   bool          // one that ends so again may lose what is held
 	Acts     bool          // messages are taken out of the queue
+	Decides  bool          // what it does not find decides what an action does: it has the queue to itself
 	Insists  bool          // the user insisted
 	Free     bool          // the only cost is that messages become marked as redelivered: no need to ask
-	Expires  bool          // overdue messages expire when they are read
-	Refusal  Refusal       // why it must not run, nil when it may
+	Harms    bool          // it has a cost besides that and the delivery limit
+	Spare    int64         // deliveries that a peek leaves which begins by itself, by the user's Consent
+	// the highest delivery count that earlier peeks have left, where returns count
+	Delivered model.Opt[int64]
+	Expires   bool    // overdue messages expire when they are read
+	Refusal   Refusal // why it must not run, nil when it may
 	// Nameless messages have no fingerprint: computing it takes time, and the reader does not compare them.
 	Nameless bool
 }
@@ -112,6 +123,11 @@ func (p Plan) Allowed() bool { return !p.Refusal.Refused() }
 
 // Uses reports whether the peek leaves a count of returns in each message.
 func (p Plan) Uses() bool { return !p.Free && !p.Expires }
+
+// Fits reports whether one peek takes all of a queue, by the statistics.
+func (p Plan) Fits(q *model.Queue) bool {
+	return q.Ready.Or(0) <= int64(p.Limit) && q.ReadyBytes.Or(0) <= p.MaxBytes
+}
 
 // DeliveriesLeft is how often a message with this delivery count can still be returned before it is dropped or
 // dead-lettered, and whether peeks use that up.
@@ -144,6 +160,14 @@ type Peeked struct {
 
 // LooksLeft is how many peeks the delivery limit allows after this one; counts reports whether it limits them.
 func (p *Peeked) LooksLeft() (left int64, counts bool) { return p.Plan.DeliveriesLeft(p.Highest) }
+
+// MayHold reports whether a queue still has what was read of it, as far as its count and consumers say. Statistics from
+// before the look ended may count its own consumer.
+func (p *Peeked) MayHold(q *model.Queue) bool {
+	n, known := q.Consumers.Get()
+	consumed := q.CountedAt.Sub(p.TakenAt) >= model.CountsLate && (!known || n > 0)
+	return !consumed && !model.LeftSince(p.TakenAt, p.Depth.Or(0), q.Ready, q.CountedAt)
+}
 
 type Read struct {
 	Stopped string // why it ended early without an error, "" when it did not

@@ -41,10 +41,12 @@ func countCarried(carried model.Carried, limit int64) model.Said {
 // endedBefore says how an earlier peek ended, if not by dlxtop: at which message, what that costs, and what a peek does
 // if the user insists.
 func endedBefore(e model.Ended, of model.QueueType) model.Said {
-	which, quorum := "a message here", of == model.Quorum
+	which := "a message here"
+	quorum := of == model.Quorum
 	if e.Before > 0 {
 		which = "message " + model.Count(e.Before+1)
 	}
+
 	words := ""
 	switch e.By {
 	case model.EndedByConversion:
@@ -60,6 +62,7 @@ func endedBefore(e model.Ended, of model.QueueType) model.Said {
 		}
 		words = model.Sayf("the last %s at this queue lost the connection at %s (%s)", last, which, e.Said)
 	}
+
 	again := "it reads the queue again; if it ends in the same way, all messages stay in their order"
 	if quorum {
 		words += "; each such look counts as a failed delivery of all that it held"
@@ -70,6 +73,7 @@ func endedBefore(e model.Ended, of model.QueueType) model.Said {
 				model.Plural(int(e.Before), "message"))
 		}
 	}
+
 	return model.Said{Says: words, Insist: again}
 }
 

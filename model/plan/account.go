@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -25,8 +26,8 @@ const (
 	Unsure Outcome = "unknown"
 )
 
-// Account is the exact account of an execution. Moved + Dropped + Refused + Returned + Unknown + Gone = Planned, unless
-// the execution was stopped: then the rest was not touched.
+// Account is the exact account of an execution. Moved + Dropped + Refused + Returned + Unknown + Gone + Held = Planned,
+// unless the execution was stopped: then the rest was not touched.
 type Account struct {
 	Operation Operation
 	JournalID int64 // the record in the journal; 0 without one
@@ -37,15 +38,20 @@ type Account struct {
 	Refused   int
 	Returned  int
 	Unknown   int
+	Arrived   int          // those of them whose copies the broker confirmed: only their originals are uncertain
 	Converted int          // moved or dropped messages of AMQP 1.0, whose copies lack parts
 	Gone      int          // chosen messages that were no longer in the queue
+	Held      int          // the same while others held messages of the queue: they may be there, and are not touched
 	Rescued   peek.Rescued // those not selected, or not acted on, that were at the delivery limit of the queue
 	Problems  []Problem    // for the first messages that were not moved or dropped, at most MaxProblems
 	Stopped   string       // why the execution ended early, "" when it did not
 	Changes   []Change     // how the topology came to differ from the plan; with Stopped, that is why it ended
+	Copies    []LeftCopies // what refusals left beside the originals, by the full queue
 	Strayed   []Stray      // queues outside the plan that messages may have reached nevertheless
 	Unguarded string       // its name in ReplayHeader of a replay
-	CameBack  int          // messages of a canary that are back in their queue
+	Depth     int64        // ready messages in the queue before the first of them was published, or dropped
+	Released  *Released    // what was published, so that it can be recognized; nil: not kept
+	CameBack  int          // messages that were seen in their queue again
 	Canary    CanaryState  // what it is doing, or has shown at the end
 	Mark      string       // of a replay: the name that its messages carry in ReplayHeader
 	// why nothing moves at the moment (the broker blocks publishers), otherwise ""; only during the run
@@ -78,20 +84,42 @@ func (a *Account) Add(o Outcome, m *message.Message, reason string) {
 	case Unsure:
 		a.Unknown++
 	}
+
 	if reason != "" && len(a.Problems) < MaxProblems {
 		a.Problems = append(a.Problems, Problem{m.Properties.MessageID, m.Fingerprint, o, reason})
+	}
+}
+
+// AddCopies counts copies that a refusal left.
+func (a *Account) AddCopies(left []LeftCopies) {
+	for _, c := range left {
+		at := slices.IndexFunc(a.Copies, func(told LeftCopies) bool { return told.By == c.By })
+		if at < 0 {
+			a.Copies = append(a.Copies[:len(a.Copies):len(a.Copies)], c)
+			continue
+		}
+
+		a.Copies = slices.Clone(a.Copies) // the account was copied for its progress
+		a.Copies[at].Messages += c.Messages
+		a.Copies[at].AtMost = a.Copies[at].AtMost || c.AtMost
 	}
 }
 
 // With merges the accounts of two executions that belong together.
 func (a Account) With(b Account) Account {
 	a.JournalID = max(a.JournalID, b.JournalID)
-	a.Moved, a.Dropped, a.Refused = a.Moved+b.Moved, a.Dropped+b.Dropped, a.Refused+b.Refused
+	a.Moved = a.Moved + b.Moved
+	a.Dropped = a.Dropped + b.Dropped
+	a.Refused = a.Refused + b.Refused
 	a.Converted += b.Converted
-	a.Returned, a.Unknown, a.Gone = a.Returned+b.Returned, a.Unknown+b.Unknown, a.Gone+b.Gone
+	a.Arrived += b.Arrived
+	a.Returned = a.Returned + b.Returned
+	a.Unknown = a.Unknown + b.Unknown
+	a.Gone, a.Held = a.Gone+b.Gone, a.Held+b.Held
 	a.Rescued = a.Rescued.With(b.Rescued)
 	a.Problems = slices.Concat(a.Problems, b.Problems)
 	a.Problems = a.Problems[:min(len(a.Problems), MaxProblems)]
+	a.AddCopies(b.Copies)
 	a.Strayed = slices.Concat(a.Strayed, b.Strayed)
 	a.Stopped = cmp.Or(a.Stopped, b.Stopped)
 	a.Waiting = b.Waiting
@@ -99,9 +127,50 @@ func (a Account) With(b Account) Account {
 	return a
 }
 
+// outcomes say how many messages had each outcome; done is what was done with them.
+func (a *Account) outcomes(done string, unknown int) (said []string) {
+	for _, count := range []struct {
+		n    int
+		what string
+	}{
+		{a.Moved, done},
+		{a.Dropped, "dropped"},
+		{a.Refused, "refused"},
+		{a.Returned, "returned"},
+		{unknown, "unknown"},
+		{a.Gone, "gone"},
+		{a.Held, "held by another consumer"},
+	} {
+		if count.n > 0 {
+			said = append(said, model.Count(count.n)+" "+count.what)
+		}
+	}
+
+	return said
+}
+
+// Words say what became of all planned messages: "126 moved, 1 unknown, 373 untouched".
+func (a *Account) Words() string {
+	said := a.outcomes(a.Operation.Done(), a.Unknown-a.Arrived)
+	if a.Arrived > 0 {
+		said = append([]string{model.Count(a.Arrived) + " arrived"}, said...)
+	}
+	if rest := a.Planned - a.Done(); rest > 0 {
+		said = append(said, model.Count(rest)+" untouched")
+	}
+
+	return strings.Join(said, ", ")
+}
+
+// Resumable reports whether a resume may continue it. One whose canary came back is not for that.
+func (a *Account) Resumable() bool {
+	early := a.Stopped != "" && a.Canary.Phase != CanaryFailed
+	return a.JournalID > 0 && (early || a.Unknown > 0)
+}
+
 // Done is the progress of the execution: the number of messages that are settled, known outcome or not.
 func (a *Account) Done() int {
-	return a.Moved + a.Dropped + a.Refused + a.Returned + a.Unknown + a.Gone
+	return a.Moved + a.Dropped + a.Refused + a.Returned + a.Unknown + a.Gone + a.Held
 }
 
 // Complete reports whether everything planned was moved or dropped, and went nowhere else, as far as is known.

@@ -23,15 +23,20 @@ func TestAccount(t *testing.T) {
 		a.Add(Refused, m, "full")
 		a.Add(Returned, m, "no queue")
 	}
-	assert.That(t, a.Done() == a.Planned && !a.Complete(), "%d done, complete %v", a.Done(), a.Complete())
-	assert.That(t, a.Moved == 1 && a.Dropped == 1 && a.Unknown == 1 && a.Refused == MaxProblems &&
-		a.Returned == MaxProblems, "%+v", a)
-	assert.That(t, len(a.Problems) == MaxProblems &&
-		a.Problems[0] == (Problem{"id", message.Fingerprint{1}, Unsure, "the connection went"}), "%d problems, first %+v",
-		len(a.Problems), a.Problems[0])
+
+	assert.Equal(t, a.Done(), a.Planned)
+	assert.That(t, !a.Complete(), "%d done, complete %v", a.Done(), a.Complete())
+	assert.Equal(t, a.Moved, 1)
+	assert.Equal(t, a.Dropped, 1)
+	assert.Equal(t, a.Unknown, 1)
+	assert.Equal(t, a.Refused, MaxProblems)
+	assert.Equal(t, a.Returned, MaxProblems)
+	must.Equal(t, len(a.Problems), MaxProblems, "%d problems, first %+v", len(a.Problems), a.Problems[0])
+	assert.Equal(t, a.Problems[0], Problem{"id", message.Fingerprint{1}, Unsure, "the connection went"})
 	done := Account{Planned: 3, Moved: 3}
 	stopped := Account{Planned: 3, Moved: 3, Stopped: "on request"}
-	assert.That(t, done.Complete() && !stopped.Complete(), "complete is: all done, and not stopped")
+	assert.That(t, done.Complete(), "complete is: all done, and not stopped")
+	assert.That(t, !stopped.Complete(), "complete is: all done, and not stopped")
 }
 
 // warned returns warnings as sentences.
@@ -79,6 +84,7 @@ func replayOf(from, to string, sample ...message.Message) ActionWant {
 	if err != nil {
 		panic(err)
 	}
+
 	return ActionWant{
 		Operation: Replay, From: build.Ref(from), Sample: message.MessageList(sample), Planned: len(sample), Mode: mode,
 		Fixed: fixed, Journaled: true,
@@ -88,7 +94,9 @@ func replayOf(from, to string, sample ...message.Message) ActionWant {
 // moveOf is a move of messages of a queue to another one.
 func moveOf(from, to string, sample ...message.Message) ActionWant {
 	want := replayOf(from, "", sample...)
-	want.Operation, want.Mode, want.Fixed.RoutingKey = Move, target.ToQueue, to
+	want.Operation = Move
+	want.Mode = target.ToQueue
+	want.Fixed.RoutingKey = to
 	return want
 }
 
@@ -120,6 +128,7 @@ func TestSequelClaimsNoMoreThanIsKnown(t *testing.T) {
 		change(&s)
 		return &s
 	}
+
 	for want, s := range map[string]*Sequel{
 		"": nil,
 		"all taken, none came back; watched for 20s more": &watched,
@@ -127,16 +136,22 @@ func TestSequelClaimsNoMoreThanIsKnown(t *testing.T) {
 			func(s *Sequel) { s.Taken, s.Acked = 7, model.Some[int64](5) }),
 		"all taken, none came back, up to 2 waiting for a retry; watched for 20s more": with(
 			func(s *Sequel) { s.Retrying = 2 }),
-		"all taken, all acknowledged, up to 2 came back within 1m": with(
+		"all taken, all acknowledged, up to 2 came back, up to 1 waiting for a retry within 1m": with(
 			func(s *Sequel) {
-				s.Acked, s.Back, s.Grown, s.Over, s.Retrying = model.Some[int64](10), 2, true, true, 1
+				s.Acked = model.Some[int64](10)
+				s.Came = 2
+				s.Over = true
+				s.Retrying = 1
 			}),
+		"all taken, up to 10 being processed, none came back; watched until 1m after all are processed": with(
+			func(s *Sequel) { s.Held = 10 }),
 		"all taken, none came back; not watched after 09:00:00": with(func(s *Sequel) { s.Left = true }),
 		"all taken, none came back; not watched after 08:58:00": with(
 			func(s *Sequel) { s.At, s.Until = now.Add(-2*time.Minute), now.Add(-time.Minute) }),
 	} {
 		assert.Equal(t, s.Words(now), want, "")
 	}
+
 	for want, s := range map[string]*Sequel{
 		"": nil, "none back yet": &watched, "none came back": with(func(s *Sequel) { s.Over = true }),
 		"none back by 09:00": with(func(s *Sequel) { s.Left = true }),
@@ -144,6 +159,7 @@ func TestSequelClaimsNoMoreThanIsKnown(t *testing.T) {
 	} {
 		assert.Equal(t, s.Short(), want, "")
 	}
+
 	undone := Record{Operation: Replay, Ended: now, Account: Account{Moved: 10}, Sequel: &watched, Undone: 10}
 	assert.Equal(t, undone.ToldSince(), "10 moved; 10 undone")
 }
@@ -175,22 +191,26 @@ func TestBackIsWhatCannotBeAnother(t *testing.T) {
 		{"abab", "abab", "", "ab", 2, false},
 	} {
 		record := Record{Operation: Move, Intent: &Intent{Depth: int64(len(test.recorded) + test.left)}}
+
 		l := record.LostAcks(topology, from)
 		for _, c := range test.recorded {
 			l.Recorded(&Entry{Outcome: Moved, Fingerprint: message.Fingerprint{byte(c)}})
 			l.Recorded(&Entry{Outcome: Refused, Fingerprint: message.Fingerprint{'r'}})
 		}
+
 		for _, c := range test.there {
 			fresh := len(test.fresh) > 0 && byte(c) == test.fresh[0]
 			l.See(&message.Message{Fingerprint: message.Fingerprint{byte(c)}, Redelivered: !fresh})
 		}
+
 		names, sure := l.Back()
 		back := ""
 		for _, f := range names {
 			back += string(rune(f[0]))
 		}
-		assert.That(t, back == test.back && sure == test.sure, "of %s, with %s there: %s %v", test.recorded, test.there,
-			back, sure)
+
+		assert.Equal(t, back, test.back, "%v", test.recorded)
+		assert.Equal(t, sure, test.sure, "of %s, with %s there: %s %v", test.recorded, test.there, back, sure)
 	}
 }
 

@@ -54,6 +54,7 @@ func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
 	if wait == CanaryAuto {
 		wait = watchOf(p.Round)
 	}
+
 	p.Canary = &Canary{
 		Wait: wait, Patience: max(canaryPatience, 2*wait), Leaves: s.TTL.Set || q == nil || q.Consumers.Or(1) > 0,
 	}
@@ -65,6 +66,7 @@ func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
 			"recognize one that comes back"))
 		return
 	}
+
 	if q != nil && q.Type == model.Quorum && t.Behaviour.ReturnCountsAsDelivery {
 		p.Canary.OneLook = true
 		limit, limited := deliveryLimit(t, p.From)
@@ -74,9 +76,11 @@ func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
 				"the delivery limit %d of %s, and one has used %d of it", canaryDeliveries, limit, p.From, used))
 			return
 		}
+
 		p.warn(warning("a canary looks at the queue more often: x-delivery-count of the messages that stay grows by up to %d",
 			canaryDeliveries))
 	}
+
 	p.warnOfCanary()
 }
 
@@ -85,10 +89,12 @@ func (p *Plan) warnOfCanary() {
 	for _, r := range p.Recipients {
 		idle = idle && r.Consumers.Known() && r.Consumers.Or(1) == 0
 	}
+
 	if p.Round >= p.Canary.Wait {
 		p.warn(warning("messages that fail again wait in retry buffers for %s or more before they come back: a canary of %s "+
 			"does not see that", p.Round, p.Canary.Wait))
 	}
+
 	if idle {
 		p.warn(warning("no consumers where they are sent: the canary waits for one for at most %s, and then stops",
 			p.Canary.Patience))
@@ -168,6 +174,7 @@ func (s *CanaryState) Words() string {
 	case CanaryCut:
 		return model.Sayf("%d sent; stopped before the outcome was known", s.Sent)
 	}
+
 	return ""
 }
 
@@ -185,12 +192,14 @@ func (s *CanaryState) WaitsFor() string {
 	for i, q := range s.Idle {
 		idle[i] = model.Printable(q.String())
 	}
+
 	switch {
 	case len(idle) > 0:
 		return "no consumers on " + strings.Join(idle, ", ")
 	case s.Ahead > 0:
 		return model.Plural(s.Ahead, "message") + " to go in its queue"
 	}
+
 	return ""
 }
 
@@ -207,6 +216,7 @@ func (a *CanaryAcks) ackWords() string {
 	if a.Redelivered > 0 {
 		words += fmt.Sprintf(", redelivered %d times", a.Redelivered)
 	}
+
 	return words
 }
 
@@ -237,6 +247,7 @@ func (a *CanaryAcks) Count(before, now *model.Queue, at time.Time) {
 	case a.EmptySince.IsZero():
 		a.EmptySince = at
 	}
+
 	a.Redelivered = redelivered
 }
 

@@ -25,6 +25,7 @@ func TestCanaryPlans(t *testing.T) {
 	}
 	written := message.Message{Headers: model.Table{"x-delivery-count": int64(15)}} // written by its publisher
 	limit := func(n int64) build.Setting { return build.Argument("x-delivery-limit", n) }
+
 	quorum := set(build.OfType(model.Quorum))
 	for _, test := range []struct {
 		name, version string
@@ -46,7 +47,8 @@ func TestCanaryPlans(t *testing.T) {
 		{
 			name: "quorum 4.0, nearly used up", version: "4.0.5", from: quorum, oneLook: true,
 			refusal: "one has used 15 of it",
-			want:    func(w *ActionWant) { w.Sample = message.MessageList{used(2), used(15)} },
+
+			want: func(w *ActionWant) { w.Sample = message.MessageList{used(2), used(15)} },
 		},
 		{
 			name: "quorum 4.0, some left", version: "4.0.5", from: quorum, oneLook: true,
@@ -67,15 +69,22 @@ func TestCanaryPlans(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			topology := build.TopologyOf(test.version, build.Queue("f", append(test.from, build.Ready(1))...),
-				build.Queue("w", build.Consumers(1)), build.Queue("idle"))
+				build.Text(`
+					queue w consumers=1
+					queue idle
+				`))
+
 			want := canaryWant("f", used(0))
 			if test.want != nil {
 				test.want(&want)
 			}
+
 			plan := New(topology, want)
-			must.That(t, plan.Canary != nil && plan.Canary.OneLook == test.oneLook, "%+v", plan.Canary)
-			assert.That(t, (test.refusal != "" || !plan.Refusal.Refused()) &&
-				strings.Contains(plan.Refusal.Words(), test.refusal), "refusal %q, want %q", plan.Refusal.Words(), test.refusal)
+			must.That(t, plan.Canary != nil, "%+v", plan.Canary)
+			must.Equal(t, plan.Canary.OneLook, test.oneLook)
+			assert.That(t, test.refusal != "" || !plan.Refusal.Refused(), "refusal %q, want %q", plan.Refusal.Words(),
+				test.refusal)
+			assert.Contains(t, plan.Refusal.Words(), test.refusal)
 			assert.That(t, strings.Contains(warnedOf(plan.Warnings), test.warning), "warnings %q, want %q",
 				warned(plan.Warnings), test.warning)
 		})
@@ -88,9 +97,8 @@ func TestCanaryIsHonestAboutRetries(t *testing.T) {
 	want := replayOf("ucenter@user@failed", "", message.Message{Exchange: "master.failed", RoutingKey: "ucenter@user"})
 	want.Canary = 10 * time.Second
 	got := warnedOf(New(topology, want).Warnings)
-	assert.That(t, strings.Contains(got, "retry buffers for 30s or more") &&
-		strings.Contains(got, "a canary of 10s does not see that"),
-		"%v", got)
+	assert.Contains(t, got, "retry buffers for 30s or more")
+	assert.Contains(t, got, "a canary of 10s does not see that")
 	want.Canary = 2 * time.Minute
 	got = warnedOf(New(topology, want).Warnings)
 	assert.That(t, !strings.Contains(got, "does not see"), "%v", got)
@@ -110,7 +118,7 @@ func TestCanaryWaitsAsRetriesTake(t *testing.T) {
 		"no deaths":    {nil, 35 * time.Second},
 		"three rounds": {[]message.Death{died("ucenter@user@retry", "expired", 3)}, 99 * time.Second},
 		"of another": {
-			[]message.Death{died("elsewhere", "expired", 30), died("ucenter@user@retry", "rejected", 30)}, 35 * time.Second,
+			[]message.Death{died("other.retry", "expired", 30), died("ucenter@user@retry", "rejected", 30)}, 35 * time.Second,
 		},
 		"for ever": {[]message.Death{died("ucenter@user@retry", "expired", 1<<60)}, time.Hour},
 	} {
@@ -123,7 +131,11 @@ func TestCanaryWaitsAsRetriesTake(t *testing.T) {
 		early := strings.Contains(warnedOf(got.Warnings), "does not see that")
 		assert.Equal(t, early, name == "for ever", "%s", name)
 	}
-	plain := build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1)), build.Queue("w", build.Consumers(1)))
+
+	plain := build.TopologyOf("3.10.8", build.Text(`
+		queue f ready=1
+		queue w consumers=1
+	`))
 	want := canaryWant("f", message.Message{})
 	want.Canary = CanaryAuto
 	assert.Equal(t, New(plain, want).Canary.Wait, 10*time.Second, "without retries")
@@ -139,6 +151,7 @@ func TestComeBacks(t *testing.T) {
 		{Body: []byte("three")},
 		{},
 	}
+
 	wrapped := []byte(`{"Exception":"x","RoutingKey":"k","Exchange":"e","Queue":"w","DateTime":"2020-01-01T00:00:00Z","BasicProperties":{},"Message":"three"}`)
 	for _, test := range []struct {
 		name    string
@@ -155,6 +168,7 @@ func TestComeBacks(t *testing.T) {
 			Headers: model.Table{message.ReplayHeader: model.Table{"count": int64(1)}}, Body: []byte("one"),
 		}, true, 0},
 		{"an old mark on what was moved", "", message.Message{Headers: mark("r0"), Body: []byte("one")}, true, 1},
+
 		{"the same id, arrived since", "r1", message.Message{
 			Properties: message.Properties{MessageID: "b"}, Body: []byte("an error"),
 		}, true, 1},
@@ -173,10 +187,12 @@ func TestComeBacks(t *testing.T) {
 		for i := range sent {
 			r.Add(&sent[i])
 		}
+
 		pass := r.ComeBacks()
 		pass.Look(&test.m, test.arrived)
 		assert.Equal(t, pass.Count, test.want, "%s", test.name)
 	}
+
 	// No more may come back than were sent.
 	r := Released{}
 	r.Add(&sent[2])
@@ -184,6 +200,7 @@ func TestComeBacks(t *testing.T) {
 	for range 3 {
 		pass.Look(&message.Message{Body: []byte("three")}, true)
 	}
+
 	assert.Equal(t, pass.Count, 1, "of 1 came back")
 }
 
@@ -277,25 +294,38 @@ func TestLimitLoss(t *testing.T) {
 	for _, test := range limitLosses {
 		t.Run(test.name, func(t *testing.T) {
 			topology := build.TopologyOf("3.10.8", build.Queue("w", test.w...),
-				build.Queue("f", build.Ready(12), readyBytes(120)), build.Exchange("fanout", "void"),
-				build.Exchange("fanout", "dead"), build.Queue("aside"), build.Bind("dead", "", "aside"))
+				build.Queue("f", build.Ready(12), readyBytes(120)), build.Text(`
+					exchange fanout void
+					exchange fanout dead
+					queue aside
+					bind dead aside
+				`))
 			if test.sample == nil {
 				test.sample = sized(10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10)
 			}
+
 			want := moveOf("f", "w", test.sample...)
 			want.Planned += test.more
 			plan := New(topology, want)
 			if test.want == "" {
-				assert.That(t, !plan.Refusal.Refused() && plan.Losses == nil && !plan.Whole, "refused: %s", plan.Refusal.Words())
+				assert.That(t, !plan.Refusal.Refused(), "refused: %s", plan.Refusal.Words())
+				assert.That(t, plan.Losses == nil, "refused: %s", plan.Refusal.Words())
+				assert.That(t, !plan.Whole, "refused: %s", plan.Refusal.Words())
 				return
 			}
-			assert.That(t, strings.Contains(plan.Refusal.Words(), test.want) && plan.Refusal.Overridable() && !plan.Whole,
-				"%q (%q), want something with %q", plan.Refusal.Words(), plan.Refusal.Override(), test.want)
+
+			assert.Contains(t, plan.Refusal.Words(), test.want)
+			assert.That(t, plan.Refusal.Overridable(), "%q (%q), want something with %q", plan.Refusal.Words(),
+				plan.Refusal.Override(), test.want)
+			assert.That(t, !plan.Whole, "%q (%q), want something with %q", plan.Refusal.Words(), plan.Refusal.Override(),
+				test.want)
 			want.Insist = true
 			plan = New(topology, want)
-			assert.That(t, !plan.Refusal.Refused() && plan.Whole &&
-				strings.Contains(warnedOf(plan.Warnings), test.want),
-				"insisted: %q, whole %t, warnings %q", plan.Refusal.Words(), plan.Whole, warned(plan.Warnings))
+			assert.That(t, !plan.Refusal.Refused(), "insisted: %q, whole %t, warnings %q", plan.Refusal.Words(), plan.Whole,
+				warned(plan.Warnings))
+			assert.That(t, plan.Whole, "insisted: %q, whole %t, warnings %q", plan.Refusal.Words(), plan.Whole,
+				warned(plan.Warnings))
+			assert.Contains(t, warnedOf(plan.Warnings), test.want)
 		})
 	}
 }
@@ -306,37 +336,39 @@ func TestLimitLossByNewerCounts(t *testing.T) {
 	want := moveOf("f", "w", sized(1, 1)...)
 	want.Journaled = false
 	plan := New(topology, want)
-	must.That(t, !plan.Refusal.Refused() && slices.Equal(plan.Limited(topology), build.Refs("w")), "%q, to be counted: %v",
-		plan.Refusal.Words(), plan.Limited(topology))
+	must.That(t, !plan.Refusal.Refused(), "%q, to be counted: %v", plan.Refusal.Words(), plan.Counted(topology))
+	must.That(t, slices.Equal(plan.Counted(topology), build.Refs("w")), "%q, to be counted: %v", plan.Refusal.Words(),
+		plan.Counted(topology))
 	want.Counts = map[model.QueueRef]model.QueueCounts{build.Ref("w"): {
 		Ready: model.Some[int64](4), Consumers: model.Some[int64](0),
 	}}
 	plan = New(topology, want)
-	assert.That(t, len(plan.Losses) == 1 && plan.Losses[0].Old == 1 && plan.Losses[0].Ours == 0, "%+v", plan.Losses)
+	must.Equal(t, len(plan.Losses), 1, "%+v", plan.Losses)
+	assert.Equal(t, plan.Losses[0].Old, 1)
+	assert.Equal(t, plan.Losses[0].Ours, 0)
 	want.Insist = true
 	plan = New(topology, want)
-	assert.That(t, !plan.Whole &&
-		strings.Contains(warnedOf(plan.Warnings), "without the journal, lost messages cannot be brought back"),
-		"whole %t: %v", plan.Whole, warned(plan.Warnings))
+	assert.That(t, !plan.Whole, "whole %t: %v", plan.Whole, warned(plan.Warnings))
+	assert.Contains(t, warnedOf(plan.Warnings), "without the journal, lost messages cannot be brought back")
 }
 
 func TestImportIntoALimit(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Queue("w", build.Ready(3), maxLength(5)),
-		build.Queue("late", build.TTL(1000), build.Consumers(1)))
+		build.Text("queue late ttl=1000 consumers=1"))
 	want := ImportWant{To: build.Ref("w"), Sizes: []int64{1, 1, 1}}
 	plan := ForImport(topology, want)
-	assert.That(t, strings.Contains(plan.Refusal.Words(), "1 message would be dropped: 1 of the 3 that it holds") &&
-		plan.Planned == 3 && plan.Refusal.Overridable(),
-		"%+v", plan)
+	assert.Contains(t, plan.Refusal.Words(), "1 message would be dropped: 1 of the 3 that it holds")
+	assert.Equal(t, plan.Planned, 3)
+	assert.That(t, plan.Refusal.Overridable(), "%+v", plan)
 	want.Insist = true
 	plan = ForImport(topology, want)
 	assert.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
 	plan = ForImport(topology, ImportWant{To: build.Ref("nowhere")})
-	assert.That(t, strings.Contains(plan.Refusal.Words(), "there is no queue nowhere") && !plan.Refusal.Overridable(),
-		"%+v", plan)
+	assert.Contains(t, plan.Refusal.Words(), "there is no queue nowhere")
+	assert.That(t, !plan.Refusal.Overridable(), "%+v", plan)
 	plan = ForImport(topology, ImportWant{To: build.Ref("late"), Sizes: []int64{1}})
-	assert.That(t, len(plan.Warnings) == 1 && strings.Contains(plan.Warnings[0].Words(), "expires its messages"),
-		"%q", warned(plan.Warnings))
+	must.Equal(t, len(plan.Warnings), 1, "%q", warned(plan.Warnings))
+	assert.Contains(t, plan.Warnings[0].Words(), "expires its messages")
 }
 
 // From 4.4 on a quorum queue confirms such a message and holds it back, so a replay removes the header unless asked to
@@ -355,10 +387,14 @@ func TestDeliveryTime(t *testing.T) {
 		{"4.3.6", false, "", "", GoneTaken, ""},
 		{"4.4.0", false, message.DeliveryTimeHeader, "in 1h: x-opt-delivery-time is removed", GoneTaken, ""},
 		{"4.4.0", true, "", "RabbitMQ confirms them, and keeps them back", GoneWaits, "kept back by RabbitMQ until the time"},
+
 		{"5.0.0", false, message.DeliveryTimeHeader, "(--keep-delay keeps it)", GoneTaken, ""},
 	} {
 		t.Run(test.version, func(t *testing.T) {
-			topology := build.TopologyOf(test.version, build.Queue("failed"), build.Queue("orders"))
+			topology := build.TopologyOf(test.version, build.Text(`
+				queue failed
+				queue orders
+			`))
 			topology.Snapshot.TakenAt = now
 			want := replayOf("failed", "queue:orders", m)
 			want.KeepDelay, want.User = test.keep, "guest"
@@ -366,28 +402,36 @@ func TestDeliveryTime(t *testing.T) {
 			words := warnedOf(run.Warnings)
 			file := ImportWant{To: build.Ref("orders"), KeepDelay: test.keep}
 			file.Add(topology, &m)
+
 			imported := ForImport(topology, file)
 			says := warnedOf(imported.Warnings)
-			assert.That(t, strings.Contains(says, test.warning) && (test.warning != "" || !strings.Contains(says, "x-opt")) &&
-				strings.Join(imported.Strips, " ") == test.strips, "an import strips %s, says %s", imported.Strips, says)
+			assert.Contains(t, says, test.warning)
+			assert.That(t, test.warning != "" || !strings.Contains(says, "x-opt"), "an import strips %s, says %s",
+				imported.Strips, says)
+			assert.Equal(t, strings.Join(imported.Strips, " "), test.strips)
 			want.Mend = programmed(t, `.headers["x-opt-delivery-time"] = 4102444800000`)
 			edited := newRun(topology, want)
-			assert.That(t, edited.Refusal.Refused() == (test.strips != "") && (!test.keep ||
-				strings.Contains(warnedOf(edited.Warnings), test.warning)), "an edit: %s, %s", edited.Refusal.Words(),
+			assert.Equal(t, edited.Refusal.Refused(), test.strips != "", "an edit: %s, %s", edited.Refusal.Words(),
 				warnedOf(edited.Warnings))
-			assert.That(t, strings.Join(run.Strips, " ") == test.strips && strings.Contains(words, test.warning) &&
-				(test.warning != "" || !strings.Contains(words, "x-opt-delivery")), "strips %s, says %s", run.Strips, words)
+			assert.That(t, !test.keep || strings.Contains(warnedOf(edited.Warnings), test.warning), "an edit: %s, %s",
+				edited.Refusal.Words(), warnedOf(edited.Warnings))
+			assert.Equal(t, strings.Join(run.Strips, " "), test.strips)
+			assert.Contains(t, words, test.warning)
+			assert.That(t, test.warning != "" || !strings.Contains(words, "x-opt-delivery"), "strips %s, says %s", run.Strips,
+				words)
 			p, err := run.Publishing(&m)
-			assert.That(t, err == nil && (p.Headers[message.DeliveryTimeHeader] == nil) == (test.strips != ""),
-				"%v %v", err, p.Headers)
+			must.Do(t, err)
+			assert.Equal(t, p.Headers[message.DeliveryTimeHeader] == nil, test.strips != "", "%v %v", err, p.Headers)
 			e := NewEntry(&m, &p, false)
 			e.Outcome = Moved
 			undo, err := ForUndo(topology, UndoWant{
 				Record:  Record{Operation: Replay, From: build.Ref("failed"), Intent: run.Intent(1), Ended: now},
 				Entries: entriesOf(e), User: "guest",
 			})
-			assert.That(t, err == nil && undo.Gone() == test.gone && strings.Contains(undo.Gone().Words(), test.undoSays),
-				"%v %v %v", err, undo.Gone(), undo.Refusal.Words())
+
+			must.Do(t, err)
+			assert.Equal(t, undo.Gone(), test.gone)
+			assert.Contains(t, undo.Gone().Words(), test.undoSays)
 		})
 	}
 }
@@ -399,7 +443,10 @@ func TestUndoBringsDelayBack(t *testing.T) {
 	m := failedBy("orders", model.Table{message.DeliveryTimeHeader: now.UnixMilli() + 3_600_000}, message.Properties{})
 	sent := message.Publishing{Properties: m.Properties, Body: m.Body, Reaches: build.Refs("orders")}
 	for version, delays := range map[string]bool{"4.3.6": false, "4.4.0": true} {
-		topology := build.TopologyOf(version, build.Queue("failed"), build.Queue("orders"))
+		topology := build.TopologyOf(version, build.Text(`
+			queue failed
+			queue orders
+		`))
 		topology.Snapshot.TakenAt = now
 		for _, publishing := range []*message.Publishing{nil, &sent} {
 			for _, before := range [][]Attempt{nil, {{By: 3}}} {
@@ -409,10 +456,15 @@ func TestUndoBringsDelayBack(t *testing.T) {
 					Record:  Record{ID: 2, From: build.Ref("failed"), Ended: now},
 					Entries: entriesOf(e), User: "guest", There: map[message.Fingerprint]int{},
 				})
+
 				says := strings.Contains(warnedOf(undo.Warnings), "keeps them back until then")
 				first := len(before) == 0
-				assert.That(t, err == nil && undo.Refusal.Refused() == (delays && !first) && undo.Delayed == (delays && first) &&
-					says == undo.Delayed && (len(undo.Takes) == 0 || undo.Takes[0].Intent(1).KeepDelay == delays),
+				must.That(t, err == nil, "%s, sent: %v, undone before: %v: %s, %+v, %v", version, publishing != nil, !first,
+					undo.Refusal.Words(), undo, err)
+				assert.Equal(t, undo.Refusal.Refused(), delays && !first, "%v", version)
+				assert.Equal(t, undo.Delayed, delays && first, "%v", version)
+				assert.Equal(t, says, undo.Delayed, "%v", version)
+				assert.That(t, len(undo.Takes) == 0 || undo.Takes[0].Intent(1).KeepDelay == delays,
 					"%s, sent: %v, undone before: %v: %s, %+v, %v", version, publishing != nil, !first, undo.Refusal.Words(), undo,
 					err)
 			}

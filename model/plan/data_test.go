@@ -23,16 +23,19 @@ import (
 // A resume after a kill relies on the intent. Names are bytes.
 func TestIntentSurvivesJSON(t *testing.T) {
 	m := deadMessage()
-	m.Properties.Timestamp, m.Headers["\xff"] = time.Unix(1_700_000_000, 0), "\xfe"
+	m.Properties.Timestamp = time.Unix(1_700_000_000, 0)
+	m.Headers["\xff"] = "\xfe"
 	m.Headers["table"] = model.Table{"long": int64(1) << 62, "bytes": []byte{1, 2}, "list": []any{int8(1), nil}}
 	edited := NewDraft(build.TopologyOf("3.10.8", build.Queue("f")), build.Ref("f"), &m, "guest")
 	condition := must.Get(filter.ParseExpression(`deaths >= 0 and exchange == "master.failed"`))(t)
+
 	same := cmp.Options{
 		cmp.Exporter(func(reflect.Type) bool { return true }),
 		cmp.Comparer(func(a, b *filter.Filter) bool {
 			return a == b || a != nil && b != nil && a.Text == b.Text && a.Expression() == b.Expression()
 		}),
 	}
+
 	for name, in := range map[string]Intent{
 		"odd names": {
 			Source: model.QueueRef{VHost: "v\xff", Name: "f\xfe"}, Depth: 3, Mode: target.ToExchange,
@@ -45,6 +48,7 @@ func TestIntentSurvivesJSON(t *testing.T) {
 		"nobody":        {Source: build.Ref("f"), Selection: Nobody()},
 		"chosen":        {Source: build.Ref("f"), Selection: Chosen([]message.Message{m, m})},
 		"an expression": {Source: build.Ref("f"), Selection: Selection{Filter: condition, Limit: 9}},
+
 		"a text": {
 			Source: build.Ref("f"), Selection: Selection{Filter: must.Get(filter.Parse("Master"))(t), MessageID: "id\xff"},
 		},
@@ -73,18 +77,21 @@ func FuzzParseEntry(f *testing.F) {
 			Changed: []string{"the body"}, Removed: []string{"x-death"},
 			Former: Former{Expiration: "5", UserID: "guest", Headers: m.Headers, Added: []string{"x-dlxtop"}},
 		}
+
 		e.Undoes = 7
 		text := must.Get(json.Marshal(e.JSON()))(f)
 		f.Add(text)
 	}
+
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var e Entry
 		var err error
-		limit.Keep(t, len(text), func() { e, err = ParseEntry(text) })
+		limit.Check(t, len(text), func() { e, err = ParseEntry(text) })
 		if err != nil {
 			build.CheckError(t, err)
 			return
 		}
+
 		assert.That(t, e.Sent != nil || e.Message != nil && e.Undoes == 0, "it cannot be undone, and that is not said")
 		written := build.CheckLine(t, e.JSON())
 		again, err := ParseEntry(written)
@@ -101,6 +108,7 @@ func FuzzParseTarget(f *testing.F) {
 	} {
 		f.Add(to)
 	}
+
 	f.Fuzz(func(t *testing.T, to string) {
 		mode, address, err := target.Parse(to, model.Unknown[string]())
 		if err != nil {
@@ -108,13 +116,16 @@ func FuzzParseTarget(f *testing.F) {
 			assert.That(t, model.Printable(text) == text, "the error cannot be shown: %q", text)
 			return
 		}
+
 		p := Plan{Operation: Replay, Target: target.Target{Mode: mode, Fixed: address}}
 		m, a, err := target.Parse(p.To(), model.Unknown[string]())
 		if mode == target.ToExchange {
 			address.Exchange += "/" // an empty key
 		}
-		assert.That(t, err == nil && m == mode && a == address,
-			"%q is %s %+v, and then %s %+v, %v", to, mode, address, m, a, err)
+
+		must.Do(t, err)
+		assert.Equal(t, m, mode)
+		assert.Equal(t, a, address)
 	})
 }
 
@@ -142,10 +153,12 @@ func TestIsBack(t *testing.T) {
 			Operation: test.operation, Entries: test.entries, Account: Account{Moved: test.moved},
 			Intent: &Intent{Source: ref("failed"), Depth: 1000, Recipients: []Recipient{{Queue: ref("worker")}}},
 		}
+
 		got := r.IsBack(map[model.QueueRef]model.QueueCounts{
 			ref("failed"): {Ready: model.Some(test.from), Consumers: model.Some[int64](0)},
 			ref("worker"): {Ready: model.Some(test.to), Consumers: model.Some(test.consumers)},
 		})
+
 		assert.Equal(t, got, test.back, "%s", name)
 	}
 }

@@ -26,6 +26,7 @@ func copiesOf(o *message.Original, reached []model.QueueRef) []sentCopy {
 		}
 		copies[i] = sentCopy{of(o.Message), of(o.Failure)}
 	}
+
 	return copies
 }
 
@@ -36,35 +37,39 @@ func entryCopies(m *message.Message, reached []model.QueueRef) (copies []Copy) {
 			copies = append(copies, c.message, c.failure)
 		}
 	}
+
 	return copies
 }
 
 // Doubles are the copies that earlier replays have sent, or that planned ones will send first. Nil has none.
 type Doubles struct {
 	copies  map[Copy]sentCopies
-	senders []sender
+	senders []Sender
 }
 
-type sentCopies struct{ sender, messages uint32 }
+// sentCopies are those of one message: by the last sender, and how many in all.
+type sentCopies struct {
+	sender, messages uint32
+	unsure           bool // the last one may not have been sent, and its original may still be in its queue
+}
 
-type sender struct {
-	from   model.QueueRef
-	began  time.Time // zero: it has not begun yet
-	marked bool
+// Sender is a replay that sent copies, or will.
+type Sender struct {
+	From   model.QueueRef
+	Began  time.Time // zero: it has not begun yet
+	Marked bool      // its messages carry ReplayHeader
+	Record int64     // the last of the records that resume each other; 0: not in the journal, or it is running
 }
 
 // NewDoubles is empty.
 func NewDoubles() *Doubles { return &Doubles{copies: map[Copy]sentCopies{}} }
 
-// Sender adds a replay, to which the copies added next belong; later replays take precedence. began is zero for one
-// that has not run yet.
-func (d *Doubles) Sender(from model.QueueRef, began time.Time, marked bool) {
-	d.senders = append(d.senders, sender{from, began, marked})
-}
+// Sender adds a replay, to which the copies added next belong; later replays take precedence.
+func (d *Doubles) Sender(s Sender) { d.senders = append(d.senders, s) }
 
-// Add adds a copy of the last sender.
-func (d *Doubles) Add(c Copy) {
-	d.copies[c] = sentCopies{uint32(len(d.senders) - 1), d.copies[c].messages + 1}
+// Add adds a copy of the last sender. sure: it was sent, and its original was taken out of its queue.
+func (d *Doubles) Add(c Copy, sure bool) {
+	d.copies[c] = sentCopies{uint32(len(d.senders) - 1), d.copies[c].messages + 1, !sure}
 }
 
 // Expect adds the copies that an earlier replay in the same batch will send.
@@ -73,9 +78,9 @@ func (d *Doubles) Expect(t *model.Topology, want ActionWant) {
 	if p := New(t, want); p.Refusal.Refused() {
 		return
 	}
-	d.Sender(want.From, time.Time{}, want.Mark)
+	d.Sender(Sender{From: want.From, Marked: want.Mark})
 	for _, c := range *want.sends {
-		d.Add(c)
+		d.Add(c, false)
 	}
 }
 
@@ -120,6 +125,32 @@ type Doubling struct {
 	ids    map[string]message.Fingerprint
 	sends  []Copy
 	differ int // messages with another one's id but different content
+	again  replayedBefore
+}
+
+// replayedBefore are messages that failed again without a mark: something published them once more.
+type replayedBefore struct {
+	messages    int
+	first, last time.Time // when the replays began that sent them before
+}
+
+func (r *replayedBefore) add(began time.Time) {
+	if r.messages++; r.messages == 1 || began.Before(r.first) {
+		r.first = began
+	}
+	if began.After(r.last) {
+		r.last = began
+	}
+}
+
+func (r *replayedBefore) warning() Warning {
+	day := func(t time.Time) string { return t.Local().Format("2 January 2006") }
+	when := "on " + day(r.first)
+	if last := day(r.last); last != day(r.first) {
+		when = "from " + day(r.first) + " to " + last
+	}
+	return warning("%s %s replayed before, %s: what came since has no mark of a replay, and is replayed as a new failure",
+		model.Count(r.messages), many(r.messages, "was", "were"), when)
 }
 
 // NewDoubling begins at the head of a queue. Nil doubles have no copies.
@@ -142,6 +173,10 @@ func (d *Doubling) write(p *Plan, want *ActionWant) {
 		p.warn(warning("%s with the message_id of another one, but different: no copies of each other, and all are replayed",
 			messages(d.differ)))
 	}
+
+	if d.again.messages > 0 {
+		p.warn(d.again.warning())
+	}
 	if want.sends != nil {
 		*want.sends = d.sends
 	}
@@ -160,15 +195,34 @@ func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) model.O
 			d.differ++
 		}
 	}
-	copies := copiesOf(&o, reached)
+
+	copies, again := copiesOf(&o, reached), Sender{}
 	for _, c := range copies {
 		if d.met[c.message] {
-			return Double{d.from}
+			return Double{Queue: d.from}
 		}
-		if s, sent := d.doubles.copies[c.message]; sent && d.isCopy(m, c, s, o.ByID) {
-			return Double{d.doubles.senders[s.sender].from}
+		sent, known := d.doubles.copies[c.message]
+		if !known {
+			continue
+		}
+		by := d.doubles.senders[sent.sender]
+		if d.isCopy(m, c, sent, o.ByID) {
+			held := Double{Queue: by.From}
+			if sent.unsure {
+				held.Record = by.Record
+			}
+			return held
+		}
+
+		if by.From == d.from && o.ByID && !marked(m) {
+			again = by
 		}
 	}
+
+	if !again.Began.IsZero() {
+		d.again.add(again.Began)
+	}
+
 	for _, c := range copies {
 		if o.ByID && len(d.met) < mostIDs {
 			d.met[c.message] = true
@@ -177,23 +231,37 @@ func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) model.O
 			d.sends = append(d.sends, c.message, c.failure)
 		}
 	}
+
 	return nil
 }
 
+func marked(m *message.Message) bool {
+	_, is := message.Opening(m).Message.ReplayMark()
+	return is
+}
+
 // isCopy reports whether a message is one of those sent, and not one that failed afterwards. A message without an id is
-// never a copy of another one in its own queue.
+// never a copy of another one in its own queue. Neither is one whose original certainly left this queue, unless its
+// deaths are those of the original: what is here came later.
 func (d *Doubling) isCopy(m *message.Message, c sentCopy, s sentCopies, byID bool) bool {
 	by := d.doubles.senders[s.sender]
-	if !byID && (by.from == d.from || d.used[c.message] >= s.messages) {
+	here := by.From == d.from
+	if !byID && (here || d.used[c.message] >= s.messages) {
 		return false
 	}
-	if _, same := d.doubles.copies[c.failure]; !by.began.IsZero() && !(same && by.marked) {
-		if after, known := m.FailedAfter(by.began); after || !known && !by.marked {
+	_, same := d.doubles.copies[c.failure]
+	same = same && by.Marked && !(here && len(m.Deaths) == 0)
+	if !by.Began.IsZero() && !same {
+		after, known := m.FailedAfter(by.Began)
+		left := here && !s.unsure || !by.Marked
+		if after || !known && left {
 			return false
 		}
 	}
+
 	if !byID {
 		d.used[c.message]++
 	}
+
 	return true
 }

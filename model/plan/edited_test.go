@@ -31,27 +31,39 @@ func TestEditedReplay(t *testing.T) {
 			message.ReplayHeader: model.Table{"count": int64(2)},
 		},
 	}
+
 	m.Fingerprint = message.FingerprintOf(&m)
 	shown := NewDraft(topology, build.Ref("ucenter@user@failed"), &m, "guest")
-	must.That(t, shown.Address == (model.Address{Exchange: "master", RoutingKey: "ucenter@user"}) &&
-		shown.Headers["own"] == "x" && len(shown.Headers) == 3 && shown.Properties.Expiration == "" &&
-		shown.Properties.UserID == "", "%+v", shown)
+	must.Equal(t, shown.Address, model.Address{Exchange: "master", RoutingKey: "ucenter@user"})
+	must.That(t, shown.Headers["own"] == "x", "%+v", shown)
+	must.Equal(t, len(shown.Headers), 3)
+	must.Equal(t, shown.Properties.Expiration, "")
+	must.Equal(t, shown.Properties.UserID, "")
 	edited := must.Get(draft.Parse([]byte(strings.NewReplacer(`{"id":1}`, `{"id":2,"fixed":true}`, `"own": "x"`,
 		`"own": "y"`, `"properties": {`, `"properties": {"expiration": "70",`).Replace(string(shown.Text())))))(t)
 	delete(edited.Headers, "old")
 	want := replayOf("ucenter@user@failed", "", m)
-	want.Selection, want.User, want.Mark, want.Edited = Chosen([]message.Message{m}), "guest", true, &edited
+	want.Selection = Chosen([]message.Message{m})
+	want.User = "guest"
+	want.Mark = true
+	want.Edited = &edited
 	plan := newRun(topology, want)
-	assert.That(t, !plan.Refusal.Refused() && strings.Join(plan.Strips, " ") == "user_id x-death",
-		"%s %v", plan.Refusal.Words(), plan.Strips)
+	assert.That(t, !plan.Refusal.Refused(), "%s %v", plan.Refusal.Words(), plan.Strips)
+	assert.Equal(t, strings.Join(plan.Strips, " "), "user_id x-death")
+
 	p := must.Get(plan.Publishing(&m))(t)
 	replayed := message.Message{Headers: p.Headers}
 	n, _, _ := replayed.Replays()
-	assert.That(t, n == 3 && p.Headers["own"] == "y" && p.Headers["x-orig-routing-key"] == "user.create" &&
-		len(p.Headers) == 3 && string(p.Body) == `{"id":2,"fixed":true}` && p.Properties.Expiration == "70" &&
-		p.Address == shown.Address, "%+v %q", p, p.Body)
+	assert.Equal(t, n, 3)
+	assert.That(t, p.Headers["own"] == "y", "%+v %q", p, p.Body)
+	assert.That(t, p.Headers["x-orig-routing-key"] == "user.create", "%+v %q", p, p.Body)
+	assert.Equal(t, len(p.Headers), 3)
+	assert.Equal(t, string(p.Body), `{"id":2,"fixed":true}`)
+	assert.Equal(t, p.Properties.Expiration, "70")
+	assert.Equal(t, p.Address, shown.Address)
 	e := NewEntry(&m, &p, true)
-	assert.That(t, e.Message != nil && string(e.Message.Body) == `{"id":1}`, "kept %+v", e.Message)
+	must.That(t, e.Message != nil, "kept %+v", e.Message)
+	assert.Equal(t, string(e.Message.Body), `{"id":1}`)
 	r := Record{Operation: Replay, User: "guest"}
 	line := must.Get(model.JSONLine(e.JSON()))(t)
 	again := must.Get(ParseEntry(line))(t)
@@ -72,6 +84,7 @@ func TestDamagedEnvelopesStayAsTheyAre(t *testing.T) {
 			"no exchange",
 			`{"Exception":"e","RoutingKey":"k","Exchange":null,"Queue":"q","Message":"m","BasicProperties":{}}`, "no Exchange",
 		},
+
 		{
 			"no properties",
 			`{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":"m","BasicProperties":null}`,
@@ -87,15 +100,22 @@ func TestDamagedEnvelopesStayAsTheyAre(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := message.Message{Body: []byte(test.body), RoutingKey: "k"}
+
 			e, ok := m.Envelope()
-			must.That(t, ok && strings.Contains(e.Problem, test.problem),
-				"%v %q, want a problem with %q", ok, e.Problem, test.problem)
-			topology := build.TopologyOf("4.0.5", build.Queue("errors"), build.Queue("w", build.Consumers(1)))
+			must.That(t, ok, "%v %q, want a problem with %q", ok, e.Problem, test.problem)
+			must.Contains(t, e.Problem, test.problem)
+
+			topology := build.TopologyOf("4.0.5", build.Text(`
+				queue errors
+				queue w consumers=1
+			`))
 			plan := newRun(topology, replayOf("errors", "queue:w", m))
 			assert.That(t, strings.Contains(warnedOf(plan.Warnings), "it is published as it is"),
 				"warnings %q", warned(plan.Warnings))
+
 			p, err := plan.Publishing(&m)
-			assert.That(t, err == nil && string(p.Body) == test.body, "%v %q", err, p.Body)
+			must.Do(t, err)
+			assert.Equal(t, string(p.Body), test.body)
 		})
 	}
 }
@@ -119,6 +139,7 @@ func TestDramatiqIsRestored(t *testing.T) {
 		},
 		{
 			"dead while it was delayed",
+
 			`{"queue_name":"mail.DQ","actor_name":"send","args":[],"kwargs":{},"options":{"eta":1714564800000},"message_id":"1","message_timestamp":1}`,
 			`{"queue_name":"mail","actor_name":"send","args":[],"kwargs":{},"options":{},"message_id":"1","message_timestamp":1}`,
 			"so that it is due at once",
@@ -138,50 +159,63 @@ func TestDramatiqIsRestored(t *testing.T) {
 				Headers: model.Table{"x-death": []any{}},
 				Deaths:  []message.Death{{Queue: "mail", Reason: model.Rejected, RoutingKeys: []string{"mail"}}},
 			}
+
 			before := message.FingerprintOf(&m)
 			e, ok := m.Envelope()
-			must.That(t, ok && e.Problem == "" && e.Worker == "mail" && strings.Contains(e.Does, test.does), "%v %+v", ok, e)
+			must.That(t, ok, "%v %+v", ok, e)
+			must.Equal(t, e.Problem, "")
+			must.Equal(t, e.Worker, "mail")
+			must.Contains(t, e.Does, test.does)
 			assert.NoDiff(t, cmp.Diff(test.want, string(e.Original.Body)))
 			topology := build.TopologyOf("4.0.5", build.DramatiqParts...)
 			plan := newRun(topology, replayOf("mail.XQ", "", m))
-			must.That(t, !plan.Refusal.Refused() && strings.Contains(warnedOf(plan.Warnings), test.does),
-				"refusal %q, warnings %q", plan.Refusal.Words(), warned(plan.Warnings))
+			must.That(t, !plan.Refusal.Refused(), "refusal %q, warnings %q", plan.Refusal.Words(), warned(plan.Warnings))
+			must.Contains(t, warnedOf(plan.Warnings), test.does)
 			p := must.Get(plan.Publishing(&m))(t)
 			want := message.Publishing{
 				Address:    model.Address{Exchange: "", RoutingKey: "mail"},
 				Properties: message.Properties{DeliveryMode: 2, Priority: 5}, Body: []byte(test.want), Reaches: p.Reaches,
 			}
+
 			assert.NoDiff(t, cmp.Diff(want, p))
-			assert.That(t, message.FingerprintOf(&m) == before && string(m.Body) == test.dead,
-				"the message in the queue changed")
+			assert.Equal(t, message.FingerprintOf(&m), before, "the message in the queue changed")
+			assert.Equal(t, string(m.Body), test.dead, "the message in the queue changed")
 		})
 	}
 }
 
 func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 	topology := build.TopologyOf("4.0.5",
-		build.Exchange("topic", "Orders:Shop"), build.Queue("Orders:Shop_billing", build.Consumers(1)),
-		build.Bind("Orders:Shop", "#", "Orders:Shop_billing"),
-		build.Queue("Orders:Shop_stock", build.Consumers(1)), build.Bind("Orders:Shop", "#", "Orders:Shop_stock"),
-		build.Exchange("direct", "ErrorExchange_orders.new"),
-		build.Queue("EasyNetQ_Default_Error_Queue", build.Ready(1)),
-		build.Bind("ErrorExchange_orders.new", "orders.new", "EasyNetQ_Default_Error_Queue"))
+		build.Text(`
+			exchange topic Orders:Shop
+			queue Orders:Shop_billing consumers=1
+			bind Orders:Shop # Orders:Shop_billing
+			queue Orders:Shop_stock consumers=1
+			bind Orders:Shop # Orders:Shop_stock
+			exchange direct ErrorExchange_orders.new
+			queue EasyNetQ_Default_Error_Queue ready=1
+			bind ErrorExchange_orders.new orders.new EasyNetQ_Default_Error_Queue
+		`))
+
 	m := message.Message{
 		Exchange: "ErrorExchange_orders.new", RoutingKey: "orders.new", Body: []byte(build.EasyNetQ3),
 		Properties: message.Properties{DeliveryMode: 2, Type: "EasyNetQ.SystemMessages.Error:EasyNetQ"},
 	}
+
 	// Its exchange also leads to stock, where nothing failed: only the queue in which it failed gets it again.
 	guest := replayOf("EasyNetQ_Default_Error_Queue", "", m)
 	guest.User = "guest"
 	plan := newRun(topology, guest)
-	must.That(t, !plan.Refusal.Refused() && len(plan.Ways) == 1 &&
-		plan.Ways[0].Address == (model.Address{Exchange: "", RoutingKey: "Orders:Shop_billing"}) &&
-		plan.Ways[0].Why == "the worker that it failed in, as EasyNetQ wrote it", "refusal %q, ways %+v",
-		plan.Refusal.Words(), plan.Ways)
+	must.That(t, !plan.Refusal.Refused(), "refusal %q, ways %+v", plan.Refusal.Words(), plan.Ways)
+	must.Equal(t, len(plan.Ways), 1)
+	must.Equal(t, plan.Ways[0].Address, model.Address{Exchange: "", RoutingKey: "Orders:Shop_billing"})
+	must.Equal(t, plan.Ways[0].Why, "the worker that it failed in, as EasyNetQ wrote it")
+
 	assert.That(t, strings.Contains(warnedOf(plan.Warnings), "unwraps the EasyNetQ envelope"),
 		"warnings %q", warned(plan.Warnings))
 	assert.NoDiff(t, cmp.Diff([]string{"expiration"}, plan.Strips))
 	p := must.Get(plan.Publishing(&m))(t)
+
 	want := message.Publishing{
 		Address: model.Address{Exchange: "", RoutingKey: "Orders:Shop_billing"},
 		Properties: message.Properties{
@@ -191,16 +225,20 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 		Body:    []byte(`{"Id":121,"Name":"Zo\u00eb \"Z\" Łuk — 日本 \/","Big":12345678901234567890.10}`),
 		Reaches: p.Reaches,
 	}
+
 	assert.NoDiff(t, cmp.Diff(want, p))
 	origin := New(topology, replayOf("EasyNetQ_Default_Error_Queue", "origin", m))
-	assert.That(t, origin.Ways[0].Address == (model.Address{Exchange: "Orders:Shop", RoutingKey: "orders.new"}) &&
-		len(origin.Recipients) == 2, "its origin %+v", origin.Ways)
+	assert.Equal(t, origin.Ways[0].Address, model.Address{Exchange: "Orders:Shop", RoutingKey: "orders.new"})
+	assert.Equal(t, len(origin.Recipients), 2, "its origin %+v", origin.Ways)
 }
 
 // A shared error queue belongs to no flow: the message itself names its worker, if that still exists.
 func TestReplayToTheWorkerNamedInTheMessage(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Queue("mail", build.Consumers(1)),
-		build.Queue("stock", build.Consumers(1)), build.Queue("error"))
+	topology := build.TopologyOf("4.0.5", build.Text(`
+		queue mail consumers=1
+		queue stock consumers=1
+		queue error
+	`))
 	for worker, want := range map[string]string{
 		"mail": "", "gone": "the worker is not here: gone, which is gone (NServiceBus",
 		"error": "has no trace of its worker",
@@ -215,7 +253,7 @@ func TestReplayToTheWorkerNamedInTheMessage(t *testing.T) {
 
 func programmed(t testing.TB, text string) *mend.Program {
 	t.Helper()
-	return must.Get(mend.Parse(text))(t)
+	return must.Get(mend.Parse(text))(t).Within(t.Context(), mend.InProcess{})
 }
 
 // numbered are dead messages whose bodies are {"n": "1"}, {"n": "2"}, …
@@ -228,6 +266,7 @@ func numbered(n int) message.MessageList {
 		m.Fingerprint = message.FingerprintOf(&m)
 		list[i] = m
 	}
+
 	return list
 }
 
@@ -235,13 +274,16 @@ func mendedBy(t testing.TB, program string, messages message.MessageList, change
 	Plan, *model.Topology,
 ) {
 	t.Helper()
-	topology := build.TopologyOf("4.0.5", append(build.ScenarioParts["pubsub"], build.Queue("parking"),
-		build.Queue("other", build.Consumers(1)))...)
+	topology := build.TopologyOf("4.0.5", append(build.ScenarioParts["pubsub"], build.Text(`
+		queue parking
+		queue other consumers=1
+	`))...)
 	want := wantTo(t, topology, "ucenter@user@failed", "exchange:master/ucenter@user", messages...)
 	want.User, want.Mark, want.Mend, want.Selection = "guest", true, programmed(t, program), Chosen(messages)
 	if change != nil {
 		change(&want)
 	}
+
 	return New(topology, want), topology
 }
 
@@ -249,28 +291,39 @@ func TestMended(t *testing.T) {
 	p, topology := mendedBy(t, `(.body.n | tonumber) as $n | if $n == 1 then . elif $n == 2 then empty
 		else .body.n = $n | .headers.fixed = true end`, numbered(9), nil)
 	m := p.Mended
-	must.That(t, !p.Refusal.Refused() && m != nil && m.Changed == 7 && m.Same == 1 && m.Stay == 1 && m.Looked() == 9,
-		"%v %+v", p.Refusal.Words(), m)
-	assert.That(t, len(m.Failures) == 1 && m.Failures[0].Messages == 1 &&
-		m.Failures[0].Why.(NotMended).Why.Kind == mend.Nothing, "%+v", m.Failures)
-	must.That(t, len(m.Shown) == 5 && m.Shown[0].Position == 3, "%+v", m.Shown)
+	must.That(t, !p.Refusal.Refused(), "%v %+v", p.Refusal.Words(), m)
+	must.That(t, m != nil, "%v %+v", p.Refusal.Words(), m)
+	must.Equal(t, m.Changed, 7)
+	must.Equal(t, m.Same, 1)
+	must.Equal(t, m.Stay, 1)
+	must.Equal(t, m.Looked(), 9)
+	must.Equal(t, len(m.Failures), 1, "%+v", m.Failures)
+	assert.Equal(t, m.Failures[0].Messages, 1)
+	assert.Equal(t, m.Failures[0].Why.(NotMended).Why.Kind, mend.Nothing)
+	must.Equal(t, len(m.Shown), 5, "%+v", m.Shown)
+	must.Equal(t, m.Shown[0].Position, 3)
 	want := []string{"with the header fixed: true", "body: 26 → 24 bytes, different from byte 7 on"}
 	assert.Equal(t, cmp.Diff(want, m.Shown[0].Was.Differences(&m.Shown[0].Is)), "")
+
 	stay := ""
 	for _, w := range p.Warnings {
 		if w.Stay != nil {
 			stay = w.Words()
 		}
 	}
+
 	assert.Equal(t, stay, "1 of them stays: the jq program gives nothing for it")
 	run := p.On(topology)
 	for i, want := range []string{`{"n": "1", "rest": [1, 2]}`, "", `{"n": 3, "rest": [1, 2]}`} {
 		out, err := run.Publishing(&numbered(3)[i])
-		assert.That(t, (err != nil) == (want == "") && (err != nil || string(out.Body) == want), "%s: %v", out.Body, err)
+		assert.Equal(t, err != nil, want == "", "%s: %v", out.Body, err)
+		assert.That(t, err != nil || string(out.Body) == want, "%s: %v", out.Body, err)
 		assert.That(t, want == "" || out.Headers[message.ReplayHeader] != nil && out.Headers["x-death"] == nil &&
 			(out.Headers["fixed"] != nil) == (i == 2) && len(out.Reaches) == 1, "%v %v", out.Headers, out.Reaches)
 	}
-	assert.That(t, p.KeepsWhole() && p.Intent(9).Mend == p.Mend, "the journal would not keep all of it")
+
+	assert.That(t, p.KeepsWhole(), "the journal would not keep all of it")
+	assert.That(t, p.Intent(9).Mend == p.Mend, "the journal would not keep all of it")
 }
 
 // A program sees neither death history nor mark, and what it leaves alone is published as it would be without it.
@@ -285,13 +338,16 @@ func TestMendedIsAsItWouldBePublished(t *testing.T) {
 			end`, messages, func(w *ActionWant) { w.Mark = mark })
 		run := p.On(topology)
 		mended, err := run.Publishing(&messages[0])
-		must.That(t, err == nil && p.Mended.Same == 1, "%v %v %v", name, err, p.Mended)
+		must.That(t, err == nil, "%v %v %v", name, err, p.Mended)
+		must.Equal(t, p.Mended.Same, 1, "%v", name)
 		run.Mend = nil
 		plain, err := run.Publishing(&messages[0])
 		diff := cmp.Diff(plain, mended)
-		assert.That(t, diff == "" && err == nil, "%s: %v %s", name, err, diff)
+		must.That(t, err == nil, "%s: %v %s", name, err, diff)
+		assert.NoDiff(t, diff, "%v", name)
 		n, _, _ := (&message.Message{Headers: mended.Headers}).Replays()
-		assert.That(t, (!mark || n == 3) && (mark || n == 2), "%s: %v", name, mended.Headers)
+		assert.That(t, !mark || n == 3, "%s: %v", name, mended.Headers)
+		assert.That(t, mark || n == 2, "%s: %v", name, mended.Headers)
 	}
 }
 
@@ -307,11 +363,11 @@ func TestMendedMustBePublishable(t *testing.T) {
 		{"no binding", `.routing_key = "nope"`, "no queue is bound for key nope on master"},
 	} {
 		p, topology := mendedBy(t, test.program, numbered(2), nil)
-		assert.That(t, strings.Contains(p.Refusal.Words(), test.want) && p.Mended.Stay == 2,
-			"%s: %q, %+v", test.name, p.Refusal.Words(), p.Mended)
+		assert.Contains(t, p.Refusal.Words(), test.want, "%v", test.name)
+		assert.Equal(t, p.Mended.Stay, 2, "%v", test.name)
 		run := p.On(topology)
 		_, err := run.Publishing(&numbered(1)[0])
-		assert.That(t, err != nil && strings.Contains(err.Error(), test.want), "%s: %v", test.name, err)
+		assert.Fails(t, err, test.want, "%v", test.name)
 	}
 }
 
@@ -319,28 +375,39 @@ func TestMendedMustBePublishable(t *testing.T) {
 func TestMendedAddress(t *testing.T) {
 	const second = `if .body.n == "2" then .exchange = "" | .routing_key = "other" else . end`
 	p, topology := mendedBy(t, second, numbered(3), nil)
-	must.That(t, !p.Refusal.Refused() && len(p.Ways) == 2 && len(p.Recipients) == 2 && p.Mended.Changed == 1 &&
-		p.Mended.Same == 2, "%s %+v %+v", p.Refusal.Words(), p.Ways, p.Recipients)
+	must.That(t, !p.Refusal.Refused(), "%s %+v %+v", p.Refusal.Words(), p.Ways, p.Recipients)
+	must.Equal(t, len(p.Ways), 2)
+	must.Equal(t, len(p.Recipients), 2)
+	must.Equal(t, p.Mended.Changed, 1)
+	must.Equal(t, p.Mended.Same, 2)
 	run := p.On(topology)
 	out, err := run.Publishing(&numbered(2)[1])
-	assert.That(t, err == nil && out.RoutingKey == "other" && len(out.Reaches) == 1 && out.Reaches[0].Name == "other",
-		"%+v %v", out, err)
+	must.Do(t, err)
+	assert.Equal(t, out.RoutingKey, "other")
+	must.Equal(t, len(out.Reaches), 1, "%+v %v", out, err)
+	assert.Equal(t, out.Reaches[0].Name, "other")
+
 	// An address outside the sample is refused.
 	few, topology := mendedBy(t, second, numbered(1), nil)
 	run = few.On(topology)
 	_, err = run.Publishing(&numbered(2)[1])
-	assert.That(t, err != nil && strings.Contains(err.Error(), "does not name"), "%v", err)
+	assert.Fails(t, err, "does not name")
 }
 
 func TestMendedMove(t *testing.T) {
 	move := func(w *ActionWant) {
-		w.Operation, w.Mode, w.Fixed = Move, target.ToQueue, model.Address{RoutingKey: "parking"}
+		w.Operation = Move
+		w.Mode = target.ToQueue
+		w.Fixed = model.Address{RoutingKey: "parking"}
 	}
+
 	p, topology := mendedBy(t, `.body.n |= tonumber`, numbered(2), move)
 	run := p.On(topology)
 	out, err := run.Publishing(&numbered(1)[0])
-	assert.That(t, !p.Refusal.Refused() && err == nil && out.Headers["x-death"] != nil &&
-		string(out.Body) == `{"n": 1, "rest": [1, 2]}`, "%s %v %+v", p.Refusal.Words(), err, out)
+	must.Do(t, err)
+	assert.That(t, !p.Refusal.Refused(), "%s %v %+v", p.Refusal.Words(), err, out)
+	assert.That(t, out.Headers["x-death"] != nil, "%s %v %+v", p.Refusal.Words(), err, out)
+	assert.Equal(t, string(out.Body), `{"n": 1, "rest": [1, 2]}`)
 	elsewhere, _ := mendedBy(t, `.routing_key = "other"`, numbered(2), move)
 	want := "the address is changed by the jq program, and a move goes to one queue"
 	assert.Equal(t, elsewhere.Refusal.Words(), want)
@@ -351,10 +418,12 @@ func TestEndlessProgram(t *testing.T) {
 	p, _ := mendedBy(t, `if .body.n == "1" then . else def f: f; f end`, numbered(1000), nil)
 	assert.Equal(t, p.Refusal.Words(), "the jq program did not end within 1 million steps")
 	m := p.Mended
-	assert.That(t, m.Same == 1 && m.Stay == 999 && m.Failures[0].Messages == mostEndless, "%+v", m)
+	assert.Equal(t, m.Same, 1)
+	assert.Equal(t, m.Stay, 999)
+	assert.Equal(t, m.Failures[0].Messages, mostEndless)
 	none, _ := mendedBy(t, `.`, numbered(2), nil)
-	assert.That(t, len(none.Warnings) > 0 && none.Warnings[len(none.Warnings)-1].Says == mendsNothing().Says,
-		"%+v", none.Warnings)
+	must.That(t, len(none.Warnings) > 0, "%+v", none.Warnings)
+	assert.Equal(t, none.Warnings[len(none.Warnings)-1].Says, mendsNothing().Says)
 }
 
 // A resume changes the rest with the same program.
@@ -362,7 +431,9 @@ func TestIntentKeepsTheProgram(t *testing.T) {
 	p, _ := mendedBy(t, `.body.n = "\u00fc"`, numbered(1), nil)
 	text := must.Get(json.Marshal(p.Intent(1)))(t)
 	read, err := ParseIntent(text)
-	must.That(t, err == nil && read.Mend != nil && read.Mend.Text == p.Mend.Text, "%+v %v", read, err)
+	must.Do(t, err)
+	must.That(t, read.Mend != nil, "%+v %v", read, err)
+	must.Equal(t, read.Mend.Text, p.Mend.Text)
 	_, err = ParseIntent([]byte(`{"edit": ".["}`))
 	assert.That(t, err != nil, "a program that cannot be read is read")
 }
@@ -377,6 +448,7 @@ func BenchmarkMended10k(b *testing.B) {
 			i, filler, i, filler)
 		m.BodyBytes, m.Fingerprint = len(m.Body), message.FingerprintOf(m)
 	}
+
 	for b.Loop() {
 		p, _ := mendedBy(b, `.body.order.quantity |= tonumber | .headers["x-fixed"] = true`, messages, nil)
 		must.That(b, p.Mended.Changed == len(messages), "%+v", p.Mended)

@@ -23,16 +23,19 @@ func (r *Record) Changes(e *Entry) []string {
 		changes = append(changes, fmt.Sprintf("routing key %s instead of %s", model.Quoted(s.To.RoutingKey),
 			model.Quoted(e.Address.RoutingKey)))
 	}
+
 	if s.Former.Expiration != "" && !slices.Contains(s.Changed, "expiration") {
 		changes = append(changes, "without expiration "+s.Former.Expiration)
 	}
 	if id := s.Former.UserID; id != "" && id != r.User && !slices.Contains(s.Changed, "user_id") {
 		changes = append(changes, "without user_id "+id)
 	}
+
 	changes = append(changes, s.headerChanges()...)
 	if len(s.Changed) > 0 {
 		changes = append(changes, "changed "+strings.Join(s.Changed, ", "))
 	}
+
 	return changes
 }
 
@@ -47,6 +50,7 @@ func (s *Sent) headerChanges() []string {
 			changed = append(changed, key)
 		}
 	}
+
 	var words []string
 	for _, part := range []struct {
 		what string
@@ -56,6 +60,7 @@ func (s *Sent) headerChanges() []string {
 			words = append(words, part.what+strings.Join(part.keys, ", "))
 		}
 	}
+
 	return words
 }
 
@@ -67,9 +72,11 @@ func beyondFormer(m *message.Message, p *message.Publishing) []string {
 			changed = append(changed, f.Name)
 		}
 	}
+
 	if !bytes.Equal(m.Body, p.Body) {
 		changed = append(changed, fmt.Sprintf("the body (%sB instead of %sB)", message.Size(int64(len(p.Body))),
 			message.Size(int64(len(m.Body)))))
 	}
+
 	return changed
 }

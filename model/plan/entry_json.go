@@ -43,18 +43,29 @@ type sentJSON struct {
 
 func (e *Entry) JSON() EntryJSON {
 	out := EntryJSON{
-		Position: e.Position, MessageID: message.TextOf(e.MessageID), Fingerprint: e.Fingerprint,
-		Exchange: message.TextOf(e.Address.Exchange), RoutingKey: message.TextOf(e.Address.RoutingKey),
-		Stays: e.Stays, Undoes: e.Undoes, Outcome: e.Outcome, Reason: e.Reason, Undone: e.Undone, Damaged: e.Damaged,
+		Position:    e.Position,
+		MessageID:   message.TextOf(e.MessageID),
+		Fingerprint: e.Fingerprint,
+		Exchange:    message.TextOf(e.Address.Exchange),
+		RoutingKey:  message.TextOf(e.Address.RoutingKey),
+		Stays:       e.Stays,
+		Undoes:      e.Undoes,
+		Outcome:     e.Outcome,
+		Reason:      e.Reason,
+		Undone:      e.Undone,
+		Damaged:     e.Damaged,
 	}
+
 	for _, c := range e.Copies {
 		out.Copies += fmt.Sprintf("%016x", uint64(c))
 	}
+
 	if m := e.Message; m != nil {
 		whole := m.PlainJSON()
 		whole.Body, whole.BodyEncoding = message.EncodeBody(m.Body)
 		out.Message = &whole
 	}
+
 	if s := e.Sent; s != nil {
 		f := &s.Former
 		out.Sent = &sentJSON{
@@ -63,6 +74,7 @@ func (e *Entry) JSON() EntryJSON {
 			textsOf(f.Added), s.Changed, textsOf(s.Removed),
 		}
 	}
+
 	return out
 }
 
@@ -74,25 +86,36 @@ func ParseEntry(text []byte) (e Entry, err error) {
 		return Entry{Position: in.Position}, err
 	}
 	e = Entry{
-		Position: in.Position, MessageID: string(in.MessageID), Fingerprint: in.Fingerprint, Undoes: in.Undoes,
-		Stays: in.Stays, Address: model.Address{Exchange: string(in.Exchange), RoutingKey: string(in.RoutingKey)},
+		Position:    in.Position,
+		MessageID:   string(in.MessageID),
+		Fingerprint: in.Fingerprint,
+		Undoes:      in.Undoes,
+		Stays:       in.Stays,
+		Address:     model.Address{Exchange: string(in.Exchange), RoutingKey: string(in.RoutingKey)},
 	}
+
 	e.Copies, err = ParseCopies(in.Copies)
 	if in.Message != nil && err == nil {
 		var m message.Message
 		m, err = in.Message.Message()
 		e.Message = &m
 	}
+
 	if s := in.Sent; s != nil && err == nil {
 		e.Sent = &Sent{
-			Fingerprint: s.Fingerprint, To: model.Address{Exchange: string(s.Exchange), RoutingKey: string(s.RoutingKey)},
-			Reached: textsIn(s.Reached), Changed: s.Changed, Removed: textsIn(s.Removed),
+			Fingerprint: s.Fingerprint,
+			To:          model.Address{Exchange: string(s.Exchange), RoutingKey: string(s.RoutingKey)},
+			Reached:     textsIn(s.Reached),
+			Changed:     s.Changed,
+			Removed:     textsIn(s.Removed),
 			Former: Former{
 				Expiration: string(s.Expiration), UserID: string(s.UserID), Zeros: s.Zeros, Added: textsIn(s.Added),
 			},
 		}
+
 		e.Sent.Former.Headers, err = message.ParseHeaders(s.Headers)
 	}
+
 	switch {
 	case err != nil:
 	case in.Fingerprint == none || in.Sent != nil && in.Sent.Fingerprint == none:
@@ -100,6 +123,7 @@ func ParseEntry(text []byte) (e Entry, err error) {
 	case e.Sent == nil && !e.Stays && (e.Message == nil || e.Undoes != 0):
 		err = errors.New("it holds neither the message nor where it was sent")
 	}
+
 	return e, err
 }
 
@@ -111,6 +135,7 @@ func ParseCopies(text string) (copies []Copy, err error) {
 		n, err = strconv.ParseUint(text[:digits], 16, 64)
 		copies = append(copies, Copy(n))
 	}
+
 	return copies, err
 }
 

@@ -26,10 +26,12 @@ func NewEntry(m *message.Message, p *message.Publishing, full bool) Entry {
 		Position: m.Position, MessageID: m.Properties.MessageID, Fingerprint: m.Fingerprint,
 		Address: model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey},
 	}
+
 	if p == nil {
 		e.Message = m
 		return e
 	}
+
 	e.Copies = entryCopies(m, p.Reaches)
 	former, told := formerOf(m, p)
 	e.Sent = &Sent{Fingerprint: m.FingerprintOfCopy(p), To: p.Address, Former: former}
@@ -39,15 +41,18 @@ func NewEntry(m *message.Message, p *message.Publishing, full bool) Entry {
 	if !told {
 		e.Sent.Changed = beyondFormer(m, p)
 	}
+
 	for key := range former.Headers {
 		if _, there := p.Headers[key]; !there && !message.IsBrokerHeader(key) {
 			e.Sent.Removed = append(e.Sent.Removed, key)
 		}
 	}
+
 	slices.Sort(e.Sent.Removed)
 	if full || !told {
 		e.Message = m
 	}
+
 	return e
 }
 
@@ -70,13 +75,17 @@ func formerOf(m *message.Message, p *message.Publishing) (f Former, told bool) {
 			f.Headers[key] = v
 		}
 	}
+
 	for key := range p.Headers {
 		if _, there := m.Headers[key]; !there {
 			f.Added = append(f.Added, key)
 		}
 	}
+
 	same := p.Properties
-	same.Expiration, same.UserID, same.Zeros = f.Expiration, f.UserID, f.Zeros
+	same.Expiration = f.Expiration
+	same.UserID = f.UserID
+	same.Zeros = f.Zeros
 	return f, same == m.Properties && bytes.Equal(p.Body, m.Body)
 }
 
@@ -85,12 +94,15 @@ func equalValue(a, b any) bool {
 	case string, int64, int32, bool:
 		return a == b
 	}
+
 	return reflect.DeepEqual(a, b)
 }
 
 // restore gives a republished message its former parts back.
 func (f *Former) restore(m *message.Message) {
-	m.Properties.Expiration, m.Properties.UserID, m.Properties.Zeros = f.Expiration, f.UserID, f.Zeros
+	m.Properties.Expiration = f.Expiration
+	m.Properties.UserID = f.UserID
+	m.Properties.Zeros = f.Zeros
 	headers := maps.Clone(m.Headers)
 	if headers == nil {
 		headers = model.Table{}
@@ -98,6 +110,7 @@ func (f *Former) restore(m *message.Message) {
 	for _, key := range f.Added {
 		delete(headers, key)
 	}
+
 	maps.Copy(headers, f.Headers)
 	m.Headers = headers
 }
@@ -111,6 +124,7 @@ func Restoring(m *message.Message, queue, user string) (p message.Publishing, le
 		p.Properties.Clear(message.PropUserID)
 		left = append(left, "user_id")
 	}
+
 	for key, v := range m.Headers {
 		if key == "CC" || key == "BCC" || slices.Contains(message.DeliveryCounters, key) {
 			left = append(left, key)
@@ -121,6 +135,7 @@ func Restoring(m *message.Message, queue, user string) (p message.Publishing, le
 		}
 		p.Headers[key] = v
 	}
+
 	slices.Sort(left)
 	return p, left
 }

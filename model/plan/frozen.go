@@ -21,7 +21,7 @@ func (f Frozen) Arrived(ready int64, out int) int64 {
 
 // Out is how many of the messages from before are no longer in the queue; unknown when some outcomes are.
 func (a *Account) Out() model.Opt[int] {
-	if a.Unknown > 0 {
+	if a.Unknown+a.Held > 0 {
 		return model.Unknown[int]()
 	}
 	return model.Some(a.Moved + a.Dropped + a.Gone)

@@ -52,7 +52,7 @@ func (s *Stray) Words() string {
 // the default exchange, which cannot be bound and has no alternate exchange.
 func (r *Run) Guard() *Guard {
 	p := &r.Plan
-	if p.Undoing != nil || p.Operation != Replay || r.Topology == nil {
+	if r.Undoing != nil || p.Operation != Replay || r.Topology == nil {
 		return nil
 	}
 	switch p.Target.Mode {
@@ -63,6 +63,7 @@ func (r *Run) Guard() *Guard {
 			return nil
 		}
 	}
+
 	g := &Guard{vhost: p.From.VHost, now: r.Topology, ways: map[model.Address]*guardedWay{}}
 	for _, w := range p.Ways {
 		if w.Exchange != "" {
@@ -73,6 +74,7 @@ func (r *Run) Guard() *Guard {
 			g.ways[w.Address] = way
 		}
 	}
+
 	return g
 }
 
@@ -83,6 +85,7 @@ func routesByHeaders(t *model.Topology, vhost string, a model.Address) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -96,6 +99,7 @@ func (g *Guard) Unsure() bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -110,12 +114,14 @@ func (g *Guard) Publishes(p *message.Publishing) []Change {
 		way = &guardedWay{byHeaders: routesByHeaders(g.now, g.vhost, p.Address)}
 		g.ways[p.Address] = way
 	}
+
 	if g.newer && (fresh || way.byHeaders) {
 		route := g.now.Route(g.vhost, p.Exchange, []string{p.RoutingKey}, p.Headers)
 		if changes := reachChanges(p.Address, p.Reaches, route.Queues); len(changes) > 0 {
 			return changes
 		}
 	}
+
 	for i := range way.groups {
 		if group := &way.groups[i]; !way.byHeaders && slices.Equal(group.reaches, p.Reaches) {
 			group.headers = p.Headers
@@ -123,6 +129,7 @@ func (g *Guard) Publishes(p *message.Publishing) []Change {
 			return nil
 		}
 	}
+
 	way.groups = append(way.groups, guardedGroup{headers: p.Headers, reaches: p.Reaches, sent: 1})
 	return nil
 }
@@ -156,10 +163,12 @@ func (g *Guard) Read(t *model.Topology) (changes []Change, unread string) {
 			}
 		}
 	}
+
 	if len(changes) == 0 && g.changed == nil {
 		g.passed(t)
 		return nil, ""
 	}
+
 	g.changed = append(g.changed, t)
 	slices.SortFunc(changes, func(a, b Change) int { return compareAddresses(a.Way, b.Way) })
 	return changes, ""
@@ -181,10 +190,12 @@ func (g *Guard) Strays() []Stray {
 				}
 			}
 		}
+
 		for queue, n := range may {
 			strays = append(strays, Stray{address, queue, n})
 		}
 	}
+
 	slices.SortFunc(strays, func(a, b Stray) int {
 		return cmp.Or(compareAddresses(a.Way, b.Way), cmp.Compare(a.Queue.Name, b.Queue.Name))
 	})
@@ -206,8 +217,10 @@ func (g *Guard) Hidden() string {
 				}
 			}
 		}
+
 		before = t
 	}
+
 	return ""
 }
 
@@ -223,6 +236,7 @@ func (g *Guard) reached(address model.Address, headers model.Table) []model.Queu
 		}
 		before = t
 	}
+
 	return queues
 }
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,14 +21,20 @@ func guarded(t *testing.T, kind string, parts ...build.Part) (*Guard, func(more 
 	t.Helper()
 	with := func(more ...build.Part) *model.Topology {
 		all := append([]build.Part{
-			build.Exchange(kind, "x"), build.Queue("failed"), build.Queue("w"), build.Queue("audit"),
+			build.Exchange(kind, "x"), build.Text(`
+				queue failed
+				queue w
+				queue audit
+			`),
 		}, parts...)
 		return build.TopologyOf("3.10.8", append(all, more...)...)
 	}
+
 	want := wantTo(t, with(), "failed", "exchange:x/k", message.Message{Headers: model.Table{"h": "1"}})
 	want.Planned = 9
 	plan := newRun(with(), want)
 	must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
+
 	return plan.Guard(), with, plan
 }
 
@@ -62,7 +69,8 @@ func TestGuardCountsWhatIsUnsure(t *testing.T) {
 	wantRead(t, g, with(build.Bind("x", "k", "audit")),
 		"exchange x, key k now also reaches audit") // before anything was published
 	send(t, g, plan, 3, "1")
-	assert.That(t, g.Needed() && g.Unsure(), "nothing is to be looked at")
+	assert.That(t, g.Needed(), "nothing is to be looked at")
+	assert.That(t, g.Unsure(), "nothing is to be looked at")
 	g.Reading()
 	send(t, g, plan, 2, "1") // while it is read
 	wantRead(t, g, with(), "")
@@ -79,7 +87,11 @@ func TestGuardCountsWhatIsUnsure(t *testing.T) {
 func TestGuardOfAQueueThatIsGone(t *testing.T) {
 	g, _, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
 	send(t, g, plan, 1, "1")
-	wantRead(t, g, build.TopologyOf("3.10.8", build.Exchange("direct", "x"), build.Queue("failed"), build.Queue("w")),
+	wantRead(t, g, build.TopologyOf("3.10.8", build.Text(`
+		exchange direct x
+		queue failed
+		queue w
+	`)),
 		"exchange x, key k does not reach w any more")
 }
 
@@ -111,7 +123,10 @@ func TestGuardByHeaders(t *testing.T) {
 
 // A message beyond the sample has its own address, whose bindings may have changed earlier.
 func TestGuardOfAnotherAddress(t *testing.T) {
-	g, with, plan := guarded(t, "direct", build.Bind("x", "k", "w"), build.Bind("x", "l", "w"))
+	g, with, plan := guarded(t, "direct", build.Text(`
+		bind x k w
+		bind x l w
+	`))
 	g.Reading()
 	wantRead(t, g, with(build.Bind("x", "l", "audit")), "")
 	out := must.Get(plan.Publishing(&message.Message{}))(t)
@@ -121,8 +136,12 @@ func TestGuardOfAnotherAddress(t *testing.T) {
 
 // TestGuardIsNotNeeded: nothing can be bound to the default exchange.
 func TestGuardIsNotNeeded(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Exchange("direct", "x"), build.Queue("failed"), build.Queue("w"),
-		build.Bind("x", "k", "w"))
+	topology := build.TopologyOf("3.10.8", build.Text(`
+		exchange direct x
+		queue failed
+		queue w
+		bind x k w
+	`))
 	for _, want := range []ActionWant{
 		{Operation: Move, Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}},
 		{Operation: Replay, Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}},
@@ -140,29 +159,46 @@ func TestGuardBetweenTwoChanges(t *testing.T) {
 	g, _, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
 	send(t, g, plan, 3, "1")
 	parts := []build.Part{
-		build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout",
-			"y"), build.Queue("failed"), build.Queue("w"), build.Queue("audit"), build.Queue("spare"),
-		build.Bind("y", "", "spare"), build.Bind("x", "k", "audit"),
+		build.Text(`
+			exchange direct x alternate-exchange=y
+			exchange fanout y
+			queue failed
+			queue w
+			queue audit
+			queue spare
+			bind y spare
+			bind x k audit
+		`),
 	}
+
 	const added = "exchange x, key k now also reaches audit"
 	wantRead(t, g, build.TopologyOf("3.10.8", parts...),
 		added+"; exchange x, key k does not reach w any more; 3 in audit; 3 in spare")
+
 	// While the worker is bound, the alternate exchange gets nothing.
 	wantRead(t, g, build.TopologyOf("3.10.8", append(parts, build.Bind("x", "k", "w"))...), added+"; 3 in audit")
 }
 
 // Messages published until a change stopped the run may have gone where only a later reading shows.
 func TestGuardReadsOnceMore(t *testing.T) {
-	g, with, plan := guarded(t, "direct", build.Queue("other"), build.Bind("x", "k", "w"))
+	g, with, plan := guarded(t, "direct", build.Text(`
+		queue other
+		bind x k w
+	`))
 	send(t, g, plan, 3, "1")
 	changes, _ := g.Read(with(build.Bind("x", "k", "audit")))
-	must.That(t, len(changes) == 1 && g.Changed(), "%+v", changes)
+	must.Equal(t, len(changes), 1, "%+v", changes)
+	must.That(t, g.Changed(), "%+v", changes)
 	send(t, g, plan, 1, "1")
 	changes, unread := g.Read(with(build.Bind("x", "k", "other")))
-	must.That(t, len(changes) == 1 && unread == "", "%+v", changes)
+	must.Equal(t, len(changes), 1, "%+v", changes)
+	must.Equal(t, unread, "")
 	strays := g.Strays()
-	assert.That(t, len(strays) == 2 && strays[0].Queue == build.Ref("audit") && strays[1].Queue == build.Ref("other") &&
-		strays[0].Messages == 4 && strays[1].Messages == 4, "%+v", strays)
+	must.Equal(t, len(strays), 2, "%+v", strays)
+	assert.Equal(t, strays[0].Queue, build.Ref("audit"))
+	assert.Equal(t, strays[1].Queue, build.Ref("other"))
+	assert.Equal(t, strays[0].Messages, 4)
+	assert.Equal(t, strays[1].Messages, 4)
 }
 
 // What was bound to a deleted exchange is unknown.
@@ -170,8 +206,12 @@ func TestGuardOfADeletedExchange(t *testing.T) {
 	g, with, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
 	send(t, g, plan, 3, "1")
 	assert.Equal(t, g.Hidden(), "", "is hidden")
-	changes, _ := g.Read(build.TopologyOf("3.10.8", build.Queue("failed"), build.Queue("w")))
-	assert.That(t, len(changes) == 1 && g.Hidden() == "x", "%+v, hidden is %q", changes, g.Hidden())
+	changes, _ := g.Read(build.TopologyOf("3.10.8", build.Text(`
+		queue failed
+		queue w
+	`)))
+	assert.Equal(t, len(changes), 1, "%+v, hidden is %q", changes, g.Hidden())
+	assert.Equal(t, g.Hidden(), "x")
 	g, _, plan = guarded(t, "direct", build.Bind("x", "k", "w"))
 	send(t, g, plan, 3, "1")
 	_, _ = g.Read(with(build.Bind("x", "k", "audit")))
@@ -186,10 +226,18 @@ func TestTopicOfWatermill(t *testing.T) {
 			Headers: model.Table{"topic_poisoned": "orders", "reason_poisoned": "503"}, Deaths: deaths, Exchange: "poison",
 		}
 	}
+
 	flow := []build.Part{
-		build.Queue("orders_shop", build.Consumers(1), build.DLX(""), build.DeadKey("poison")), build.Queue("poison"),
+		build.Text(`
+			queue orders_shop consumers=1 dlx= key=poison
+			queue poison
+		`),
 	}
-	fanout := []build.Part{build.Exchange("fanout", "orders"), build.Bind("orders", "", "orders_shop")}
+
+	fanout := []build.Part{build.Text(`
+		exchange fanout orders
+		bind orders orders_shop
+	`)}
 	for _, test := range []struct {
 		name  string
 		parts []build.Part
@@ -199,21 +247,32 @@ func TestTopicOfWatermill(t *testing.T) {
 	}{
 		{
 			"a queue of that name",
-			[]build.Part{build.Queue("orders", build.Consumers(1)), build.Queue("poison")},
+			[]build.Part{build.Text(`
+				queue orders consumers=1
+				queue poison
+			`)},
 			poisoned(),
 			"orders", "",
 		},
 		{
-			"an exchange of that name", append(fanout, build.Queue("orders_shop", build.Consumers(1)), build.Queue("poison")),
+			"an exchange of that name", append(fanout, build.Text(`
+				queue orders_shop consumers=1
+				queue poison
+			`)),
+
 			poisoned(), "orders_shop", "",
 		},
 		{
 			"the flow", flow, poisoned(), "orders_shop",
+
 			"orders, a topic whose queue is gone (Watermill wrote it): the flow decides",
 		},
 		{
 			"x-death",
-			[]build.Part{build.Queue("orders_shop", build.Consumers(1)), build.Queue("poison")},
+			[]build.Part{build.Text(`
+				queue orders_shop consumers=1
+				queue poison
+			`)},
 			poisoned(message.Death{Queue: "orders_shop", Reason: model.Rejected, Count: 1}), "orders_shop", "",
 		},
 		{
@@ -222,21 +281,28 @@ func TestTopicOfWatermill(t *testing.T) {
 			poisoned(), "",
 			"the worker is not here: orders, a topic whose queue is gone (Watermill wrote it)",
 		},
+
 		{
 			"a name alone does not outweigh it",
-			[]build.Part{build.Queue("mail", build.Consumers(1)), build.Queue("mail.poison"), build.Queue("poison")},
+			[]build.Part{build.Text(`
+				queue mail consumers=1
+				queue mail.poison
+				queue poison
+			`)},
 			poisoned(), "", "orders, a topic whose queue is gone",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			from := "poison"
+
 			if strings.HasPrefix(test.name, "a name") {
 				from = "mail.poison"
 			}
+
 			plan := newRun(build.TopologyOf("3.10.8", test.parts...), replayOf(from, "auto", test.m))
 			told := plan.Refusal.Words() + warnedOf(plan.Warnings)
-			must.That(t, plan.Refusal.Refused() == (test.to == "") && strings.Contains(told, test.tells), "refusal %t: %s",
-				plan.Refusal.Refused(), told)
+			must.Equal(t, plan.Refusal.Refused(), test.to == "", "refusal %t: %s", plan.Refusal.Refused(), told)
+			must.Contains(t, told, test.tells)
 			assert.That(t, test.to == "" || len(plan.Recipients) == 1 && plan.Recipients[0].Queue.Name == test.to,
 				"goes to %+v", plan.Recipients)
 		})
@@ -252,16 +318,28 @@ func changedWords(want ActionWant, before, after *model.Topology) string {
 
 func TestPromiseChanges(t *testing.T) {
 	base := []build.Part{
-		build.Exchange("direct", "x"), build.Queue("failed"), build.Queue("w", build.Consumers(1)),
-		build.Queue("audit"), build.Bind("x", "k", "w"),
+		build.Text(`
+			exchange direct x
+			queue failed
+			queue w consumers=1
+			queue audit
+			bind x k w
+		`),
 	}
+
 	with := func(parts ...build.Part) *model.Topology {
 		return build.TopologyOf("3.10.8", append(append([]build.Part{}, base...), parts...)...)
 	}
-	gone := build.TopologyOf("3.10.8", build.Exchange("direct", "x"), build.Queue("failed"), build.Queue("audit"))
+	gone := build.TopologyOf("3.10.8", build.Text(`
+		exchange direct x
+		queue failed
+		queue audit
+	`))
 	m := message.Message{Exchange: "x", RoutingKey: "k", Headers: model.Table{"x-death": []any{}}}
 	replay := wantTo(t, with(), "failed", "exchange:x/k", m)
-	auto, move := replayOf("failed", "origin", m), moveOf("failed", "audit", m)
+	auto := replayOf("failed", "origin", m)
+	move := moveOf("failed", "audit", m)
+
 	drop := ActionWant{Operation: Drop, From: build.Ref("failed"), Planned: 1}
 	for _, test := range []struct {
 		name          string
@@ -270,60 +348,88 @@ func TestPromiseChanges(t *testing.T) {
 		words         string
 	}{
 		{"the same", replay, with(), with(), ""},
-		{"other consumers and counts", replay, with(), build.TopologyOf("3.10.8", build.Exchange("direct",
-			"x"), build.Queue("failed"),
-			build.Queue("w", build.Consumers(3), build.Ready(9)), build.Bind("x", "k", "w")), ""},
-		{"what does not concern it", replay, with(), with(build.Exchange("fanout", "y"), build.Bind("y", "", "audit")), ""},
+		{"other consumers and counts", replay, with(), build.TopologyOf("3.10.8", build.Text(`
+			exchange direct x
+			queue failed
+			queue w consumers=3 ready=9
+			bind x k w
+		`)), ""},
+		{"what does not concern it", replay, with(), with(build.Text(`
+			exchange fanout y
+			bind y audit
+		`)), ""},
 		{"a queue is bound", replay, with(), with(build.Bind("x", "k", "audit")), "exchange x, key k now also reaches audit"},
 		{
 			"a queue is unbound", replay, with(build.Bind("x", "k", "audit")), with(),
 			"exchange x, key k does not reach audit any more",
 		},
-		{"an exchange is bound", replay, with(), with(build.Exchange("fanout", "y"), build.BindExchange("x", "k", "y"),
-			build.Bind("y", "", "audit")), "now also reaches audit"},
+
+		{"an exchange is bound", replay, with(), with(build.Text(`
+			exchange fanout y
+			bind-exchange x k y
+			bind y audit
+		`)), "now also reaches audit"},
 		{
 			"an alternate exchange", replay, with(), build.TopologyOf("3.10.8",
-				build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout",
-					"y"), build.Queue("failed"), build.Queue("w"), build.Queue("audit"), build.Bind("y", "", "audit")),
+				build.Text(`
+					exchange direct x alternate-exchange=y
+					exchange fanout y
+					queue failed
+					queue w
+					queue audit
+					bind y audit
+				`)),
+
 			"exchange x, key k now also reaches audit; exchange x, key k does not reach w any more",
 		},
-		{"a rule of its own", replay, with(), build.TopologyOf("3.10.8", build.Exchange("x-random", "x"),
-			build.Queue("failed"),
-			build.Queue("w"), build.Bind("x", "k", "w")), "chooses by a rule of its own"},
+		{"a rule of its own", replay, with(), build.TopologyOf("3.10.8", build.Text(`
+			exchange x-random x
+			queue failed
+			queue w
+			bind x k w
+		`)), "chooses by a rule of its own"},
 		{"no queue is reached", auto, with(), gone, "no queue is bound for key k on x"},
 		{
 			"the queue of a move is gone", move, with(), build.TopologyOf("3.10.8", build.Queue("failed")),
 			"there is no queue audit",
 		},
-		{"the queue of a move counts deaths", move, with(), build.TopologyOf("3.10.8", build.Queue("failed"),
-			build.Queue("audit", build.Consumers(1))), "x-death is now removed"},
+		{"the queue of a move counts deaths", move, with(), build.TopologyOf("3.10.8", build.Text(`
+			queue failed
+			queue audit consumers=1
+		`)), "x-death is now removed"},
 		{
 			"a limit", move, with(), build.TopologyOf("3.10.8", build.Queue("failed"), build.Queue("audit", maxLength(0))),
 			"audit keeps at most 0 messages",
 		},
+
 		{
 			"the queue of a drop is gone", drop, with(), build.TopologyOf("3.10.8", build.Queue("w")),
 			"there is no queue failed",
 		},
 	} {
 		got := changedWords(test.want, test.before, test.after)
-		assert.That(t, (test.words != "" || got == "") && strings.Contains(got, test.words),
-			"%s: %q instead of %q", test.name, got, test.words)
+		assert.That(t, test.words != "" || got == "", "%s: %q instead of %q", test.name, got, test.words)
+		assert.Contains(t, got, test.words, "%v", test.name)
 	}
 }
 
 // Where headers decide, messages to one address reach different queues.
 func TestPromiseOfAWay(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Exchange("headers", "x"), build.Queue("failed"), build.Queue("a"),
-		build.Queue("b"),
-		build.BindHeaders("x", "a", model.Table{"x-match": "all", "h": "a"}), build.BindHeaders("x", "b", model.Table{
-			"x-match": "all", "h": "b",
-		}))
-	a, b := message.Message{Headers: model.Table{"h": "a"}}, message.Message{Headers: model.Table{"h": "b"}}
+	topology := build.TopologyOf("3.10.8", build.Text(`
+		exchange headers x
+		queue failed
+		queue a
+		queue b
+		bind-headers x a x-match=all h=a
+		bind-headers x b x-match=all h=b
+	`))
+
+	a := message.Message{Headers: model.Table{"h": "a"}}
+	b := message.Message{Headers: model.Table{"h": "b"}}
 	plan := New(topology, wantTo(t, topology, "failed", "exchange:x/", b, a, a))
 	promise := plan.Promise()
-	assert.That(t, len(promise.Ways) == 1 && model.Names(promise.Ways[0].Reaches) == model.Names(build.Refs("a", "b")),
-		"%+v", promise)
+	must.Equal(t, len(promise.Ways), 1, "%+v", promise)
+	assert.Equal(t, model.Names(promise.Ways[0].Reaches), model.Names(build.Refs("a", "b")))
 }
 
 func TestUndoPromiseChanges(t *testing.T) {
@@ -348,10 +454,11 @@ func TestUndoPromiseChanges(t *testing.T) {
 // A loss that the user agreed to must not grow.
 func TestLossesGrow(t *testing.T) {
 	losing := func(old, ours int) Promise {
-		return Promise{Losses: []loss.ByLimit{{
+		return Promise{Harm: Harm{Losses: []loss.ByLimit{{
 			Queue: build.Ref("w"), Holds: model.Some(int64(old)), Comes: 12, Old: old, Ours: ours,
-		}}}
+		}}}}
 	}
+
 	was := losing(3, 7)
 	for _, test := range []struct {
 		is      Promise
@@ -364,7 +471,11 @@ func TestLossesGrow(t *testing.T) {
 
 // A copy that was sent, or that an earlier plan will send, is not sent again, but one that failed afterwards is.
 func TestDoubling(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Queue("w", build.Consumers(1)), build.Queue("a"), build.Queue("b"))
+	topology := build.TopologyOf("3.10.8", build.Text(`
+		queue w consumers=1
+		queue a
+		queue b
+	`))
 	began := time.Unix(1_700_000_000, 0)
 	of := func(id string, died int64, mark string) message.Message {
 		death := model.Table{"queue": "w", "reason": "rejected", "count": int64(1), "time": time.Unix(died, 0)}
@@ -377,6 +488,7 @@ func TestDoubling(t *testing.T) {
 		m.Identify()
 		return m
 	}
+
 	before, after := began.Unix()-60, began.Unix()+60
 	first := []message.Message{of("m1", before, ""), of("", before, ""), of("m2", after, "")}
 	for name, test := range map[string]struct {
@@ -390,6 +502,7 @@ func TestDoubling(t *testing.T) {
 		"a copy, without marks":           {"b", false, false, of("m1", before, ""), true},
 		"a copy that died elsewhere, too": {"b", true, false, of("m1", before-9, ""), true},
 		"it failed again":                 {"b", true, false, of("m1", after, ""), false},
+
 		"it failed again, marked": {
 			"b", true, false, of("m1", before, "count=1; time=2023-11-14T22:13:20Z; replay=X"), false,
 		},
@@ -402,21 +515,99 @@ func TestDoubling(t *testing.T) {
 		"a copy of what a plan will send":           {"b", true, true, of("m2", before, ""), true},
 		"a twin of what a plan will send":           {"b", true, true, of("", before, ""), true},
 	} {
-		d, want := NewDoubles(), replayOf("a", "queue:w", first...)
+		d := NewDoubles()
+		want := replayOf("a", "queue:w", first...)
 		want.Mark, want.User = test.marked, "guest"
+
 		if test.planned {
 			d.Expect(topology, want)
 		} else {
-			d.Sender(want.From, began, test.marked)
+			d.Sender(Sender{From: want.From, Began: began, Marked: test.marked, Record: 7})
 			for i := range first {
 				for _, c := range entryCopies(&first[i], []model.QueueRef{build.Ref("w")}) {
-					d.Add(c)
+					d.Add(c, true)
 				}
 			}
 		}
-		want.From, want.Sample, want.Sent = build.Ref(test.from), message.MessageList{test.m}, d
+
+		want.From = build.Ref(test.from)
+		want.Sample = message.MessageList{test.m}
+		want.Sent = d
 		p := New(topology, want)
 		assert.That(t, p.Refusal.Refused() == test.held, "%s: %q, want held %v", name, p.Refusal.Words(), test.held)
+		want.Doubles = true
+		p = New(topology, want)
+		assert.That(t, !p.Refusal.Refused(), "%s: asked for, %s", name, p.Refusal.Words())
+	}
+}
+
+// A message with the id of a replayed one that came later, without a mark, is a new failure of its queue. It is a copy
+// in any other queue, and where the earlier replay may not have taken the original out of this one.
+func TestMessagesPublishedAgain(t *testing.T) {
+	topology := build.TopologyOf("4.0.5", build.Text(`
+		queue w consumers=1
+		queue a
+		queue b
+	`))
+	began := time.Date(2023, 11, 27, 12, 0, 0, 0, time.Local)
+	of := func(died ...time.Time) message.Message {
+		m := message.Message{Body: []byte("{}")}
+		m.Properties.MessageID = "m1"
+		for _, at := range died {
+			death := model.Table{"queue": "w", "reason": "rejected", "count": int64(1), "time": at}
+			m.Headers = model.Table{"x-death": []any{death}}
+		}
+
+		m.Deaths, _ = message.ParseDeaths(m.Headers)
+		m.Identify()
+		return m
+	}
+
+	plain := of()
+	before := of(began.Add(-time.Hour))
+	after := of(began.Add(time.Hour))
+	const again = "1 was replayed before, on 27 November 2023"
+
+	const resume, elsewhere = "dlxtop journal resume 7: ", "a copy from a"
+	for name, test := range map[string]struct {
+		from       string
+		sent, next message.Message
+		unsure     bool // the outcome of the earlier replay is unknown
+		unmarked   bool // that replay did not mark its messages
+		refusal    string
+		warning    string
+	}{
+		"nothing says when it failed":            {from: "a", sent: plain, next: plain, warning: again},
+		"it failed after the replay":             {from: "a", sent: before, next: after, warning: again},
+		"the original had no deaths":             {from: "a", sent: plain, next: after, warning: again},
+		"the replay marked nothing":              {from: "a", sent: plain, next: plain, unmarked: true, warning: again},
+		"in another queue":                       {from: "b", sent: plain, next: plain, refusal: elsewhere},
+		"in another queue, of another time":      {from: "b", sent: before, next: before, refusal: elsewhere},
+		"the same death: it never left":          {from: "a", sent: before, next: before, refusal: elsewhere},
+		"an earlier death: it was there, too":    {from: "a", sent: after, next: before, refusal: elsewhere},
+		"the replay ended in the middle":         {from: "a", sent: plain, next: plain, unsure: true, refusal: resume},
+		"the same, seen in another queue":        {from: "b", sent: plain, next: plain, unsure: true, refusal: resume},
+		"it ended in the middle, failed after":   {from: "a", sent: before, next: after, unsure: true, warning: again},
+		"it ended in the middle, the same death": {from: "a", sent: before, next: before, unsure: true, refusal: resume},
+	} {
+		d := NewDoubles()
+
+		want := replayOf(test.from, "queue:w", test.next)
+		want.Mark = true
+		want.User = "guest"
+		want.Sent = d
+		d.Sender(Sender{From: build.Ref("a"), Began: began, Marked: !test.unmarked, Record: 7})
+
+		for _, c := range entryCopies(&test.sent, []model.QueueRef{build.Ref("w")}) {
+			d.Add(c, !test.unsure)
+		}
+
+		p := New(topology, want)
+		words := p.Refusal.Words()
+		assert.That(t, strings.HasPrefix(words, test.refusal), "%s: refused with %q", name, words)
+		assert.Equal(t, words == "", test.refusal == "", "%v", name)
+		warned := slices.ContainsFunc(p.Warnings, func(w Warning) bool { return strings.HasPrefix(w.Words(), again) })
+		assert.That(t, warned == (test.warning != ""), "%s: warns %v", name, p.Warnings)
 		want.Doubles = true
 		p = New(topology, want)
 		assert.That(t, !p.Refusal.Refused(), "%s: asked for, %s", name, p.Refusal.Words())

@@ -25,35 +25,45 @@ func (w *ImportWant) Add(t *model.Topology, m *message.Message) {
 // ForImport plans to publish the messages of a file into a queue, through the default exchange.
 func ForImport(t *model.Topology, want ImportWant) Plan {
 	p := Plan{
-		Operation: Import, From: want.To, Planned: len(want.Sizes),
-		Delays: t.Behaviour.DelaysByHeader, KeepDelay: want.KeepDelay,
+		Operation: Import,
+		From:      want.To,
+		Planned:   len(want.Sizes),
+		Delays:    t.Behaviour.DelaysByHeader,
+		KeepDelay: want.KeepDelay,
 	}
-	q, exists := t.Queue(want.To)
-	if !exists {
+
+	if _, exists := t.Queue(want.To); !exists {
 		p.Refusal = Against("there is no queue %s (any more)", want.To)
 		return p
 	}
+
 	way := target.Way{Address: model.Address{RoutingKey: want.To.Name}, Reaches: []model.QueueRef{want.To}, Exact: true}
 	p.Ways = []PlannedWay{{way, p.Planned}}
-	p.Recipients = []Recipient{{Queue: want.To, Consumers: q.Consumers, Messages: p.Planned}}
+	into := RecipientOf(t, want.To)
+	into.Messages = p.Planned
+	into.Insisted = want.Insist
+	p.Recipients = []Recipient{into}
 	p.refuseDown(t)
 	p.warnOfIntake(t)
+
 	p.Warnings = append(p.Warnings, want.tally.copyWarnings(p.KeepDelay, t.Snapshot.TakenAt)...)
 	if want.tally.delayed.messages > 0 && !p.KeepDelay {
 		p.Strips = []string{message.DeliveryTimeHeader}
 	}
-	if l := loss.OfLimit(t, want.To, loss.Arrivals{Messages: p.Planned, Sizes: want.Sizes}, want.Counts); l != nil {
-		p.Losses = []loss.ByLimit{*l}
-	}
+
+	a := loss.Arrivals{Messages: p.Planned, Sizes: want.Sizes}
+	p.receive(t, want.To, a, want.Counts)
 	own := func() [][]string { return loss.OwnKeys(t, want.To) }
-	switch f := loss.OfSecondFailure(t, want.To, want.To.Name, nil, nil, own); {
+	f := loss.OfSecondFailure(t, want.To, want.To.Name, nil, nil, own)
+	switch {
 	case f == nil:
 	case f.Same:
 		p.warn(Warning{Says: f.Words()})
 	default:
 		p.Again = []loss.SecondFailure{*f}
 	}
-	refuseLosses(&p.Refusal, &p.Warnings, lost{inFile, p.Losses, p.Again}, want.Insist)
+
+	p.judge(inFile, want.Insist)
 	return p
 }
 
@@ -67,15 +77,4 @@ func (p *Plan) warnOfIntake(t *model.Topology) {
 	if s := t.Settings(r.Queue); s.TTL.Set && r.Consumers.Or(1) != 0 {
 		p.warn(warning("%s expires its messages after %s (%s)", r.Queue, s.TTL.Value, s.TTL.Source))
 	}
-}
-
-// IntakeWarnings say what a queue will do unexpectedly with this number of messages.
-func IntakeWarnings(t *model.Topology, ref model.QueueRef, messages int) []Warning {
-	q, _ := t.Queue(ref)
-	p := Plan{Planned: messages, Recipients: []Recipient{{Queue: ref, Consumers: q.Consumers, Messages: messages}}}
-	p.warnOfIntake(t)
-	if l := loss.OfLimit(t, ref, loss.Arrivals{Messages: messages}, nil); l != nil {
-		p.warn(Warning{Says: l.Words()})
-	}
-	return p.Warnings
 }

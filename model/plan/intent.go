@@ -41,16 +41,27 @@ type Intent struct {
 // Intent is what the journal keeps of a plan that begins with depth messages in its queue.
 func (p *Plan) Intent(depth int64) *Intent {
 	in := &Intent{
-		Source: p.From, Depth: depth, Selection: p.Selection, Mode: p.Target.Mode, Fixed: p.Target.Fixed,
-		Recipients: p.Recipients, Mark: p.Mark, MarkName: p.MarkName, Rate: p.Rate, Insist: p.Insist, Edited: p.Edited,
-		KeepTries: p.KeepTries, KeepDelay: p.KeepDelay && p.Delays, Doubles: p.Doubles, Mend: p.Mend,
+		Source:     p.From,
+		Depth:      depth,
+		Selection:  p.Selection,
+		Mode:       p.Target.Mode,
+		Fixed:      p.Target.Fixed,
+		Recipients: p.Recipients,
+		Mark:       p.Mark,
+		MarkName:   p.MarkName,
+		Rate:       p.Rate,
+		Insist:     p.Insist,
+		Edited:     p.Edited,
+		KeepTries:  p.KeepTries,
+		KeepDelay:  p.KeepDelay && p.Delays,
+		Doubles:    p.Doubles,
+		Mend:       p.Mend,
 	}
+
 	if p.Canary != nil {
 		in.Canary = p.Canary.Wait
 	}
-	if r := p.Resuming; r != nil { // it continues with what was ready when the first one began
-		in.Depth = min(depth, r.Left)
-	}
+
 	return in
 }
 
@@ -88,23 +99,34 @@ func (in *Intent) MarshalJSON() ([]byte, error) {
 	s := &in.Selection
 	out := intentJSON{
 		intentFields: intentFields(*in),
-		VHost:        message.TextOf(in.Source.VHost), Source: message.TextOf(in.Source.Name),
-		Chosen: s.Fingerprints, OneByOne: s.Fingerprints != nil, MessageID: message.TextOf(s.MessageID), Limit: s.Limit,
-		Cause: message.TextOf(string(s.Cause)), Exchange: message.TextOf(in.Fixed.Exchange),
-		RoutingKey: message.TextOf(in.Fixed.RoutingKey), Canary: in.Canary.Milliseconds(), File: message.TextOf(in.File),
+		VHost:        message.TextOf(in.Source.VHost),
+		Source:       message.TextOf(in.Source.Name),
+		Chosen:       s.Fingerprints,
+		OneByOne:     s.Fingerprints != nil,
+		MessageID:    message.TextOf(s.MessageID),
+		Limit:        s.Limit,
+		Cause:        message.TextOf(string(s.Cause)),
+		Exchange:     message.TextOf(in.Fixed.Exchange),
+		RoutingKey:   message.TextOf(in.Fixed.RoutingKey),
+		Canary:       in.Canary.Milliseconds(),
+		File:         message.TextOf(in.File),
 	}
-	switch f := s.Filter; {
+
+	f := s.Filter
+	switch {
 	case f == nil:
 	case f.Expression() != "":
 		out.Expression = message.TextOf(f.Expression())
 	default:
 		out.Text = message.TextOf(f.Text)
 	}
+
 	for _, r := range in.Recipients {
 		out.Recipients = append(out.Recipients, recipientJSON{
 			message.TextOf(r.Queue.VHost), message.TextOf(r.Queue.Name), r.Consumers, r.Taken,
 		})
 	}
+
 	return json.Marshal(out)
 }
 
@@ -118,18 +140,22 @@ func ParseIntent(text []byte) (*Intent, error) {
 	in := Intent(read.intentFields)
 	in.Source = model.QueueRef{VHost: string(read.VHost), Name: string(read.Source)}
 	in.Fixed = model.Address{Exchange: string(read.Exchange), RoutingKey: string(read.RoutingKey)}
-	in.Canary, in.File = time.Duration(read.Canary)*time.Millisecond, string(read.File)
+	in.Canary = time.Duration(read.Canary) * time.Millisecond
+	in.File = string(read.File)
 	in.Selection = Selection{
 		Fingerprints: read.Chosen, MessageID: string(read.MessageID), Limit: read.Limit, Cause: cause.ID(read.Cause),
 	}
+
 	if read.OneByOne && read.Chosen == nil {
 		in.Selection.Fingerprints = map[message.Fingerprint]int{}
 	}
+
 	for _, r := range read.Recipients {
 		in.Recipients = append(in.Recipients, Recipient{
 			Queue: model.QueueRef{VHost: string(r.VHost), Name: string(r.Queue)}, Consumers: r.Consumers, Taken: r.Taken,
 		})
 	}
+
 	switch {
 	case read.Expression != "":
 		in.Selection.Filter, err = filter.ParseExpression(string(read.Expression))
@@ -138,5 +164,6 @@ func ParseIntent(text []byte) (*Intent, error) {
 			err = fmt.Errorf("the filter of the record: %w", err)
 		}
 	}
+
 	return &in, err
 }

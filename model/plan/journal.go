@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // Record is one action in the journal: who did what, when, to how many messages, with what outcome.
@@ -63,6 +65,17 @@ func (r *Record) Who() string {
 	return r.Login + " as " + r.User + "@" + r.Broker
 }
 
+// Person is who did it: the user on the machine, or else on the broker.
+func (r *Record) Person() string { return cmp.Or(r.Login, r.User) }
+
+// Where is where messages went, by name: for an undo and an import the queue that got them; "" for a drop.
+func (r *Record) Where() string {
+	if r.Operation == Undo || r.Operation == Import {
+		return r.From.Name
+	}
+	return strings.TrimPrefix(r.To, string(target.ToQueue)+":")
+}
+
 // Texts are the texts in which a record is searched.
 func (r *Record) Texts() []string {
 	return []string{string(r.Operation), r.From.String(), r.To, r.Who(), r.Told(), r.Reason}
@@ -94,28 +107,16 @@ func (r *Record) Uncertain() int {
 
 func (r *Record) Told() string {
 	a := &r.Account
-	var counts []string
-	for _, count := range []struct {
-		n    int
-		what string
-	}{
-		{a.Moved, r.Done()},
-		{a.Dropped, "dropped"},
-		{a.Refused, "refused"},
-		{a.Returned, "returned"},
-		{r.Uncertain(), "unknown"},
-		{a.Gone, "gone"},
-	} {
-		if count.n > 0 {
-			counts = append(counts, model.Count(count.n)+" "+count.what)
-		}
-	}
-	words := strings.Join(counts, ", ")
+	words := strings.Join(a.outcomes(r.Operation.Done(), r.Uncertain()), ", ")
 	switch {
 	case words == "":
 		words = "nothing was changed"
 	case a.Stopped != "":
 		words += "; it ended early"
+	}
+
+	for _, c := range a.Copies {
+		words += model.Sayf("; %s %s left in %s", model.Count(c.Messages), many(c.Messages, "copy", "copies"), c.In)
 	}
 	for _, s := range a.Strayed {
 		words += model.Sayf("; up to %s may also be in %s", model.Count(s.Messages), s.Queue)
@@ -123,12 +124,14 @@ func (r *Record) Told() string {
 	if after := r.Sequel.Short(); after != "" && r.Undone == 0 { // an undone replay is not followed
 		words += "; " + after
 	}
+
 	switch {
 	case r.Running:
 		return words + "; it is running"
 	case r.Unfinished():
 		return words + "; unfinished"
 	}
+
 	return words
 }
 
@@ -141,6 +144,7 @@ func (r *Record) ToldSince() string {
 	if r.ResumedBy > 0 {
 		words += fmt.Sprintf("; resumed as %d", r.ResumedBy)
 	}
+
 	return words
 }
 
@@ -152,6 +156,7 @@ func (r *Record) What() string {
 	case r.Undoes > 0:
 		return fmt.Sprintf("%s of %d", r.Operation, r.Undoes)
 	}
+
 	return string(r.Operation)
 }
 
@@ -170,9 +175,11 @@ func (r *Record) State(e *Entry) string {
 	case e.Outcome == "":
 		words = "untouched"
 	}
+
 	if e.Reason != "" {
 		words += ": " + e.Reason
 	}
+
 	return words
 }
 
@@ -189,16 +196,18 @@ func (r *Record) Certain() (said []string) {
 	}
 	a := &r.Account
 	if n := a.Moved + a.Dropped; n > 0 {
-		words := "certain: " + model.Count(n) + " " + r.Done()
+		words := "certain: " + model.Count(n) + " " + r.Operation.Done()
 		if stayed := a.Refused + a.Returned; stayed > 0 && r.Operation != Import {
 			words += ", " + model.Count(stayed) + " stayed where they were"
 		}
 		said = append(said, words)
 	}
+
 	if n := r.Uncertain(); n > 0 {
 		where := operationWords[r.Operation].unsure
 		said = append(said, fmt.Sprintf("not certain: %s; each is %s", model.Plural(n, "message"), where))
 	}
+
 	return said
 }
 
@@ -211,11 +220,12 @@ func (r *Record) NextStep(resume, undo, show string) string {
 	case Import, Undo:
 		return resume + " looks for them, and continues after them"
 	}
+
 	return fmt.Sprintf("none is lost: %s looks for them and continues, %s takes back what was done", resume, undo)
 }
 
-// Done is what was done with the messages of a record, in a word or two.
-func (r *Record) Done() string { return operationWords[r.Operation].done }
+// Done is what is done with each message, in a word or two.
+func (o Operation) Done() string { return operationWords[o].done }
 
 // operationWords are what was done with a message, and where one is whose outcome is unknown.
 var operationWords = map[Operation]struct{ done, unsure string }{
@@ -261,6 +271,7 @@ func (e *Entry) formerHeaders() model.Table {
 	case e.Sent != nil:
 		return e.Sent.Former.Headers
 	}
+
 	return nil
 }
 

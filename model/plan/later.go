@@ -30,6 +30,7 @@ func (p *Plan) PaceWords() string {
 	if p.Rate >= 100 {
 		rate = model.Count(int64(p.Rate))
 	}
+
 	return model.Sayf("at most %s/s: %s %s %s or more", rate, messages(p.Planned), many(p.Planned, "takes", "take"),
 		max(took, time.Second))
 }
@@ -53,6 +54,7 @@ func Laters(t *model.Topology, from model.QueueRef) []Later {
 			}
 		}
 	}
+
 	return all
 }
 
@@ -68,6 +70,7 @@ func laterBy(t *model.Topology, worker model.QueueRef, b *model.Buffer) (Later, 
 	if !route.Exact || len(route.Queues) != 1 || route.Queues[0] != worker {
 		return Later{}, false
 	}
+
 	return Later{b.Queue, worker, after}, true
 }
 
@@ -81,5 +84,6 @@ func (p *Plan) comesLater(t *model.Topology, queue model.QueueRef) (Later, bool)
 			return l, true
 		}
 	}
+
 	return Later{}, false
 }

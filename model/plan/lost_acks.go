@@ -60,6 +60,7 @@ func (l *LostAcks) See(m *message.Message) {
 			l.there[f] = 0
 		}
 	}
+
 	l.more++
 	if n, recorded := l.there[m.Fingerprint]; recorded && m.Redelivered {
 		l.there[m.Fingerprint] = n + 1
@@ -78,6 +79,7 @@ func (l *LostAcks) Back() (back []message.Fingerprint, sure bool) {
 	for n > 0 && !l.alone(l.recorded[len(l.recorded)-n]) {
 		n--
 	}
+
 	for _, n := range []int{l.inOrder(), n} {
 		back, count := l.lastRecorded(n), 0
 		for _, f := range back {
@@ -85,10 +87,12 @@ func (l *LostAcks) Back() (back []message.Fingerprint, sure bool) {
 				count++
 			}
 		}
+
 		if count >= 2 {
 			return back, true
 		}
 	}
+
 	return l.lastRecorded(max(min(most, int(l.more)), 0)), false
 }
 
@@ -113,5 +117,6 @@ func (l *LostAcks) inAnyOrder() (n int) {
 		}
 		n++
 	}
+
 	return n
 }

@@ -48,7 +48,9 @@ func (m *Mended) Looked() int { return m.Changed + m.Same + m.Stay }
 // MendedTogether merges the results of several plans. Its examples are taken from each in turn.
 func MendedTogether(all []*Mended) (m Mended) {
 	for _, o := range all {
-		m.Changed, m.Same, m.Stay = m.Changed+o.Changed, m.Same+o.Same, m.Stay+o.Stay
+		m.Changed = m.Changed + o.Changed
+		m.Same = m.Same + o.Same
+		m.Stay = m.Stay + o.Stay
 		for _, f := range o.Failures {
 			same := func(g MendFailure) bool { return reflect.DeepEqual(f.Why, g.Why) }
 			if i := slices.IndexFunc(m.Failures, same); i >= 0 {
@@ -58,6 +60,7 @@ func MendedTogether(all []*Mended) (m Mended) {
 			}
 		}
 	}
+
 	for turn := range mostShown {
 		for _, o := range all {
 			if turn < len(o.Shown) && len(m.Shown) < mostShown {
@@ -65,6 +68,7 @@ func MendedTogether(all []*Mended) (m Mended) {
 			}
 		}
 	}
+
 	return m
 }
 
@@ -85,12 +89,14 @@ func (p *Plan) mend(t *model.Topology, m *message.Message, o message.Opened, way
 			was.Address, _ = m.OriginBy(o.Envelope)
 		}
 	}
+
 	mark, marked := was.Headers[message.ReplayHeader]
 	was.Headers = without(was.Headers, isMark) // it is dlxtop's own, and programs need not handle it
 	is, changed, err := p.Mend.Apply(&was)
 	if err == nil && changed {
 		err = p.mayPublish(t, &was, &is)
 	}
+
 	var problem *mend.Problem
 	switch {
 	case errors.As(err, &problem):
@@ -98,18 +104,20 @@ func (p *Plan) mend(t *model.Topology, m *message.Message, o message.Opened, way
 		return was, was, false
 	case !changed:
 	case is.Address != was.Address:
-		*way = p.Target.WayBy(t, m, o.Envelope, is.Headers, is.Address, "edited")
+		*way = p.Target.WayBy(t, m, o.Envelope, is.Headers, is.Address, target.WhyEdited)
 	case way.Problem == nil:
 		again := p.Target.WayBy(t, m, o.Envelope, is.Headers, way.Address, way.Why)
 		again.Clue, again.Against = way.Clue, way.Against
 		*way = again
 	}
+
 	if marked {
 		if is.Headers = maps.Clone(is.Headers); is.Headers == nil {
 			is.Headers = model.Table{}
 		}
 		is.Headers[message.ReplayHeader] = mark
 	}
+
 	is.Reaches = way.Reaches
 	return was, is, changed
 }
@@ -122,6 +130,7 @@ func (p *Plan) mayPublish(t *model.Topology, was, is *message.Publishing) error 
 			changed[name] = v
 		}
 	}
+
 	refuse := func(field, words string) error {
 		return &mend.Problem{Kind: mend.NotAllowed, Field: field, Detail: words}
 	}
@@ -129,7 +138,9 @@ func (p *Plan) mayPublish(t *model.Topology, was, is *message.Publishing) error 
 	var wrong *draft.FieldError
 	_, delays := changed[message.DeliveryTimeHeader]
 	most := t.Behaviour.MaxMessageSize
-	switch size := int64(len(is.Body)); {
+
+	size := int64(len(is.Body))
+	switch {
 	case errors.As(draft.Check(&made), &wrong):
 		return refuse(wrong.Field, wrong.Words)
 	case is.Properties.UserID != "" && is.Properties.UserID != p.User:
@@ -141,6 +152,7 @@ func (p *Plan) mayPublish(t *model.Topology, was, is *message.Publishing) error 
 	case size > most && size > int64(len(was.Body)):
 		return &mend.Problem{Kind: mend.TooLarge, Bytes: size, Most: most}
 	}
+
 	return nil
 }
 
@@ -165,6 +177,7 @@ func (n *mending) try(
 		n.mended.Stay++
 		return nil, 0
 	}
+
 	was, is, changed := p.mend(t, m, o, way)
 	switch {
 	case way.Problem != nil:
@@ -178,6 +191,7 @@ func (n *mending) try(
 			n.mended.Shown = append(n.mended.Shown, MendedMessage{p.From, m.Position, draftOf(&was), draftOf(&is)})
 		}
 	}
+
 	return (*draft.Draft)(&is), int64(len(is.Body))
 }
 
@@ -194,12 +208,14 @@ func (n *mending) stays(why model.Objection) {
 	if failed, ok := why.(NotMended); ok && failed.Why.Costly() {
 		n.endless, n.why = n.endless+1, failed.Why
 	}
+
 	for i := range n.mended.Failures {
 		if f := &n.mended.Failures[i]; reflect.DeepEqual(f.Why, why) {
 			f.Messages++
 			return
 		}
 	}
+
 	if len(n.mended.Failures) < target.MostOffered {
 		n.mended.Failures = append(n.mended.Failures, MendFailure{why, 1})
 	}
@@ -229,5 +245,6 @@ func (m *Mended) Words() string {
 	if m.Stay > 0 {
 		words += ", " + be(m.Stay, "stays in the queue", "stay in the queue")
 	}
+
 	return words
 }

@@ -17,6 +17,7 @@ func (p *Plan) prepareMove(t *model.Topology) {
 	if why := problemOfMove(t, p.From, to); why != movable {
 		p.against(model.Saidf(string(why), to))
 	}
+
 	s := t.Settings(to)
 	q, known := t.Queue(to)
 	p.KeepDeaths = known && !s.DLX.Set && q.Consumers.Or(0) == 0
@@ -56,6 +57,7 @@ func problemOfMove(t *model.Topology, from, to model.QueueRef) moveProblem {
 	case q.Type == model.Stream:
 		return stream
 	}
+
 	return movable
 }
 
@@ -68,6 +70,7 @@ func MoveTargets(t *model.Topology, from model.QueueRef) []*model.Queue {
 			near[ref] = true
 		}
 	}
+
 	var targets []*model.Queue
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
@@ -75,6 +78,7 @@ func MoveTargets(t *model.Topology, from model.QueueRef) []*model.Queue {
 			targets = append(targets, q)
 		}
 	}
+
 	slices.SortFunc(targets, func(a, b *model.Queue) int {
 		if near[a.QueueRef] != near[b.QueueRef] {
 			if near[a.QueueRef] {
@@ -84,5 +88,6 @@ func MoveTargets(t *model.Topology, from model.QueueRef) []*model.Queue {
 		}
 		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
+
 	return targets
 }

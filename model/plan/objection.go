@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -11,24 +12,6 @@ import (
 // Refusal is why a plan must not run; nil when it may.
 type Refusal = model.Refusal
 
-// against refuses a plan, unless it is refused already.
-func (p *Plan) against(o model.Objection) {
-	if !p.Refusal.Refused() {
-		p.Refusal = Refusal{o}
-	}
-}
-
-// refuseLosses refuses a plan that loses messages, or only warns when the user insisted.
-func refuseLosses(refusal *Refusal, warnings *[]Warning, o lost, insisted bool) {
-	switch {
-	case len(o.Losses) == 0 && len(o.Again) == 0:
-	case insisted:
-		*warnings = append(*warnings, Warning{Says: o.Words() + "; " + o.Override(), Grave: true})
-	case !refusal.Refused() || refusal.Overridable():
-		*refusal = append(*refusal, o)
-	}
-}
-
 // Objections to where one message goes, like the problems of package target.
 
 // NotMended: the program that changes messages fails on this one.
@@ -37,9 +20,16 @@ type NotMended struct{ Why *mend.Problem }
 func (o NotMended) Words() string { return o.Why.Error() }
 
 // Double: a copy of it is replayed, or was, from this queue.
-type Double struct{ Queue model.QueueRef }
+type Double struct {
+	Queue  model.QueueRef
+	Record int64 // the replay ended in the middle: resuming this record finds out; 0 for any other
+}
 
 func (o Double) Words() string {
+	if o.Record > 0 {
+		return model.Sayf("dlxtop journal resume %d: that replay of %s ended in the middle, and may have sent it; resume "+
+			"finds out, and continues (--doubles replays it anyway)", o.Record, o.Queue)
+	}
 	return model.Sayf("a copy from %s is replayed to the same queue, or was, or may have been: to process both, replay "+
 		"doubles, too (--doubles)", o.Queue)
 }
@@ -85,10 +75,29 @@ func (o lost) Words() string {
 	for i := range o.Again {
 		words = append(words, o.Again[i].Words())
 	}
+
 	return strings.Join(words, "; ")
 }
 
 func (o lost) Override() string { return string(o.Remain) }
+
+// full: targets refuse messages, and some leave copies of what they refuse.
+type full []loss.ByRefusal
+
+func (o full) Words() string {
+	words := make([]string, len(o))
+	for i := range o {
+		words[i] = o[i].Words()
+	}
+	return strings.Join(words, "; ")
+}
+
+func (o full) Override() string {
+	if slices.ContainsFunc(o, func(r loss.ByRefusal) bool { return r.Copies() }) {
+		return "refused messages stay where they are, and are in the dead-letter queues, too"
+	}
+	return "refused messages stay where they are"
+}
 
 // Objections to an undo or a resume.
 
@@ -112,12 +121,19 @@ func maybeThere(n int) model.Said {
 		"all the same, which may make duplicates", messages(n)).Insisting(thereTwice)
 }
 
-type NothingLeft struct{ Skips []Skip }
+type NothingLeft struct {
+	Skips  []Skip
+	Copies []LeftCopies // what the record's refusals left
+}
 
 func (o NothingLeft) Words() string {
 	words := "there is nothing to undo"
 	for _, skip := range o.Skips {
 		words += "; " + model.Count(skip.Messages) + " " + skip.Words()
 	}
+	for i := range o.Copies {
+		words += "; " + o.Copies[i].Words()
+	}
+
 	return words
 }

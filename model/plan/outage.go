@@ -12,6 +12,7 @@ func (p *Plan) refuseDown(t *model.Topology) {
 			down = append(down, targetDown(q))
 		}
 	}
+
 	switch {
 	case len(down) == 0:
 	case len(down) == len(p.Recipients) && !p.Refusal.Refused():

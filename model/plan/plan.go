@@ -51,12 +51,8 @@ type Plan struct {
 	Doubles    bool           // copies of replayed messages are replayed, too
 	KeepDeaths bool           // the death history stays: nothing at the target counts it
 	Keeps      []string       // headers of the death history that stay, as they occur in the selected messages
-	Warnings   []Warning      // what the user might not expect
-	Losses     []loss.ByLimit // what the limits of the receiving queues drop during the run
-	// what loses copies that fail again where the application's own messages are not lost: one for each queue
-	Again   []loss.SecondFailure
-	Whole   bool    // the journal keeps the messages whole, because some are or may be lost
-	Refusal Refusal // why it must not run, nil when it may
+	Risks
+	Whole bool // the journal keeps the messages whole, because some are or may be lost
 	// the connected user: any other user_id is stripped, because the broker refuses it (406)
 	User     string
 	Rate     float64       // messages per second at most; 0 is as fast as the broker confirms
@@ -67,9 +63,9 @@ type Plan struct {
 	Edited   *draft.Draft  // published instead of the one selected message; nil without an edit
 	Mend     *mend.Program // changes each message that is published; nil: none is changed
 	Mended   *Mended       // the program's results on the sample; nil without a sample
-	Undoing  *Undoing      // for an undo that takes messages back from a queue; otherwise nil
-	Resuming *Resuming     // for a plan that resumes a record; otherwise nil
 	Insist   bool          // the user insisted
+	// addresses of direct reply-to to which some of the first messages want an answer
+	Requesters []model.QueueRef
 }
 
 // PlannedWay is one address of a replay, and how many messages of the sample go there.
@@ -101,7 +97,7 @@ type ActionWant struct {
 	Journaled bool          // the journal records what is done
 	Edited    *draft.Draft  // publish this instead of the one selected message
 	Mend      *mend.Program // changes each message that is published; nil: none is changed
-	// exact counts, newer than the topology, for Plan.Limited, where known
+	// exact counts, newer than the topology, for Plan.Counted, where known
 	Counts map[model.QueueRef]model.QueueCounts
 	// a replay or a move begins with a canary that is watched this long; CanaryAuto: as long as a failure takes; 0: no
 	// canary
@@ -130,7 +126,9 @@ func New(t *model.Topology, want ActionWant) Plan {
 		Mend:      want.Mend,
 		Insist:    want.Insist,
 	}
+
 	p.Refusal = p.Acquire.Refusal
+
 	if want.Operation == Drop {
 		if !want.Journaled {
 			p.warn(warning("dropped messages are gone: without the journal there is no undo"))
@@ -141,12 +139,15 @@ func New(t *model.Topology, want ActionWant) Plan {
 			_ = message.Each(want.Sample, 0, func(m *message.Message) { tally.copied(t, m, m.Headers) })
 			tally.write(t.Snapshot.TakenAt)
 		}
+
 		return p
 	}
+
 	p.Target = target.New(t, want.From, want.Mode, want.Fixed)
 	if want.Operation == Move {
 		p.prepareMove(t)
 	}
+
 	sizes := p.route(t, &want)
 	p.nameApart(t)
 	p.refuseDown(t)
@@ -155,9 +156,11 @@ func New(t *model.Topology, want ActionWant) Plan {
 	p.Warnings = append(p.Warnings, warnOfAlarms(t)...)
 	p.warnOfRecipients(t)
 	p.warnOfCopies(t)
+
 	if want.Canary != 0 {
 		p.prepareCanary(t, &want)
 	}
+
 	return p
 }
 
@@ -172,14 +175,15 @@ func (p *Plan) refuseSlow() {
 	}
 }
 
-// limits works out what the recipients' limits drop and what loses copies that fail again, and refuses both, unless the
-// user insisted: then the journal keeps the messages whole, as it also does when not all of them were peeked at. sizes
-// are the body sizes of the sampled messages that have a target.
+// limits works out what the recipients' limits drop or refuse and what loses copies that fail again, and refuses the
+// plan, unless the user insisted: then the journal keeps messages that may be lost whole, as it also does when not all
+// of them were peeked at. sizes are the body sizes of the sampled messages that have a target.
 func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
 	looked := 0
 	if want.Sample != nil {
 		looked = want.Sample.Len()
 	}
+
 	for _, r := range p.Recipients {
 		if r.Queue == p.From {
 			continue // as many messages leave it
@@ -188,21 +192,36 @@ func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
 		if r.Messages == len(sizes) { // otherwise knowing which of them go there is not worth it
 			a.Sizes = sizes
 		}
+
 		if more := want.Planned - looked; more > 0 {
 			a.Messages = min(r.Messages+more, want.Planned)
 			a.AtMost = p.Target.Mode == target.ToAuto || p.Target.Mode == target.ToOrigin
 		}
-		if l := loss.OfLimit(t, r.Queue, a, want.Counts); l != nil {
-			p.Losses = append(p.Losses, *l)
+
+		p.receive(t, r.Queue, a, want.Counts)
+		if later, ok := p.comesLater(t, r.Queue); ok {
+			p.limitBehind(t, later.Worker, a, want)
 		}
 	}
+
 	loses := len(p.Losses) > 0 || len(p.Again) > 0
 	p.Whole = want.Insist && want.Journaled && (loses || looked < want.Planned)
 	remain := inJournal
 	if !want.Journaled {
 		remain = nowhere
 	}
-	refuseLosses(&p.Refusal, &p.Warnings, lost{remain, p.Losses, p.Again}, want.Insist)
+
+	p.judge(remain, want.Insist)
+}
+
+// limitBehind works out what the limit of a worker behind a buffer drops when messages leave the buffer, as it is now.
+func (p *Plan) limitBehind(t *model.Topology, worker model.QueueRef, a loss.Arrivals, want *ActionWant) {
+	if l := loss.OfLimit(t, worker, a, want.Counts); l != nil {
+		p.Losses = append(p.Losses, *l)
+	}
+	if full := loss.OfRefusal(t, worker, a, want.Counts); full != nil {
+		p.warn(Warning{Says: full.Words() + "; what finds no room there when it leaves the buffer is lost"})
+	}
 }
 
 // depth is how far an action may have to read: to the end of the queue, unless the first messages are asked for.
@@ -214,6 +233,7 @@ func (w ActionWant) depth(t *model.Topology) int {
 	if q, ok := t.Queue(w.From); ok {
 		return max(int(q.Ready.Or(0)), w.Planned)
 	}
+
 	return w.Planned
 }
 
@@ -230,12 +250,16 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 	} else if p.Mend != nil {
 		mends.mended = &Mended{}
 	}
-	recipients, round := map[model.QueueRef]int{}, rounds{}
-	strips, keeps := map[string]bool{}, map[string]bool{}
+
+	recipients := map[model.QueueRef]int{}
+	round := rounds{}
+	strips := map[string]bool{}
+	keeps := map[string]bool{}
 	var problems Refusal
 	var failing int
-	notes, tally := newResetNotes(p, t), newTally(p)
+	notes, tally := newResetNotes(p, t, want), newTally(p)
 	doubling := planDoubling(want)
+
 	err := message.Each(sample, 0, func(m *message.Message) {
 		o, resets := p.reopening(m)
 		way := p.Target.WayOf(t, m, o)
@@ -244,6 +268,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 		if way.Problem == nil && p.SparesDoubles() {
 			way.Problem = doubling.Against(m, way.Reaches)
 		}
+
 		if way.Problem != nil {
 			failing++
 			same := func(o model.Objection) bool { return reflect.DeepEqual(o, way.Problem) }
@@ -252,6 +277,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 			}
 			return
 		}
+
 		sizes = append(sizes, size)
 		unheard := tally.countWay(t, &way)
 		tally.clues(&way)
@@ -259,37 +285,39 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 		if asked != nil && p.KeepDelay {
 			headers = asked.Headers
 		}
+
 		tally.copied(t, m, headers)
 		for _, ref := range way.Reaches {
 			recipients[ref]++
 			p.Round = max(p.Round, round.of(t, m, ref))
 		}
+
 		p.noteChanges(m, asked, strips, keeps)
 		notes.reset(resets, strips)
 		if p.Operation == Replay {
 			tally.envelope(m)
 			notes.arrives(o.Message)
 		}
-		key, told := target.PublishedKey(m, o.Envelope)
-		if unheard.Name != "" && key != way.RoutingKey || way.Exchange == "" && told && key != way.RoutingKey &&
-			p.Target.Mode == target.ToAuto {
-			tally.otherKey(way.RoutingKey, key, unheard)
-		}
+
+		tally.otherKey(t, m, o.Envelope, &way, unheard)
 	})
 	if err != nil {
 		p.against(model.Saidf("%s: read the queue again", model.Printable(err.Error())))
 	}
+
 	for ref, n := range recipients {
 		r := RecipientOf(t, ref)
-		r.Messages = n
+		r.Messages, r.Insisted = n, want.Insist
 		p.Recipients = append(p.Recipients, r)
 	}
+
 	slices.SortFunc(p.Recipients, func(a, b Recipient) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) })
 	doubling.write(p, want)
 	tally.write(t.Snapshot.TakenAt)
 	notes.write()
 	mends.write(p)
 	p.Strips, p.Keeps = slices.Sorted(maps.Keys(strips)), slices.Sorted(maps.Keys(keeps))
+
 	switch {
 	case failing == 0:
 	case failing == sample.Len():
@@ -297,6 +325,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 	default:
 		p.warn(someStay(failing, problems))
 	}
+
 	return sizes
 }
 
@@ -308,17 +337,22 @@ func (p *Plan) Irrevocable() (some, all bool) {
 		many := len(p.Ways[i].Reaches) != 1
 		some, all = some || many, all && many
 	}
+
 	return some, all
 }
 
-// Limited are the recipients that drop their oldest messages when full and that can be counted exactly:
-// ActionWant.Counts.
-func (p *Plan) Limited(t *model.Topology) []model.QueueRef {
-	refs := make([]model.QueueRef, len(p.Recipients))
-	for i, r := range p.Recipients {
-		refs[i] = r.Queue
+// Counted are the queues whose exact counts make the plan better (ActionWant.Counts): recipients with a limit, workers
+// with one behind a buffer, and requesters.
+func (p *Plan) Counted(t *model.Topology) []model.QueueRef {
+	var refs []model.QueueRef
+	for _, r := range p.Recipients {
+		refs = append(refs, r.Queue)
+		if later, ok := p.comesLater(t, r.Queue); ok {
+			refs = append(refs, later.Worker)
+		}
 	}
-	return loss.Limited(t, refs)
+
+	return append(loss.Limited(t, refs), p.Requesters...)
 }
 
 // warnOfRecipients warns of what the receiving queues will do unexpectedly.
@@ -329,9 +363,11 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 			p.warn(warning("%s gets them after %s in the buffer", later.Worker, later.After))
 			continue
 		}
+
 		if r.Queue == p.From {
 			p.warn(warning("%s is the queue they come from: they go back to its end", r.Queue))
 		}
+
 		if n, known := r.Consumers.Get(); known && n == 0 && r.Queue != p.From && (p.Operation != Move || s.TTL.Set) {
 			until := ""
 			if s.TTL.Set {
@@ -339,6 +375,7 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 			}
 			p.warn(warning("%s has no consumers: they will wait there%s", r.Queue, until))
 		}
+
 		if p.Operation != Move && len(p.Target.Workers) > 0 && r.Queue != p.From &&
 			!slices.Contains(p.Target.Workers, r.Queue) && !p.namedByClue(r.Queue) {
 			too := ""
@@ -347,9 +384,12 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 			}
 			p.warn(warning("%s would receive them%s, and is not the worker of this flow", r.Queue, too))
 		}
+
+		if s.TTL.Set && s.TTL.Value == 0 && r.Consumers.Or(1) > 0 {
+			p.warn(expiresAtOnce(t, r.Queue, s))
+		}
 		if s.Bounded() && s.Overflow.Value != model.DropHead {
-			p.warn(warning("%s refuses messages when it is full (%s): refused ones stay where they are", r.Queue,
-				s.Overflow.Value))
+			p.warn(refusesWhenFull(r, s.Overflow.Value))
 		}
 	}
 }
@@ -368,6 +408,8 @@ func (w ActionWant) NeedsLook() bool {
 // Run is a plan with what its execution needs besides: a plan is data, and these are not.
 type Run struct {
 	Plan
+	Undoing  *Undoing  // for an undo that takes messages back from a queue; otherwise nil
+	Resuming *Resuming // for a plan that resumes a record; otherwise nil
 	// Topology routes each message: it is the one that the plan was made from. A drop and an undo need none.
 	Topology *model.Topology
 	// GoOn ends the current wait of a canary each time something is sent: the user does not want to wait longer. May be

@@ -29,6 +29,7 @@ func TestReplayGoesTheNarrowestWay(t *testing.T) {
 			Exchange: "master.retry", RoutingKeys: []string{"ucenter@user"},
 		}},
 	}
+
 	want := replayOf("ucenter@user@failed", "auto", failed)
 	want.User = "guest"
 	plan := newRun(build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...), want)
@@ -48,27 +49,42 @@ func TestReplayGoesTheNarrowestWay(t *testing.T) {
 
 func TestReplayToItsOriginWhenThatIsNarrow(t *testing.T) {
 	topology := build.TopologyOf("3.10.8",
-		build.Exchange("direct", "orders"), build.Queue("orders", build.Consumers(1), build.DLX("dead")),
-		build.Bind("orders", "created", "orders"),
-		build.Exchange("fanout", "dead"), build.Queue("orders.dlq"), build.Bind("dead", "", "orders.dlq"))
+		build.Text(`
+			exchange direct orders
+			queue orders consumers=1 dlx=dead
+			bind orders created orders
+			exchange fanout dead
+			queue orders.dlq
+			bind dead orders.dlq
+		`))
+
 	m := message.Message{
 		Exchange: "dead", RoutingKey: "created",
 		Deaths: []message.Death{{
 			Queue: "orders", Reason: model.Rejected, Count: 1, Exchange: "orders", RoutingKeys: []string{"created"},
 		}},
 	}
+
 	plan := newRun(topology, replayOf("orders.dlq", "", m))
 	want := (model.Address{Exchange: "orders", RoutingKey: "created"})
-	must.That(t, len(plan.Ways) == 1 && plan.Ways[0].Address == want, "goes to %+v, want %v", plan.Ways, want)
+	must.Equal(t, len(plan.Ways), 1, "goes to %+v, want %v", plan.Ways, want)
+	must.Equal(t, plan.Ways[0].Address, want)
 }
 
 func TestReplayIsRefused(t *testing.T) {
 	parts := append([]build.Part{
-		build.Queue("nobody's"), build.Queue("alone"), build.Exchange("direct", "x"),
-		build.Exchange("x-delayed-message", "later", "x-delayed-type", "fanout"), build.Bind("later", "", "alone"),
+		build.Text(`
+			queue nobody's
+			queue alone
+			exchange direct x
+			exchange x-delayed-message later x-delayed-type=fanout
+			bind later alone
+		`),
 	},
 		build.ScenarioParts["pubsub"]...)
+
 	topology := build.TopologyOf("3.10.8", parts...)
+
 	tests := []struct {
 		name string
 		from string
@@ -82,6 +98,7 @@ func TestReplayIsRefused(t *testing.T) {
 		{"an exchange that delays", "ucenter@user@failed", "exchange:later/", "delays"},
 		{"a queue that vanished", "gone", "queue:alone", "no queue gone"},
 	}
+
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			plan := newRun(topology, wantTo(t, topology, test.from, test.to, message.Message{}))
@@ -96,13 +113,15 @@ func TestPublishingRefusesWhomThePlanDoesNotName(t *testing.T) {
 	plan := newRun(topology, replayOf("ucenter@user@failed", "", m))
 	plan.Recipients = nil
 	_, err := plan.Publishing(&message.Message{})
-	assert.That(t, err != nil && strings.Contains(err.Error(), "ucenter@user"), "%v", err)
+	assert.Fails(t, err, "ucenter@user")
 }
 
 func TestReplayWarns(t *testing.T) {
-	bounded := build.TopologyOf("3.10.8", build.Queue("f"), build.Queue("w", build.Ready(5),
-		build.Argument("x-max-length", int64(6)),
-		build.Argument("x-overflow", "reject-publish")))
+	bounded := build.TopologyOf("3.10.8", build.Text(`
+		queue f
+		queue w ready=5 x-max-length=6 x-overflow=reject-publish
+	`))
+
 	tests := []struct {
 		name     string
 		topology *model.Topology
@@ -128,6 +147,7 @@ func TestReplayWarns(t *testing.T) {
 			"ucenter@user@failed", "exchange:master/user.create", "user-monitor would receive them too",
 		},
 	}
+
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			plan := newRun(test.topology, wantTo(t, test.topology, test.from, test.to))
@@ -150,10 +170,14 @@ func TestParseTarget(t *testing.T) {
 		{"exchange:x/k/l", target.ToExchange, model.Address{Exchange: "x/k/l"}},
 		{"exchange:x", target.ToExchange, model.Address{Exchange: "x", RoutingKey: ""}},
 	}
+
 	for _, test := range tests {
 		mode, address, err := target.Parse(test.to, model.Unknown[string]())
-		assert.That(t, err == nil && mode == test.mode && address == test.want, "%q: %v %v %v", test.to, mode, address, err)
+		must.That(t, err == nil, "%q: %v %v %v", test.to, mode, address, err)
+		assert.Equal(t, mode, test.mode, "%v", test.to)
+		assert.Equal(t, address, test.want, "%v", test.to)
 	}
+
 	for _, bad := range []string{"queue:", "somewhere", "exchange:"} {
 		_, _, err := target.Parse(bad, model.Unknown[string]())
 		assert.That(t, err != nil, "%q is accepted", bad)
@@ -176,7 +200,11 @@ func TestSplitTarget(t *testing.T) {
 	bind := func(exchange, key, queue string) []build.Part {
 		return []build.Part{build.Exchange("direct", exchange), build.Queue(queue), build.Bind(exchange, key, queue)}
 	}
-	worker := []build.Part{build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("f")), build.Queue("f")}
+
+	worker := []build.Part{build.Text(`
+		queue w consumers=1 dlx= key=f
+		queue f
+	`)}
 	for _, test := range []struct {
 		name, typed, want string // "EXCHANGE KEY", or words of the error
 		parts             [][]build.Part
@@ -194,6 +222,7 @@ func TestSplitTarget(t *testing.T) {
 		},
 		{
 			"only a shorter one leads on", "api/v1/order", "api v1/order",
+
 			[][]build.Part{bind("api", "v1/order", "q"), bind("api/v1", "k", "q")},
 			"exchange:api/v1/order",
 		},
@@ -212,15 +241,18 @@ func TestSplitTarget(t *testing.T) {
 		{"the default exchange", "/q/1", " q/1", [][]build.Part{{build.Queue("q/1")}}, "exchange:/q/1"},
 	} {
 		topology := build.TopologyOf("4.0.5", slices.Concat(append(test.parts, worker)...)...)
+
 		a, err := target.Split(topology, build.Ref("f"), test.typed)
 		got := a.Exchange + " " + a.RoutingKey
-		assert.That(t, (err != nil || got == test.want) && (err == nil || strings.Contains(err.Error(), test.want)),
-			"%s: %q, %v", test.name, got, err)
+		assert.That(t, err != nil || got == test.want, "%s: %q, %v", test.name, got, err)
+		assert.That(t, err == nil || strings.Contains(err.Error(), test.want), "%s: %q, %v", test.name, got, err)
+
 		if err == nil {
 			p := New(topology, wantTo(t, topology, "f", "exchange:"+test.typed))
 			assert.Equal(t, p.To(), test.to, "%s: the plan", test.name)
 		}
 	}
+
 	both := slices.Concat(bind("api", "v1/order", "q"), bind("api/v1", "order", "q"), worker)
 	topology := build.TopologyOf("4.0.5", both...)
 	want := wantTo(t, topology, "f", "exchange:api")
@@ -237,6 +269,7 @@ func selected(t *testing.T, s Selection, messages []message.Message) (picked []i
 			picked = append(picked, i+1)
 		}
 	}
+
 	assert.That(t, p.Picked() == len(picked), "%d picked, it says %d", len(picked), p.Picked())
 	return picked, p
 }
@@ -250,9 +283,11 @@ func TestSelection(t *testing.T) {
 		}
 		messages[i].Fingerprint = message.FingerprintOf(&messages[i])
 	}
+
 	gone := message.Message{Properties: message.Properties{MessageID: "gone"}, Fingerprint: message.Fingerprint{1}}
 	condition := must.Get(filter.ParseExpression(`message_id != "b"`))(t)
 	id := cause.Of(model.QueueRef{}, &messages[1]).ID()
+
 	cases := []struct {
 		name      string
 		selection Selection
@@ -267,6 +302,7 @@ func TestSelection(t *testing.T) {
 		{"one", Chosen(messages[3:4]), []int{4}, true, 0, false, true},
 		{"one of the twins", Chosen(messages[4:]), []int{2}, true, 0, false, true},
 		{"two of the twins", Chosen([]message.Message{messages[1], messages[4]}), []int{2, 3}, true, 0, false, true},
+
 		{"one that is gone", Chosen([]message.Message{gone, messages[3]}), []int{4}, false, 1, false, true},
 		{"nothing", Chosen(nil), nil, true, 0, false, true},
 		{"an id", Selection{MessageID: "b"}, []int{2, 3, 5}, false, 0, false, true},
@@ -283,13 +319,16 @@ func TestSelection(t *testing.T) {
 			false, true,
 		},
 	}
+
 	for _, test := range cases {
 		t.Run(test.name, func(t *testing.T) {
 			picked, p := selected(t, test.selection, messages)
-			assert.That(t, slices.Equal(picked, test.picked) && p.Done() == test.done && p.Missing() == test.missing,
-				"picked %v, done %v, missing %d", picked, p.Done(), p.Missing())
-			assert.That(t, test.selection.All() == test.all && test.selection.OneByOne() == test.each, "all %v, one by one %v",
-				test.selection.All(), test.selection.OneByOne())
+			assert.List(t, picked, test.picked)
+			assert.Equal(t, p.Done(), test.done, "picked %v, done %v, missing %d", picked, p.Done(), p.Missing())
+			assert.Equal(t, p.Missing(), test.missing)
+			assert.Equal(t, test.selection.All(), test.all, "all %v, one by one %v", test.selection.All(),
+				test.selection.OneByOne())
+			assert.Equal(t, test.selection.OneByOne(), test.each)
 		})
 	}
 }
@@ -307,6 +346,7 @@ func deadMessage() message.Message {
 			"CC": []any{"z"}, "BCC": []any{"y"}, "own": "kept", message.ReplayHeader: model.Table{"count": int64(1)},
 		},
 	}
+
 	m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 	m.Fingerprint = message.FingerprintOf(&m)
 	return m
@@ -319,12 +359,17 @@ func moveWant(to string, sample ...message.Message) ActionWant {
 }
 
 func TestMoveKeepsTheDeathHistoryWhereNothingCountsIt(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1)), build.Queue("parking", build.Consumers(0)),
-		build.Queue("counter", build.Consumers(1)), build.Queue("worker", build.DLX("")),
-		build.Queue("ruled", build.Policy("p", model.Table{"dead-letter-exchange": "x"})))
+	topology := build.TopologyOf("3.10.8", build.Text(`
+		queue f ready=1
+		queue parking consumers=0
+		queue counter consumers=1
+		queue worker dlx=
+		queue ruled policy=p,dead-letter-exchange=x
+	`))
 	always := []string{"BCC", "CC", "expiration", "user_id", "x-acquired-count", "x-delivery-count"}
 	deaths := []string{"x-death", "x-first-death-queue", "x-last-death-queue"}
 	all := slices.Sorted(slices.Values(slices.Concat(always, deaths)))
+
 	for _, test := range []struct {
 		to            string
 		strips, keeps []string
@@ -340,14 +385,16 @@ func TestMoveKeepsTheDeathHistoryWhereNothingCountsIt(t *testing.T) {
 			must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
 			assert.NoDiff(t, cmp.Diff(test.strips, plan.Strips))
 			assert.NoDiff(t, cmp.Diff(test.keeps, plan.Keeps))
-			assert.That(t, len(plan.Adds()) <= 0 && plan.To() == "queue:"+test.to &&
-				plan.Ways[0].Address == (model.Address{Exchange: "", RoutingKey: test.to}), "adds %v, goes to %s by %v",
-				plan.Adds(), plan.To(), plan.Ways)
+			assert.That(t, len(plan.Adds()) <= 0, "adds %v, goes to %s by %v", plan.Adds(), plan.To(), plan.Ways)
+			assert.Equal(t, plan.To(), "queue:"+test.to)
+			assert.Equal(t, plan.Ways[0].Address, model.Address{Exchange: "", RoutingKey: test.to})
 			p := must.Get(plan.Publishing(&m))(t)
+
 			want := model.Table{"own": "kept", message.ReplayHeader: m.Headers[message.ReplayHeader]}
 			for _, key := range test.keeps {
 				want[key] = m.Headers[key]
 			}
+
 			assert.NoDiff(t, cmp.Diff(want, p.Headers))
 			assert.NoDiff(t, cmp.Diff(message.Properties{MessageID: "m1", DeliveryMode: 2}, p.Properties))
 		})
@@ -356,8 +403,10 @@ func TestMoveKeepsTheDeathHistoryWhereNothingCountsIt(t *testing.T) {
 
 func TestMoveIsRefused(t *testing.T) {
 	exclusive := func(q *model.Queue) { q.Exclusive, q.OwnedByAnother = true, true }
-	topology := build.TopologyOf("4.0.5", build.Queue("f", build.Ready(1)),
-		build.Queue("s", build.OfType(model.Stream)), build.Queue("e", exclusive), build.Queue("ok"))
+	topology := build.TopologyOf("4.0.5", build.Text(`
+		queue f ready=1
+		stream s
+	`), build.Queue("e", exclusive), build.Queue("ok"))
 	for _, test := range []struct{ to, want string }{
 		{"nope", "there is no queue nope"},
 		{"", "needs a queue"},
@@ -367,16 +416,23 @@ func TestMoveIsRefused(t *testing.T) {
 		{"ok", ""},
 	} {
 		plan := newRun(topology, moveWant(test.to, deadMessage()))
-		assert.That(t, (test.want != "" || !plan.Refusal.Refused()) && strings.Contains(plan.Refusal.Words(), test.want) &&
-			!strings.Contains(plan.Refusal.Words(), "\n"), "%q: %q, want %q", test.to, plan.Refusal.Words(), test.want)
+		assert.That(t, test.want != "" || !plan.Refusal.Refused(), "%q: %q, want %q", test.to, plan.Refusal.Words(),
+			test.want)
+		assert.Contains(t, plan.Refusal.Words(), test.want, "%v", test.to)
+		assert.Lacks(t, plan.Refusal.Words(), "\n", "%v", test.to)
 	}
+
 	want := moveWant("ok", deadMessage())
 	want.From = build.Ref("s")
 	assert.Contains(t, newRun(topology, want).Refusal.Words(), "stream", "out of a stream")
 }
 
 func TestMoveTargets(t *testing.T) {
-	parts := append([]build.Part{build.Queue("a"), build.Queue("Z"), build.Queue("s", build.OfType(model.Stream))},
+	parts := append([]build.Part{build.Text(`
+		queue a
+		queue Z
+		stream s
+	`)},
 		build.ScenarioParts["pubsub"]...)
 	var names []string
 	for _, q := range MoveTargets(build.TopologyOf("3.10.8", parts...), build.Ref("ucenter@user@failed")) {
@@ -391,16 +447,24 @@ func TestMoveOpensNoEnvelope(t *testing.T) {
 	m := message.Message{Properties: message.Properties{Type: message.EasyNetQType}, Body: body, BodyBytes: len(body)}
 	_, ok := m.Envelope()
 	must.That(t, ok, "it is no envelope")
-	plan := newRun(build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1)), build.Queue("parking")),
+	plan := newRun(build.TopologyOf("3.10.8", build.Text(`
+		queue f ready=1
+		queue parking
+	`)),
 		moveWant("parking", m))
 	p, err := plan.Publishing(&m)
-	assert.That(t, err == nil && string(p.Body) == string(body) && p.Properties.Type == message.EasyNetQType &&
-		len(plan.Warnings) <= 0, "%v %q %v %q", err, p.Body, p.Properties, warned(plan.Warnings))
+	must.Do(t, err)
+	assert.Equal(t, string(p.Body), string(body))
+	assert.Equal(t, p.Properties.Type, message.EasyNetQType)
+	assert.That(t, len(plan.Warnings) <= 0, "%v %q %v %q", err, p.Body, p.Properties, warned(plan.Warnings))
 }
 
 func TestChangesAreShown(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1)), build.Queue("parking"),
-		build.Queue("worker", build.DLX("")))
+	topology := build.TopologyOf("3.10.8", build.Text(`
+		queue f ready=1
+		queue parking
+		queue worker dlx=
+	`))
 	replay := replayOf("f", "queue:worker")
 	replay.User, replay.Mark = "somebody", true
 	for _, test := range []struct {
@@ -421,10 +485,12 @@ func TestChangesAreShown(t *testing.T) {
 		test.want.Sample = message.MessageList{m}
 		plan := newRun(topology, test.want)
 		var p *message.Publishing
+
 		if test.want.Operation.Publishes() {
 			made := must.Get(plan.Publishing(&m))(t)
 			p = &made
 		}
+
 		r := Record{Operation: test.want.Operation, User: test.want.User}
 		e := NewEntry(&m, p, false)
 		assert.Equal(t, strings.Join(r.Changes(&e), "; "), test.told, "%s", test.name)
@@ -445,19 +511,28 @@ func manyOf(exchange string, n int) message.MessageList {
 			}},
 		}
 	}
+
 	return list
 }
 
 func manyPlan(sample message.MessageList, more ...build.Part) *Run {
 	t := build.TopologyOf("3.10.8", append([]build.Part{
-		build.Exchange("topic", "events"), build.Queue("orders", build.Consumers(1), build.DLX(""),
-			build.DeadKey("orders.failed")), build.Bind("events", "order.#", "orders"), build.Queue("orders.failed"),
+		build.Text(`
+			exchange topic events
+			queue orders consumers=1 dlx= key=orders.failed
+			bind events order.# orders
+			queue orders.failed
+		`),
 	}, more...)...)
+
 	return newRun(t, replayOf("orders.failed", "auto", sample...))
 }
 
 // audited are parts in which no exchange leads to orders alone.
-var audited = []build.Part{build.Queue("audit"), build.Bind("events", "order.#", "audit")}
+var audited = []build.Part{build.Text(`
+	queue audit
+	bind events order.# audit
+`)}
 
 const unheard = "; orders is bound for other keys only: an application that chooses by the key may acknowledge them " +
 	"unseen"
@@ -467,24 +542,33 @@ const unheard = "; orders is bound for other keys only: an application that choo
 func TestAsManyKeysAsMessages(t *testing.T) {
 	plan := manyPlan(manyOf("gone", manyKeys), audited...)
 	words := warned(plan.Warnings)
-	const want = "the worker sees other routing keys than 20,000 messages had, such as orders instead of order.0" + unheard
-	assert.That(t, len(words) == 1 && words[0] == want, "%d warnings, the first %q, not %q", len(words),
+	const want = "key order.0 -> orders, key order.1 -> orders, key order.2 -> orders, key order.3 -> orders, " +
+		"key order.4 -> orders, 19,995 more: the worker sees another routing key than before" + unheard
+	must.Equal(t, len(words), 1, "%d warnings, the first %q, not %q", len(words),
 		strings.Join(words[:min(len(words), 1)], ""), want)
+	assert.Equal(t, words[0], want)
 	ways := manyPlan(manyOf("events", manyKeys))
-	assert.That(t, len(ways.Ways) == manyKeys && ways.Ways[7].Messages == 1, "%d ways", len(ways.Ways))
-	was, other := ways.Promise(), manyPlan(manyOf("events", manyKeys-1)).Promise()
+	must.Equal(t, len(ways.Ways), manyKeys, "%d ways", len(ways.Ways))
+	assert.Equal(t, ways.Ways[7].Messages, 1)
+	was := ways.Promise()
+	other := manyPlan(manyOf("events", manyKeys-1)).Promise()
 	changes := was.Changes(&was)
 	assert.That(t, changes == nil, "%d changes", len(changes))
 	changes = was.Changes(&other)
-	assert.That(t, len(changes) == 1 && strings.HasPrefix(changes[0].Says, "no message goes "), "changes %+v", changes)
+	must.Equal(t, len(changes), 1, "changes %+v", changes)
+	assert.That(t, strings.HasPrefix(changes[0].Says, "no message goes "), "changes %+v", changes)
 }
 
 // A single key is named in the warning.
 func TestOneOtherKey(t *testing.T) {
 	sample := manyOf("gone", 1)
 	plan := manyPlan(append(sample, sample...), audited...)
-	const want = "the worker sees the routing key orders instead of order.0" + unheard
-	assert.That(t, len(plan.Warnings) == 1 && plan.Warnings[0].Words() == want, "warnings %+v", plan.Warnings)
+	const want = "key order.0 -> orders: the worker sees another routing key than before" + unheard
+	must.Equal(t, len(plan.Warnings), 1, "warnings %+v", plan.Warnings)
+	assert.Equal(t, plan.Warnings[0].Words(), want)
+
+	retried := manyPlan(sample, audited[0], build.Buffer("orders.wait", "orders", 1000))
+	assert.Equal(t, retried.Warnings[0].Words()+unheard, want, "its retries have that key")
 }
 
 // What outvotes a name is reported once, however many keys say so.
@@ -494,8 +578,14 @@ func TestOneClueOfManyKeys(t *testing.T) {
 		sample[i].Headers = model.Table{"x-original-routingKey": fmt.Sprintf("order.%d", i), "x-original-exchange": "events"}
 		sample[i].Deaths = nil
 	}
-	topology := build.TopologyOf("3.10.8", build.Exchange("topic", "events"), build.Queue("mail", build.Consumers(1)),
-		build.Queue("mail.failed"), build.Queue("orders", build.Consumers(1)), build.Bind("events", "order.#", "orders"))
+
+	topology := build.TopologyOf("3.10.8", build.Text(`
+		exchange topic events
+		queue mail consumers=1
+		queue mail.failed
+		queue orders consumers=1
+		bind events order.# orders
+	`))
 	plan := newRun(topology, replayOf("mail.failed", "auto", sample...))
 	var outvoted []string
 	for _, w := range plan.Warnings {
@@ -503,12 +593,15 @@ func TestOneClueOfManyKeys(t *testing.T) {
 			outvoted = append(outvoted, w.Words())
 		}
 	}
+
 	const want = "mail (by name): orders (its origin, exchange events, key order.0) weighs more"
-	assert.That(t, len(outvoted) == 1 && outvoted[0] == want, "%d times %q, not %q once", len(outvoted),
+	must.Equal(t, len(outvoted), 1, "%d times %q, not %q once", len(outvoted),
 		strings.Join(outvoted[:min(len(outvoted), 1)], ""), want)
+	assert.Equal(t, outvoted[0], want)
 	const line = "orders (its origin, exchange events, key order.0) (50 messages, by 50 routing keys)"
 	lines := plan.Evidence()
-	assert.That(t, len(lines) == 1 && lines[0] == line, "%d lines, %q, not %q", len(lines), lines, line)
+	must.Equal(t, len(lines), 1, "%d lines, %q, not %q", len(lines), lines, line)
+	assert.Equal(t, lines[0], line)
 }
 
 // A worker that no longer exists here, but does in another vhost: the warning names the first of them.
@@ -518,6 +611,7 @@ func TestWorkerOfAnotherVHost(t *testing.T) {
 	for _, vhost := range s.VHosts[1:] {
 		s.Queues = append(s.Queues, model.Queue{QueueRef: model.QueueRef{VHost: vhost, Name: "orders"}})
 	}
+
 	plan := newRun(model.NewTopology(s), replayOf("mail.failed", "auto", manyOf("", 1)...))
 	const want = "orders, which is gone; the vhost a has one of that name"
 	assert.Contains(t, plan.Refusal.Words(), want, "refusal")
@@ -528,5 +622,23 @@ func BenchmarkPlanOfManyKeys(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		manyPlan(sample)
+	}
+}
+
+// A target that keeps nothing: the plan says where messages go that no consumer takes at once.
+func TestTargetsWithATTLOfZero(t *testing.T) {
+	for name, want := range map[string]string{"lossy": "are lost", "passing": "expire to orders.dead"} {
+		topology := build.TopologyOf("4.0.5", build.Text(`
+			queue orders.dead
+			queue lossy ttl=0 consumers=1
+			queue passing ttl=0 dlx= key=orders.dead consumers=1
+			queue steady ttl=1000 consumers=1
+		`))
+
+		p := New(topology, replayOf("orders.dead", "queue:"+name, failedBy(name, nil, message.Properties{})))
+		says := fmt.Sprint(p.Warnings)
+		assert.Contains(t, says, "do not take at once, because they are busy, "+want)
+		p = New(topology, replayOf("orders.dead", "queue:steady", failedBy(name, nil, message.Properties{})))
+		assert.That(t, !strings.Contains(fmt.Sprint(p.Warnings), "at once"), "%v", p.Warnings)
 	}
 }

@@ -9,20 +9,18 @@ import (
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
 type Reread func(ctx context.Context) (*model.Topology, error)
 
 // Promise is what a user agrees to with a plan: where messages go and which queues they reach, what is stripped from
-// them, how many limits drop, and that it may run. The number of consumers is not part of it.
+// them, how many limits drop or refuse, and that it may run. The number of consumers is not part of it.
 type Promise struct {
-	Ways     []target.Way // by address
-	Strips   []string
-	Keeps    []string
-	Losses   []loss.ByLimit
-	Again    []loss.SecondFailure
+	Ways   []target.Way // by address
+	Strips []string
+	Keeps  []string
+	Harm
 	Takes    []PromisedTake // for an undo
 	Messages int            // the number planned
 	Refusal  Refusal
@@ -36,20 +34,32 @@ type PromisedTake struct {
 
 func (p *Plan) Promise() Promise {
 	out := Promise{
-		Strips: p.Strips, Keeps: p.Keeps, Losses: p.Losses, Again: p.Again, Messages: p.Planned, Refusal: p.Refusal,
+		Strips:   p.Strips,
+		Keeps:    p.Keeps,
+		Harm:     p.Harm,
+		Messages: p.Planned,
+		Refusal:  p.Refusal,
 	}
+
 	for _, w := range p.Ways {
 		out.Ways = append(out.Ways, w.Way)
 	}
+
 	slices.SortFunc(out.Ways, func(a, b target.Way) int { return compareAddresses(a.Address, b.Address) })
 	return out
 }
 
 func (p *UndoPlan) Promise() Promise {
-	out := Promise{Losses: p.Losses, Again: p.Again, Messages: p.Planned(), Refusal: p.Refusal}
+	out := Promise{
+		Harm:     p.Harm,
+		Messages: p.Planned(),
+		Refusal:  p.Refusal,
+	}
+
 	for i := range p.Takes {
 		out.Takes = append(out.Takes, PromisedTake{p.Takes[i].From, p.Takes[i].Planned})
 	}
+
 	return out
 }
 
@@ -86,17 +96,26 @@ func (p *Promise) Changes(now *Promise) []Change {
 		}
 		return []Change{{Says: now.Refusal.Words(), Refused: true}}
 	}
+
 	changes := wayChanges(p.Ways, now.Ways)
 	for i := range now.Losses {
 		if l := &now.Losses[i]; !slices.ContainsFunc(p.Losses, l.Within) {
 			changes = append(changes, Change{Says: l.Words()})
 		}
 	}
+
+	for i := range now.Full {
+		if r := &now.Full[i]; !slices.ContainsFunc(p.Full, r.Within) {
+			changes = append(changes, Change{Says: r.Words()})
+		}
+	}
+
 	for _, f := range now.Again {
 		if !slices.Contains(p.Again, f) {
 			changes = append(changes, Change{Says: f.Words()})
 		}
 	}
+
 	for _, strips := range []struct {
 		was, is []string
 		words   string
@@ -107,19 +126,23 @@ func (p *Promise) Changes(now *Promise) []Change {
 			}
 		}
 	}
+
 	changes = append(changes, takeChanges(p.Takes, now.Takes)...)
 	if len(changes) == 0 && p.Messages != now.Messages {
 		changes = append(changes, change("it would act on %s instead of %s", messages(now.Messages), model.Count(p.Messages)))
 	}
+
 	return changes
 }
 
 // wayChanges compares ways. There can be as many as messages.
 func wayChanges(was, is []target.Way) []Change {
 	var changes []Change
-	before, after := waysByAddress(was), waysByAddress(is)
+	before := waysByAddress(was)
+	after := waysByAddress(is)
 	for i := range is {
-		now, through := &is[i], addressWords(is[i].Address)
+		now := &is[i]
+		through := addressWords(is[i].Address)
 		if before := before[now.Address]; before == nil {
 			changes = append(changes, change("messages now go through %s, which reaches %s", through, now.Reaches))
 		} else {
@@ -130,11 +153,13 @@ func wayChanges(was, is []target.Way) []Change {
 			}
 		}
 	}
+
 	for i := range was {
 		if after[was[i].Address] == nil {
 			changes = append(changes, change("no message goes through %s any more", addressWords(was[i].Address)))
 		}
 	}
+
 	return changes
 }
 
@@ -160,6 +185,7 @@ func reachChanges(way model.Address, was, is []model.QueueRef) (changes []Change
 			}
 		}
 	}
+
 	return changes
 }
 
@@ -171,12 +197,14 @@ func takeChanges(was, is []PromisedTake) (changes []Change) {
 	for _, t := range is {
 		counts[t.Queue] = [2]int{counts[t.Queue][0], t.Messages}
 	}
+
 	for _, t := range slices.Concat(was, is) {
 		if n := counts[t.Queue]; n[0] != n[1] {
 			changes = append(changes, change("%s come back from %s instead of %s", messages(n[1]), t.Queue, model.Count(n[0])))
 			delete(counts, t.Queue)
 		}
 	}
+
 	return changes
 }
 

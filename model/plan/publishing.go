@@ -28,6 +28,7 @@ func (p *Plan) opening(m *message.Message) message.Opened {
 		edited.Properties, edited.Headers, edited.Body, edited.BodyBytes = e.Properties, e.Headers, e.Body, len(e.Body)
 		o.Message = &edited
 	}
+
 	return o
 }
 
@@ -48,6 +49,7 @@ func (p *Plan) noteChanges(m *message.Message, asked *draft.Draft, strips, keeps
 	if p.Operation != Move {
 		m = message.Opening(m).Message
 	}
+
 	for key := range m.Headers {
 		switch {
 		case p.strips(key):
@@ -56,6 +58,7 @@ func (p *Plan) noteChanges(m *message.Message, asked *draft.Draft, strips, keeps
 			keeps[key] = true
 		}
 	}
+
 	if m.Properties.Expiration != "" && (asked == nil || asked.Properties.Expiration == "") {
 		strips["expiration"] = true
 	}
@@ -92,17 +95,20 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 			return message.Publishing{}, fmt.Errorf("it would also reach %s, which the plan does not name", q)
 		}
 	}
+
 	if p.Mend == nil {
 		out = p.publishing(o.Message, way)
 	}
+
 	if p.Mark {
 		if p.Edited != nil {
 			m = message.Opening(m).Message // an edit neither shows nor removes a mark
 		} else {
 			m = o.Message
 		}
-		out.Mark(m, p.MarkName)
+		out.Mark(m, o.Envelope, p.MarkName, p.Edited != nil || way.Why == target.WhyEdited)
 	}
+
 	return out, nil
 }
 
@@ -119,6 +125,7 @@ func (p *Plan) publishing(m *message.Message, way target.Way) message.Publishing
 	if m.Properties.HasForeignUser(p.User) {
 		out.Properties.Clear(message.PropUserID)
 	}
+
 	out.Headers = without(m.Headers, p.strips)
 	return out
 }
@@ -143,6 +150,7 @@ func NewDraft(t *model.Topology, from model.QueueRef, m *message.Message, user s
 		origin, _ := m.OriginBy(o.Envelope)
 		way.Address = origin
 	}
+
 	out := p.publishing(o.Message, way)
 	return draftOf(&out)
 }

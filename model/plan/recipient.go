@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/loss"
 )
 
 // Recipient is a queue that would receive messages of a plan.
@@ -16,6 +17,10 @@ type Recipient struct {
 	// Rejects: when full it refuses publishes (reject-publish, reject-publish-dlx), and there is no other cause for a
 	// refusal. Not in the journal.
 	Rejects bool
+	// Copies are the queues that get a copy of each message that it refuses when full (reject-publish-dlx). Not in the
+	// journal.
+	Copies   []model.QueueRef
+	Insisted bool // the user agreed to such copies: otherwise the run ends at the first. Not in the journal
 }
 
 func RecipientOf(t *model.Topology, ref model.QueueRef) Recipient {
@@ -26,7 +31,11 @@ func RecipientOf(t *model.Topology, ref model.QueueRef) Recipient {
 		of := t.Snapshot
 		alone := len(of.Nodes) == 1 || of.Nodes == nil && q.Node == of.Overview.Node
 		r.Rejects = s.Bounded() && s.Overflow.Value != model.DropHead && (alone || q.Type == model.Quorum)
+		if s.Bounded() {
+			r.Copies = loss.RefusedCopies(t, ref)
+		}
 	}
+
 	return r
 }
 
@@ -36,4 +45,38 @@ func RecipientOf(t *model.Topology, ref model.QueueRef) Recipient {
 func NackRefuses(recipients []Recipient, reaches []model.QueueRef) bool {
 	return len(reaches) == 1 &&
 		slices.ContainsFunc(recipients, func(r Recipient) bool { return r.Queue == reaches[0] && r.Rejects })
+}
+
+// LeftCopies are copies that a full queue made of messages which it refused: a classic queue with overflow
+// reject-publish-dlx answers basic.nack and dead-letters the message (3.10.8, 4.0.5, 4.3.6).
+type LeftCopies struct {
+	By       model.QueueRef   // the full queue
+	In       []model.QueueRef // where its dead-letter exchange takes them
+	Messages int
+	AtMost   bool // another queue may have answered basic.nack
+}
+
+// Words say where the copies are.
+func (c *LeftCopies) Words() string {
+	most := ""
+	if c.AtMost {
+		most = "up to "
+	}
+	return model.Sayf("%s%s refused by %s left a copy in %s, by its dead-letter exchange: an undo does not remove it",
+		most, messages(c.Messages), c.By, c.In)
+}
+
+// CopiesOf are the copies that a refusal of one message may have left, by the queues that it reaches. ends: the user
+// did not agree to them, and the run ends.
+func CopiesOf(recipients []Recipient, reaches []model.QueueRef) (left []LeftCopies, ends bool) {
+	for i := range recipients {
+		r := &recipients[i]
+		if len(r.Copies) == 0 || !slices.Contains(reaches, r.Queue) {
+			continue
+		}
+		left = append(left, LeftCopies{By: r.Queue, In: r.Copies, Messages: 1, AtMost: len(reaches) > 1 || !r.Rejects})
+		ends = ends || !r.Insisted
+	}
+
+	return left, ends
 }

@@ -28,9 +28,10 @@ func (r PlannedReset) Does() string {
 	switch r.Kind {
 	case message.CounterReset:
 		return "resets"
-	case message.CounterKept:
+	case message.CounterKept, message.CounterLeft, message.NoCounter:
 		return "keeps"
 	}
+
 	return "removes"
 }
 
@@ -40,20 +41,33 @@ func (r PlannedReset) What() string {
 	if r.Most > r.Was {
 		was += " to " + model.Count(r.Most)
 	}
+
 	name := model.Printable(r.Name)
 	switch r.Kind {
 	case message.CounterReset:
 		return fmt.Sprintf("%s %s -> %d", name, was, r.Is)
 	case message.CounterKept:
 		return name + " " + was
+	case message.CounterLeft:
+		words := name + " " + was
+		if r.Edit != "" {
+			words += " (--edit " + model.Printable(shellQuoted(r.Edit)) + " resets it)"
+		}
+		return words
+	case message.NoCounter:
+		return name + " (no number)"
 	}
+
 	return name
 }
+
+// shellQuoted is a text as one word of a shell.
+func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // CountsTries reports whether messages of the plan have counters of tries, which a replay may reset or keep.
 func (p *Plan) CountsTries() bool {
 	return slices.ContainsFunc(p.Resets, func(r PlannedReset) bool {
-		return r.Kind == message.CounterReset || r.Kind == message.CounterKept
+		return r.Counts()
 	})
 }
 
@@ -74,6 +88,7 @@ func (g PlannedGroup) Words() string {
 	if g.Stay {
 		return words + " without a target: stay"
 	}
+
 	return words + " to " + model.Printable(model.Names(g.To))
 }
 
@@ -110,6 +125,7 @@ type resetNotes struct {
 	arrivals map[arrival]*awaited
 	now      time.Time
 	t        *model.Topology
+	counts   map[model.QueueRef]model.QueueCounts // ActionWant.Counts
 }
 
 // arrival is what awaits messages of one framework at their target.
@@ -122,12 +138,14 @@ type arrival struct {
 type arrivalKind int
 
 const (
-	tooLate  arrivalKind = iota // its framework lets it expire
-	held                        // by the worker, until it is due
-	early                       // it runs before it is due
-	noRetry                     // no retry, only one try
-	noAnswer                    // its reply queue is gone
-	severals                    // marks of several frameworks
+	tooLate       arrivalKind = iota // its framework lets it expire
+	held                             // by the worker, until it is due
+	early                            // it runs before it is due
+	noRetry                          // no retry, only one try
+	noAnswer                         // its reply queue is gone
+	directAnswer                     // its requester may be gone
+	requesterGone                    // it is
+	severals                         // marks of several frameworks
 )
 
 type awaited struct {
@@ -135,20 +153,29 @@ type awaited struct {
 	at       time.Time // the latest
 }
 
-func newResetNotes(p *Plan, t *model.Topology) *resetNotes {
+func newResetNotes(p *Plan, t *model.Topology, want *ActionWant) *resetNotes {
 	return &resetNotes{
-		plan: p, t: t, now: t.Snapshot.TakenAt,
-		resets: map[message.Reset]*PlannedReset{}, groups: map[string]*PlannedGroup{}, arrivals: map[arrival]*awaited{},
+		plan:     p,
+		t:        t,
+		now:      t.Snapshot.TakenAt,
+		counts:   want.Counts,
+		resets:   map[message.Reset]*PlannedReset{},
+		groups:   map[string]*PlannedGroup{},
+		arrivals: map[arrival]*awaited{},
 	}
 }
 
 // reset records the changes in one message. strips are the headers that are removed by name anyway.
 func (n *resetNotes) reset(resets []message.Reset, strips map[string]bool) {
 	for _, r := range resets {
-		if r.Kind != message.CounterReset && r.Kind != message.CounterKept && r.Name == r.Header {
+		if n.plan.Mend != nil && r.Edit != "" {
+			continue // the program may be this one
+		}
+		if !r.Counts() && r.Kind != message.NoCounter && r.Name == r.Header {
 			strips[r.Name] = true
 			continue
 		}
+
 		key := r
 		key.Was, key.Is = 0, 0
 		planned := n.resets[key]
@@ -157,6 +184,7 @@ func (n *resetNotes) reset(resets []message.Reset, strips map[string]bool) {
 			n.resets[key] = planned
 			n.order = append(n.order, key)
 		}
+
 		planned.Was, planned.Most = min(planned.Was, r.Was), max(planned.Most, r.Was)
 		planned.Messages++
 	}
@@ -172,10 +200,12 @@ func (n *resetNotes) group(m *message.Message, way *target.Way) {
 	if len(frameworks) > 1 {
 		n.await(arrival{severals, framework, joined(frameworks)}, time.Time{})
 	}
+
 	g := PlannedGroup{Framework: framework, Stay: way.Problem != nil}
 	if !g.Stay {
 		g.To = way.Reaches
 	}
+
 	key := fmt.Sprint(g.Framework, g.Stay, g.To)
 	if n.groups[key] == nil {
 		for _, other := range n.groups {
@@ -183,6 +213,7 @@ func (n *resetNotes) group(m *message.Message, way *target.Way) {
 		}
 		n.groups[key] = &g
 	}
+
 	n.groups[key].Messages++
 }
 
@@ -210,6 +241,7 @@ func (n *resetNotes) arrives(m *message.Message) {
 	if at, ok := m.Expires(); ok && !n.now.IsZero() && at.Before(n.now) {
 		n.await(arrival{kind: tooLate, framework: framework}, at)
 	}
+
 	if at, holds, ok := m.Eta(); ok && !n.now.IsZero() && at.After(n.now) {
 		kind := early
 		if holds {
@@ -217,21 +249,48 @@ func (n *resetNotes) arrives(m *message.Message) {
 		}
 		n.await(arrival{kind: kind, framework: framework}, at)
 	}
+
 	if left, ok := m.RetriesLeft(); ok && left <= 0 {
 		n.await(arrival{kind: noRetry, framework: framework}, time.Time{})
 	}
-	if queue := m.Properties.ReplyTo; queue != "" && m.WantsReply() && !n.answered(queue) {
+
+	queue := m.Properties.ReplyTo
+	switch {
+	case !m.WantsReply():
+	case strings.HasPrefix(queue, directReply):
+		if kind, lost := n.requester(queue); lost {
+			n.await(arrival{kind: kind, framework: framework}, time.Time{})
+		}
+	case !n.answered(queue):
 		n.await(arrival{noAnswer, framework, queue}, time.Time{})
 	}
 }
 
-// directReply begins the address of a requester without a queue: it exists as long as the requester's channel, which
-// nothing can check.
+// directReply begins the address of a requester without a queue: it exists as long as the requester's channel.
 const directReply = "amq.rabbitmq.reply-to"
+
+// mostRequesters bounds how many requesters are looked for: for each that is gone, RabbitMQ closes a channel.
+const mostRequesters = 10
+
+// requester reports whether the answer to a requester is lost, or may be: a count finds its address while its channel
+// is open (3.10.8, 4.0.5, 4.3.6).
+func (n *resetNotes) requester(address string) (kind arrivalKind, lost bool) {
+	p, ref := n.plan, model.QueueRef{VHost: n.plan.From.VHost, Name: address}
+	asked := slices.Contains(p.Requesters, ref)
+	if !asked && len(p.Requesters) < mostRequesters {
+		p.Requesters, asked = append(p.Requesters, ref), true
+	}
+
+	_, there := n.counts[ref]
+	if asked && n.counts != nil {
+		return requesterGone, !there
+	}
+	return directAnswer, true
+}
 
 // answered reports whether the reply queue of a request exists.
 func (n *resetNotes) answered(queue string) bool {
-	if strings.HasPrefix(queue, directReply) || strings.ContainsAny(queue, "/:") {
+	if strings.ContainsAny(queue, "/:") {
 		return true
 	}
 	_, there := n.t.Queue(model.QueueRef{VHost: n.plan.From.VHost, Name: queue})
@@ -242,6 +301,7 @@ func (n *resetNotes) write() {
 	for _, key := range n.order {
 		n.plan.Resets = append(n.plan.Resets, *n.resets[key])
 	}
+
 	slices.SortStableFunc(n.plan.Resets, func(a, b PlannedReset) int {
 		return cmp.Or(cmp.Compare(a.Framework, b.Framework), cmp.Compare(a.Name, b.Name))
 	})
@@ -253,10 +313,12 @@ func (n *resetNotes) write() {
 			return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.Words(), b.Words()))
 		})
 	}
+
 	warnings := make([]Warning, 0, len(n.arrivals))
 	for a, on := range n.arrivals {
 		warnings = append(warnings, a.warning(on, n.now))
 	}
+
 	slices.SortFunc(warnings, func(a, b Warning) int { return cmp.Compare(a.Says, b.Says) })
 	for _, w := range warnings {
 		n.plan.warn(w)
@@ -274,6 +336,12 @@ func (a arrival) warning(on *awaited, now time.Time) Warning {
 	case noAnswer:
 		return warning("%s %s for an answer in %s, which does not exist: the answer is lost", of, many(n, "asks", "ask"),
 			model.Printable(a.queue))
+	case directAnswer:
+		return warning("%s %s for an answer by direct reply-to: %s lost unless the requester still waits on the same "+
+			"channel", of, many(n, "asks", "ask"), many(n, "the answer is", "the answers are"))
+	case requesterGone:
+		return warning("%s %s for an answer by direct reply-to, and the requester is gone: %s lost", of,
+			many(n, "asks", "ask"), many(n, "the answer is", "the answers are"))
 	case noRetry:
 		return warning("%s %s one try and no retry: RetryCount is 0, and how many there were is not in the message", of,
 			many(n, "gets", "get"))
@@ -283,6 +351,7 @@ func (a arrival) warning(on *awaited, now time.Time) Warning {
 	case held:
 		replayed = "the worker holds " + many(n, "it", "them") + " until then. Begin with a canary"
 	}
+
 	return warning("%s %s due later, the last in %s: %s", of, many(n, "is", "are"), on.at.Sub(now).Truncate(time.Second),
 		replayed)
 }

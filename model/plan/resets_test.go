@@ -29,6 +29,7 @@ func celeryTask(n int, headers model.Table) message.Message {
 		},
 		Deaths: []message.Death{{Queue: "orders", Reason: model.Rejected, Count: 1, RoutingKeys: []string{"orders"}}},
 	}
+
 	maps.Copy(m.Headers, headers)
 	m.BodyBytes = len(m.Body)
 	m.Fingerprint = message.FingerprintOf(&m)
@@ -40,6 +41,7 @@ func failedBy(queue string, headers model.Table, properties message.Properties) 
 		RoutingKey: "all.failed", Headers: headers, Body: []byte("{}"), BodyBytes: 2, Properties: properties,
 		Deaths: []message.Death{{Queue: queue, Reason: model.Rejected, Count: 1, RoutingKeys: []string{queue}}},
 	}
+
 	m.Fingerprint = message.FingerprintOf(&m)
 	return m
 }
@@ -47,7 +49,11 @@ func failedBy(queue string, headers model.Table, properties message.Properties) 
 // frameworksTopology has workers of several frameworks, and one queue for all their failures.
 func frameworksTopology() *model.Topology {
 	parts := []build.Part{
-		build.Exchange("fanout", "dead"), build.Queue("all.failed"), build.Bind("dead", "", "all.failed"),
+		build.Text(`
+			exchange fanout dead
+			queue all.failed
+			bind dead all.failed
+		`),
 	}
 	for _, queue := range []string{"orders", "messages", "shop:user:save"} {
 		parts = append(parts, build.Queue(queue, build.Consumers(1), build.DLX("dead")))
@@ -61,15 +67,20 @@ func TestReplayBeginsAtTheFirstTry(t *testing.T) {
 	want := replayOf("all.failed", "auto", m)
 	want.User, want.Mark = "guest", true
 	run := newRun(frameworksTopology(), want)
+
 	var words []string
 	for _, r := range run.Resets {
 		words = append(words, r.Words())
 	}
+
 	diff := cmp.Diff([]string{"resets retries 2 -> 0"}, words)
-	assert.That(t, diff == "" && slices.Equal(run.Strips, []string{"error"}), "%v %v", diff, run.Strips)
+	assert.NoDiff(t, diff)
+	assert.List(t, run.Strips, []string{"error"})
 	p, err := run.Publishing(&m)
-	must.That(t, err == nil && p.Headers["retries"] == int32(0) && p.Headers["error"] == nil && p.Headers["x"] == "y",
-		"%v %v", err, p.Headers)
+	must.Do(t, err)
+	must.That(t, p.Headers["retries"] == int32(0), "%v %v", err, p.Headers)
+	must.That(t, p.Headers["error"] == nil, "%v %v", err, p.Headers)
+	must.That(t, p.Headers["x"] == "y", "%v %v", err, p.Headers)
 	entry := NewEntry(&m, &p, false)
 	restored := message.Message{Headers: p.Headers, Properties: p.Properties, Body: p.Body}
 	entry.Sent.Former.restore(&restored)
@@ -79,8 +90,9 @@ func TestReplayBeginsAtTheFirstTry(t *testing.T) {
 	want.KeepTries = true
 	run = newRun(frameworksTopology(), want)
 	p, err = run.Publishing(&m)
-	assert.That(t, err == nil && p.Headers["retries"] == int32(2) && run.Resets[0].Words() == "keeps retries 2",
-		"%v %v %v", err, p.Headers, run.Resets)
+	must.Do(t, err)
+	assert.That(t, p.Headers["retries"] == int32(2), "%v %v %v", err, p.Headers, run.Resets)
+	assert.Equal(t, run.Resets[0].Words(), "keeps retries 2")
 	in := run.Intent(1)
 	assert.That(t, in.KeepTries, "a resume would reset them")
 	assert.Contains(t, string(must.Get(json.Marshal(in))(t)), `"keep_tries":true`)
@@ -95,8 +107,12 @@ func TestRecoveryMarkOfRascal(t *testing.T) {
 			"shop:user:save": model.Table{"immediateNack": true, "xDeath": model.Table{"count": int64(0)}},
 		},
 	}}, message.Properties{})
-	topology := build.TopologyOf("3.10.8", build.Queue("all.failed"), build.Queue("parking"),
-		build.Queue("shop:user:save", build.Consumers(1), build.DLX("")))
+
+	topology := build.TopologyOf("3.10.8", build.Text(`
+		queue all.failed
+		queue parking
+		queue shop:user:save consumers=1 dlx=
+	`))
 	for _, test := range []struct {
 		operation Operation
 		to        string
@@ -122,26 +138,39 @@ func TestWhatAwaitsReplayedMessages(t *testing.T) {
 	machinery := `{"UUID":"1","Name":"ship","RoutingKey":"k","ETA":"` + at(time.Minute) +
 		`","RetryCount":0,"RetryTimeout":8}`
 	last := failedBy("orders", nil, message.Properties{})
-	last.Body, last.BodyBytes = []byte(machinery), len(machinery)
+	last.Body = []byte(machinery)
+	last.BodyBytes = len(machinery)
 	both := celeryTask(9, model.Table{"x-exception-message": "no"})
-	plan := New(topology, replayOf("all.failed", "auto",
+
+	want := replayOf("all.failed", "auto",
 		celeryTask(1, model.Table{"expires": at(-5 * time.Minute)}),
 		celeryTask(2, model.Table{"expires": at(-7 * time.Minute)}), celeryTask(3, model.Table{"eta": at(time.Hour)}),
 		celeryTask(4, model.Table{"expires": at(time.Hour), "eta": at(-time.Hour)}),
 		failedBy("messages", nil, message.Properties{ReplyTo: "amq.gen-gone"}),
 		failedBy("messages", nil, message.Properties{ReplyTo: "orders"}), last, both,
-	))
+		failedBy("messages", nil, message.Properties{ReplyTo: "amq.rabbitmq.reply-to.g1AAB.kq"}),
+		failedBy("messages", nil, message.Properties{ReplyTo: "amq.rabbitmq.reply-to.g1AAC.kq"}),
+	)
+	plan := New(topology, want)
+
 	for _, want := range []string{
 		"2 Celery messages have expired (5m ago): the worker will discard them. Begin with a canary",
 		"1 Celery message is due later, the last in 1h: the worker holds it until then. Begin with a canary",
 		"1 message asks for an answer in amq.gen-gone, which does not exist: the answer is lost",
+		"2 messages ask for an answer by direct reply-to: the answers are lost unless the requester still waits on the " +
+			"same channel",
 		"1 Machinery message is due later, the last in 1m: replayed now, it runs at once",
 		"1 Machinery message gets one try and no retry: RetryCount is 0, and how many there were is not in the message",
 		"1 message has the marks of Spring AMQP and Celery: what each of them wrote is reset",
 	} {
 		assert.That(t, slices.Contains(warned(plan.Warnings), want), "%q is not in\n%s", want, warnedOf(plan.Warnings))
 	}
-	assert.That(t, len(plan.Warnings) == 6, "%s", warnedOf(plan.Warnings))
+
+	assert.That(t, len(plan.Warnings) == 7, "%s", warnedOf(plan.Warnings))
+	waits := plan.Counted(topology)[0]
+	want.Counts = map[model.QueueRef]model.QueueCounts{waits: {Consumers: model.Some[int64](1)}}
+	assert.Contains(t, warnedOf(New(topology, want).Warnings),
+		"1 message asks for an answer by direct reply-to, and the requester is gone: the answer is lost")
 }
 
 // mixed are messages of five frameworks in one failed queue, and some without a known framework.
@@ -165,6 +194,7 @@ func mixed(n int) message.MessageList {
 			list = append(list, failedBy("nowhere", model.Table{"nameko.call_id_stack": []any{"a"}}, message.Properties{}))
 		}
 	}
+
 	return list
 }
 
@@ -173,10 +203,12 @@ func TestPlanGroupsWhatOneQueueHolds(t *testing.T) {
 	want := "334 Celery to orders, 167 Rascal to shop:user:save, 167 Symfony Messenger to messages, " +
 		"166 Nameko without a target: stay, 166 Watermill to messages"
 	assert.Equal(t, plan.GroupWords(), want)
+
 	var words []string
 	for _, r := range plan.Resets {
 		words = append(words, fmt.Sprint(r.Words(), " of ", r.Messages))
 	}
+
 	assert.NoDiff(t, cmp.Diff([]string{
 		"resets retries 2 -> 0 of 334", "resets rascal.recovery.shop:user:save.forwarded 1 to 3 -> 0 of 167",
 	}, words))
@@ -184,7 +216,8 @@ func TestPlanGroupsWhatOneQueueHolds(t *testing.T) {
 
 // Planning 50,000 messages of five frameworks takes less than 2 s.
 func BenchmarkPlanOfManyFrameworks(b *testing.B) {
-	topology, sample := frameworksTopology(), mixed(50_000)
+	topology := frameworksTopology()
+	sample := mixed(50_000)
 	b.ResetTimer()
 	for b.Loop() {
 		New(topology, replayOf("all.failed", "auto", sample...))
@@ -194,8 +227,14 @@ func BenchmarkPlanOfManyFrameworks(b *testing.B) {
 // main shares the key "k" of the exchange "x" with audit, and dead-letters with the messages' own keys.
 func shared(parts ...build.Part) []build.Part {
 	return append([]build.Part{
-		build.Exchange("direct", "x"), build.Queue("main", build.DLX("dlx"), build.Consumers(1)), build.Queue("audit"),
-		build.Bind("x", "k", "main"), build.Bind("x", "k", "audit"), build.Queue("failed"),
+		build.Text(`
+			exchange direct x
+			queue main dlx=dlx consumers=1
+			queue audit
+			bind x k main
+			bind x k audit
+			queue failed
+		`),
 	}, parts...)
 }
 
@@ -208,12 +247,20 @@ func rejectedBy(queue, exchange string, keys ...string) message.Message {
 
 // What happens to a copy that fails again, and which way avoids losing it.
 func TestSecondFailure(t *testing.T) {
-	direct := []build.Part{build.Exchange("direct", "dlx"), build.Bind("dlx", "k", "failed")}
+	direct := []build.Part{build.Text(`
+		exchange direct dlx
+		bind dlx k failed
+	`)}
 	retried := []build.Part{
-		build.Exchange("fanout", "dlx"), build.Bind("dlx", "", "wait"),
-		build.Queue("wait", build.TTL(1000), build.DLX("back")), build.Exchange("direct", "back"),
-		build.Bind("back", "k", "main"),
+		build.Text(`
+			exchange fanout dlx
+			bind dlx wait
+			queue wait ttl=1000 dlx=back
+			exchange direct back
+			bind back k main
+		`),
 	}
+
 	for _, test := range []struct {
 		name  string
 		parts []build.Part
@@ -228,63 +275,105 @@ func TestSecondFailure(t *testing.T) {
 			again: "messages that fail again in main are lost: the dead-letter exchange dlx leads to no queue for the " +
 				"key main (for k it does)",
 		},
+
 		{name: "named", parts: shared(direct...), to: "queue:main", way: " main", again: "are lost"},
 		{
-			name:  "another exchange leads to the worker alone with the key",
-			parts: shared(append(direct, build.Exchange("topic", "own"), build.Bind("own", "#", "main"))...), way: "own k",
+			name: "another exchange leads to the worker alone with the key",
+			parts: shared(append(direct, build.Text(`
+				exchange topic own
+				bind own # main
+			`))...), way: "own k",
 		},
 		{
-			name: "any key will do", parts: shared(build.Exchange("fanout", "dlx"), build.Bind("dlx", "", "failed")),
+			name: "any key will do", parts: shared(build.Text(`
+				exchange fanout dlx
+				bind dlx failed
+			`)),
 			way: " main",
 		},
 		{
-			name: "a topic takes the name", parts: shared(build.Exchange("topic", "dlx"), build.Bind("dlx", "#", "failed")),
+			name: "a topic takes the name", parts: shared(build.Text(`
+				exchange topic dlx
+				bind dlx # failed
+			`)),
+			way: " main",
+		},
+
+		{
+			name: "by the queues' names", parts: shared(build.Text(`
+				exchange direct dlx
+				bind dlx main failed
+			`)),
+
 			way: " main",
 		},
 		{
-			name: "by the queues' names", parts: shared(build.Exchange("direct", "dlx"), build.Bind("dlx", "main", "failed")),
-			way: " main",
+			name: "the application's own are lost, too", way: " main",
+			parts: shared(build.Exchange("direct", "dlx"), func(s *model.Snapshot) {
+				for q := range model.Each(s.Queues) {
+					q.Published, q.Delivered = model.Some[int64](2), model.Some[int64](6)
+				}
+			}),
+			warns: "it loses the application's own messages, too, unless its worker declares a queue for them in time",
 		},
-		{
-			name: "the application's own are lost, too", parts: shared(build.Exchange("direct", "dlx")), way: " main",
-			warns: "it loses the application's own messages, too",
-		},
-		{name: "headers decide", parts: shared(build.Exchange("headers", "dlx"),
-			build.BindHeaders("dlx", "failed", model.Table{"region": "eu"})), way: " main"},
+		{name: "headers decide", parts: shared(build.Text(`
+			exchange headers dlx
+			bind-headers dlx failed region=eu
+		`)), way: " main"},
 		{name: "a copy has no CC", parts: []build.Part{
-			build.Exchange("direct", "x"), build.Queue("main", build.DLX("dlx"), build.Consumers(1)),
-			build.Bind("x", "k", "main"), build.Queue("failed"), build.Exchange("direct", "dlx"),
-			build.Bind("dlx", "copy", "failed"),
+			build.Text(`
+				exchange direct x
+				queue main dlx=dlx consumers=1
+				bind x k main
+				queue failed
+				exchange direct dlx
+				bind dlx copy failed
+			`),
 		}, m: rejectedBy("main", "x", "k", "copy"), way: "x k", again: "leads to no queue for the key k (for copy it does)"},
+
 		{name: "the retry buffer's way back has the key", parts: shared(retried...), way: "back k"},
+
 		{
 			name: "lost behind a retry buffer", parts: shared(retried...), to: "queue:main",
 			way: " main", again: "after wait, the dead-letter exchange back leads to no queue for the key main",
 		},
 		{
-			name: "kept by a retry buffer that comes back", parts: shared(build.Exchange("fanout", "dlx"),
-				build.Queue("wait", build.TTL(1000), build.DLX(""), build.DeadKey("main")), build.Bind("dlx", "", "wait")),
+			name: "kept by a retry buffer that comes back", parts: shared(build.Text(`
+				exchange fanout dlx
+				queue wait ttl=1000 dlx= key=main
+				bind dlx wait
+			`)),
 			way: " main",
 		},
+
 		{name: "kept by at-least-once", parts: []build.Part{
-			build.Exchange("direct", "x"), build.Queue("main", build.DLX("dlx"), build.Consumers(1), build.AtLeastOnce),
-			build.Queue("audit"), build.Bind("x", "k", "main"), build.Bind("x", "k", "audit"), build.Queue("failed"),
-			build.Exchange("direct", "dlx"), build.Bind("dlx", "k", "failed"),
+			build.Text(`
+				exchange direct x
+				queue main dlx=dlx consumers=1 at-least-once
+				queue audit
+				bind x k main
+				bind x k audit
+				queue failed
+				exchange direct dlx
+				bind dlx k failed
+			`),
 		}, way: " main"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := test.m
+
 			if m.Deaths == nil {
 				m = rejectedBy("main", "x", "k")
 			}
+
 			topology := build.TopologyOf("4.0.5", test.parts...)
 			want := wantTo(t, topology, "failed", test.to, m)
 			p := New(topology, want)
-			must.That(t, len(p.Ways) == 1 && p.Ways[0].Exchange+" "+p.Ways[0].RoutingKey == test.way,
-				"ways %+v, not %s", p.Ways, test.way)
+			must.Equal(t, len(p.Ways), 1, "ways %+v, not %s", p.Ways, test.way)
+			must.Equal(t, p.Ways[0].Exchange+" "+p.Ways[0].RoutingKey, test.way)
 			words := p.Refusal.Words()
-			assert.That(t, p.Refusal.Refused() == (test.again != "") && strings.Contains(words, test.again),
-				"refused: %q, not %q", words, test.again)
+			assert.Equal(t, p.Refusal.Refused(), test.again != "", "refused: %q, not %q", words, test.again)
+			assert.Contains(t, words, test.again)
 			assert.That(t, strings.Contains(warnedOf(p.Warnings), test.warns), "warns %q", warned(p.Warnings))
 			run := p.On(topology)
 			_, err := run.Publishing(&m)
@@ -294,11 +383,14 @@ func TestSecondFailure(t *testing.T) {
 			run = insisted.On(topology)
 			_, err = run.Publishing(&m)
 			grave := slices.ContainsFunc(insisted.Warnings, func(w Warning) bool { return w.Grave })
-			assert.That(t, err == nil && !insisted.Refusal.Refused() && insisted.KeepsWhole() == (test.again != "") &&
-				grave == (test.again != ""), "insisted: %v, %s, whole %t, grave %t", err, insisted.Refusal.Words(),
+			must.Do(t, err)
+			assert.That(t, !insisted.Refusal.Refused(), "insisted: %v, %s, whole %t, grave %t", err, insisted.Refusal.Words(),
 				insisted.KeepsWhole(), grave)
+			assert.Equal(t, insisted.KeepsWhole(), test.again != "")
+			assert.Equal(t, grave, test.again != "")
 			again := New(topology, want)
 			was, is := insisted.Promise(), again.Promise()
+
 			assert.That(t, len(was.Changes(&is)) == 0, "changes: %s", ChangesWords(was.Changes(&is)))
 		})
 	}
@@ -306,24 +398,31 @@ func TestSecondFailure(t *testing.T) {
 
 // The same rule for what goes to a queue by name: a move, an import, an undo.
 func TestSecondFailureElsewhere(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", shared(build.Exchange("direct", "dlx"), build.Bind("dlx", "k", "failed"),
-		build.Queue("wait", build.TTL(1000), build.DLX("x")), build.Bind("dlx", "wait", "wait"))...)
+	topology := build.TopologyOf("4.0.5", shared(build.Text(`
+		exchange direct dlx
+		bind dlx k failed
+		queue wait ttl=1000 dlx=x
+		bind dlx wait wait
+	`))...)
 	moved := New(topology, moveOf("failed", "main", rejectedBy("main", "x", "k")))
 	assert.Contains(t, moved.Refusal.Words(), "fail again in main are lost", "a move")
 	imported := ForImport(topology, ImportWant{To: build.Ref("main"), Sizes: []int64{1}})
-	assert.That(t, imported.Refusal.Refused() && imported.Refusal.Overridable(), "an import: %q", imported.Refusal.Words())
+	assert.That(t, imported.Refusal.Refused(), "an import: %q", imported.Refusal.Words())
+	assert.That(t, imported.Refusal.Overridable(), "an import: %q", imported.Refusal.Words())
 	edit := wantTo(t, topology, "failed", "exchange:x/k", rejectedBy("main", "x", "k"))
 	edit.Mend = programmed(t, `.exchange = "" | .routing_key = "main"`)
 	assert.That(t, New(topology, edit).Again != nil, "an edit: not refused")
 	kept := message.Message{Exchange: "dlx", RoutingKey: "wait", Headers: model.Table{"CC": []any{"k"}}}
+
 	p, err := ForUndo(topology, UndoWant{
 		Record: Record{ID: 1, Operation: Drop, From: build.Ref("wait")},
 		Entries: entriesOf(Entry{
 			Position: 1, Address: model.Address{RoutingKey: "wait"}, Message: &kept, Outcome: Dropped,
 		}),
 	})
-	assert.That(t, err == nil && strings.Contains(p.Refusal.Words(), "(for k it does)"),
-		"an undo into a buffer: %q, %v", p.Refusal.Words(), err)
+
+	must.Do(t, err)
+	assert.Contains(t, p.Refusal.Words(), "(for k it does)")
 }
 
 // BenchmarkEntry hashes what a replay hashes of each message: the original, and the published copy.
@@ -335,11 +434,14 @@ func BenchmarkEntry(b *testing.B) {
 				Headers: model.Table{"tenant": "a", "x-death": []any{model.Table{"queue": "worker", "count": int64(1)}}},
 				Body:    bytes.Repeat([]byte{'b'}, size), BodyBytes: size,
 			}
+
 			p := message.Publishing{
 				Address: model.Address{RoutingKey: "worker"}, Properties: m.Properties,
 				Headers: model.Table{"tenant": "a"}, Body: m.Body, Reaches: []model.QueueRef{{Name: "worker"}},
 			}
+
 			b.ReportAllocs()
+
 			for b.Loop() {
 				m.Identify()
 				NewEntry(&m, &p, false)

@@ -14,6 +14,7 @@ type Resuming struct {
 	Acks   []Arrived           // these have arrived: their originals are acknowledged first
 	Left   int64               // messages of the queue that the record had still to process
 	Gone   int                 // messages that it took out ahead of them
+	Moved  int                 // those of them that it sent, as far as known
 }
 
 // Arrived is a message whose copy is in its target while the original is still in its queue.
@@ -21,6 +22,19 @@ type Arrived struct {
 	Record      int64
 	Position    int
 	Fingerprint message.Fingerprint // the original's
+}
+
+// unsure is how many messages of the earlier records stay unknown.
+func (g *Resuming) unsure() (n int) {
+	for _, settled := range g.Found {
+		for _, s := range settled {
+			if s.Outcome == Unsure {
+				n++
+			}
+		}
+	}
+
+	return n - len(g.Acks) // these are unknown until they are acknowledged
 }
 
 // Early reports whether a record ended before the end of its plan.
@@ -59,6 +73,7 @@ func (r *Record) IsBack(counts map[model.QueueRef]model.QueueCounts) bool {
 			ready += at.Ready.Or(0)
 		}
 	}
+
 	return ready >= in.Depth
 }
 
@@ -75,5 +90,6 @@ func (r *Record) Queues() []model.QueueRef {
 			}
 		}
 	}
+
 	return queues
 }

@@ -46,16 +46,25 @@ func (u *Undoing) chosen() map[message.Fingerprint]int {
 	return chosen
 }
 
-// Granted is the part of a plan that the undo was granted; positions are in order.
-func (p *Plan) Granted(positions []int) Plan {
-	undoing, out := *p.Undoing, *p
+// Take takes messages of an undo back from a queue.
+type Take struct {
+	Plan
+	Undoing *Undoing
+}
+
+func (t *Take) Run() Run { return Run{Plan: t.Plan, Undoing: t.Undoing} }
+
+// Grant reduces an undo to what it was granted; positions are in order.
+func (r *Run) Grant(positions []int) {
+	undoing := *r.Undoing
 	undoing.Sent = slices.DeleteFunc(slices.Clone(undoing.Sent), func(s Sought) bool {
 		_, given := slices.BinarySearch(positions, s.Position)
 		return !given
 	})
-	out.Undoing, out.Planned = &undoing, len(positions)
-	out.Selection.Fingerprints = undoing.chosen()
-	return out
+
+	r.Undoing = &undoing
+	r.Planned = len(positions)
+	r.Selection.Fingerprints = undoing.chosen()
 }
 
 // Retrieval is an undo that is taking messages back from a queue. It is not safe for concurrent use.
@@ -85,6 +94,7 @@ func (r *Retrieval) Publishing(m *message.Message) (p message.Publishing, undoes
 		next := first + r.found[first]
 		known = next < len(r.sought) && r.sought[next].Fingerprint == m.Fingerprint
 	}
+
 	if !known {
 		return p, 0, errors.New("the journal does not know this message")
 	}
@@ -99,6 +109,7 @@ func (r *Retrieval) Publishing(m *message.Message) (p message.Publishing, undoes
 	} else {
 		e.Sent.Former.restore(&was)
 	}
+
 	p, _ = Restoring(&was, u.Back.Name, u.User)
 	p.Reaches = []model.QueueRef{u.Back}
 	return p, e.Position, nil
@@ -115,6 +126,7 @@ func (r *Retrieval) Left() Claim {
 			left.Positions = append(left.Positions, r.sought[i].Position)
 		}
 	}
+
 	slices.Sort(left.Positions)
 	return left
 }
@@ -146,6 +158,16 @@ type ClaimedError struct {
 }
 
 func (e *ClaimedError) Error() string { return fmt.Sprintf(string(e.State), e.By, e.Record) }
+
+// BeingResumed means that another program plans to resume a record, or does.
+type BeingResumed struct {
+	Record int64
+	By     model.Holder
+}
+
+func (e *BeingResumed) Error() string {
+	return fmt.Sprintf("%s is resuming %d: wait for its end, then see what it did", e.By.Words(), e.Record)
+}
 
 // Attempt is an undo of one entry whose outcome is unknown.
 type Attempt struct {

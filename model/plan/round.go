@@ -37,10 +37,12 @@ func (r rounds) of(t *model.Topology, m *message.Message, worker model.QueueRef)
 		}
 		r[worker] = waits
 	}
+
 	var once, all time.Duration
 	for _, wait := range waits {
 		once += wait
 	}
+
 	for _, d := range m.Deaths {
 		wait, buffers := waits[d.Queue]
 		if own, has := message.ParseExpiration(d.OriginalExpiration); has && wait == 0 {
@@ -50,6 +52,7 @@ func (r rounds) of(t *model.Topology, m *message.Message, worker model.QueueRef)
 			all += wait * time.Duration(min(max(d.Count, 1), 1000))
 		}
 	}
+
 	return max(once, all)
 }
 
@@ -61,5 +64,6 @@ func retryBuffers(t *model.Topology, worker model.QueueRef) (buffers []*model.Bu
 			}
 		}
 	}
+
 	return buffers
 }

@@ -63,6 +63,7 @@ func (s Selection) Picker(from model.QueueRef) *Picker {
 			p.wanted = chosen
 		}
 	}
+
 	return p
 }
 
@@ -76,13 +77,15 @@ func (p *Picker) Pick(m *message.Message) bool {
 		p.except[m.Fingerprint]--
 		return false
 	}
+
 	if p.left != nil && p.left[m.Fingerprint] == 0 || s.MessageID != "" && m.Properties.MessageID != s.MessageID ||
-		s.Filter != nil && !s.Filter.Match(m) || s.Cause != "" && !cause.Is(p.from, m, s.Cause) {
+		s.Filter != nil && !s.Filter.Match(m) || s.Cause != "" && !cause.MatchesID(p.from, m, s.Cause) {
 		return false
 	}
 	if p.left != nil {
 		p.left[m.Fingerprint]--
 	}
+
 	p.picked++
 	return true
 }

@@ -49,5 +49,6 @@ func (s Skip) Words() string {
 	case TargetUnread:
 		return model.Sayf("sent to %s: %s", quoteList(s.Queues), s.Look.Words())
 	}
+
 	return string(s.Kind)
 }

@@ -14,14 +14,11 @@ import (
 // tally counts the ways of a plan's messages, and the warnings for each. There can be as many of both as messages, so
 // it finds them by key; the plan itself is data, and has lists.
 type tally struct {
-	plan  *Plan
-	ways  map[model.Address]countedWay
-	told  map[telling]bool
-	other struct {
-		otherKey      // of the first of them
-		at       int  // the index of the warning
-		several  bool // they do not all have the same two keys
-	}
+	plan      *Plan
+	ways      map[model.Address]countedWay
+	told      map[telling]bool
+	other     otherKeys
+	otherAt   int     // the index of their warning
 	converted int     // messages of AMQP 1.0
 	delayed   awaited // messages that RabbitMQ must not deliver yet
 }
@@ -50,13 +47,15 @@ func (t *tally) countWay(r *model.Topology, way *target.Way) (unheard model.Queu
 	counted, known := t.ways[way.Address]
 	if !known {
 		counted.at = len(p.Ways)
-		if way.Exchange == "" && !r.Hears(way.Reaches[0], way.RoutingKey) {
-			counted.unheard = way.Reaches[0]
+		ref := way.Reaches[0]
+		if way.Exchange == "" && !r.Hears(ref, way.RoutingKey) && !loss.RetriesBy(r, ref, way.RoutingKey) {
+			counted.unheard = ref
 		}
 		t.ways[way.Address] = counted
 		p.Ways = append(p.Ways, PlannedWay{*way, 1})
 		return counted.unheard
 	}
+
 	w := &p.Ways[counted.at]
 	w.Messages++
 	w.Exact = w.Exact && way.Exact
@@ -65,6 +64,7 @@ func (t *tally) countWay(r *model.Topology, way *target.Way) (unheard model.Queu
 		slices.SortFunc(w.Reaches, func(a, b model.QueueRef) int { return cmp.Compare(a.Name, b.Name) })
 		w.Reaches = slices.Compact(w.Reaches)
 	}
+
 	return counted.unheard
 }
 
@@ -90,6 +90,7 @@ func (t *tally) clues(w *target.Way) {
 		if w.Clue != nil {
 			as.stronger = *w.Clue
 		}
+
 		as.clue.Address, as.stronger.Address = model.Address{}, model.Address{}
 		if t.fresh(as) {
 			by := "the flow decides"
@@ -99,6 +100,7 @@ func (t *tally) clues(w *target.Way) {
 			t.plan.Warnings = append(t.plan.Warnings, warning("%s: %s", w.Against[i].Words(), by))
 		}
 	}
+
 	t.noteLoss(w.Again)
 }
 
@@ -107,12 +109,13 @@ func (t *tally) noteLoss(f *loss.SecondFailure) {
 	if f == nil {
 		return
 	}
-	as := telling{again: loss.SecondFailure{Queue: f.Queue, Same: f.Same}}
-	as.again.End.Queue, as.again.End.Exchange = f.End.Queue, f.End.Exchange
+	as := telling{again: loss.SecondFailure{By: f.By, Queue: f.Queue, Same: f.Same}}
+	as.again.End.Queue = f.End.Queue
+	as.again.End.Exchange = f.End.Exchange
 	switch {
 	case !t.fresh(as):
 	case f.Same:
-		t.plan.Warnings = append(t.plan.Warnings, Warning{Says: f.Words()})
+		t.plan.warn(Warning{Says: f.Words()})
 	default:
 		t.plan.Again = append(t.plan.Again, *f)
 	}
@@ -121,7 +124,11 @@ func (t *tally) noteLoss(f *loss.SecondFailure) {
 // envelope warns that a replay publishes something other than the message in the queue, or cannot.
 func (t *tally) envelope(m *message.Message) {
 	e, ok := m.Envelope()
+	member, edit, encloses := m.Enclosed()
 	switch {
+	case !ok && encloses && t.plan.Mend == nil:
+		t.warn("body.%s stands beside an error: if it is what the worker expects, add --edit %s", model.Printable(member),
+			model.Printable(shellQuoted(edit)))
 	case !ok:
 	case e.Problem != "":
 		t.warn("%s: it is published as it is", e.Problem)
@@ -132,16 +139,30 @@ func (t *tally) envelope(m *message.Message) {
 	}
 }
 
-// otherKey warns that the worker sees a routing key different from the message's own, or one that its queue is not
-// bound with. The first is named.
-func (t *tally) otherKey(key, was string, unheard model.QueueRef) {
-	if t.other.Messages++; t.other.Messages == 1 {
-		t.other.at = len(t.plan.Warnings)
-		t.other.Key, t.other.Was, t.other.Unheard = key, was, unheard
-		t.plan.Warnings = append(t.plan.Warnings, Warning{}) // write fills it in
+// otherKey warns that a worker sees a routing key different from the message's own, or one that its queue is not bound
+// with. A move into a queue that nothing works on changes nothing that an application sees.
+func (t *tally) otherKey(
+	r *model.Topology, m *message.Message, e *message.Envelope, way *target.Way, unheard model.QueueRef,
+) {
+	p := t.plan
+	key, was, differs := p.Target.OtherKey(r, m, e, way)
+
+	parked := p.Operation == Move && !slices.ContainsFunc(way.Reaches, func(ref model.QueueRef) bool {
+		q, exists := r.Queue(ref)
+		return exists && q.Consumers.Or(1) > 0 || slices.ContainsFunc(r.FlowsOf(ref), func(f *model.Flow) bool {
+			return f.Worker.Queue == ref
+		})
+	})
+
+	if !differs || parked || !was.Known() && unheard.Name == "" {
 		return
 	}
-	t.other.several = t.other.several || t.other.Key != key || t.other.Was != was
+	if t.other.keys == nil {
+		t.otherAt = len(p.Warnings)
+		p.Warnings = append(p.Warnings, Warning{}) // write fills it in
+	}
+
+	t.other.add(key, was, unheard)
 }
 
 // copied counts messages whose copies lose parts of AMQP 1.0, and those with a future delivery time in their (possibly
@@ -150,6 +171,7 @@ func (t *tally) copied(r *model.Topology, m *message.Message, headers model.Tabl
 	if m != nil && r.Behaviour.ConvertsAMQP10 && m.FromAMQP10() {
 		t.converted++
 	}
+
 	if at, ok := delayed(r, headers); ok {
 		t.delayed.messages++
 		if at.After(t.delayed.at) {
@@ -170,7 +192,9 @@ func (t *tally) copyWarnings(stay bool, now time.Time) (warnings []Warning) {
 	if t.converted > 0 {
 		warnings = append(warnings, Warning{Says: ConvertedWords(t.converted)})
 	}
-	with, longest := messages(t.delayed.messages), t.delayed.at.Sub(now).Truncate(time.Second)
+
+	with := messages(t.delayed.messages)
+	longest := t.delayed.at.Sub(now).Truncate(time.Second)
 	switch {
 	case t.delayed.messages == 0:
 	case stay:
@@ -180,16 +204,14 @@ func (t *tally) copyWarnings(stay bool, now time.Time) (warnings []Warning) {
 		warnings = append(warnings, warning("%s not to be delivered yet, the last in %s: %s is removed, and they come at "+
 			"once (--keep-delay keeps it)", with, longest, message.DeliveryTimeHeader))
 	}
+
 	return warnings
 }
 
 func (t *tally) write(now time.Time) {
 	p := t.plan
-	if other := t.other.otherKey; other.Messages > 0 {
-		if !t.other.several {
-			other.Messages = 0
-		}
-		p.Warnings[t.other.at] = other.warning()
+	if t.other.keys != nil {
+		p.Warnings[t.otherAt] = t.other.warning()
 	}
 	p.Warnings = append(p.Warnings, t.copyWarnings(p.KeepDelay || p.Operation == Drop, now)...)
 }

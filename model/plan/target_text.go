@@ -23,6 +23,7 @@ func (p *Plan) To() string {
 	case mode == target.ToExchange:
 		return fmt.Sprintf("%s:%s/%s", mode, a.Exchange, a.RoutingKey)
 	}
+
 	return string(mode)
 }
 
@@ -34,6 +35,7 @@ func (p *Plan) address() (model.Address, target.Mode) {
 	case p.Ways[0].Exchange == "":
 		return p.Ways[0].Address, target.ToQueue
 	}
+
 	return p.Ways[0].Address, target.ToExchange
 }
 
@@ -45,10 +47,11 @@ func (p *Plan) nameApart(t *model.Topology) {
 	}
 }
 
-// Went is To for the journal: if messages go to different queues, it lists these by name.
+// Went is To for the journal: where To does not name a place, it lists the queues by name.
 func (p *Plan) Went() string {
 	to := p.To()
-	if to != string(target.ToAuto) || len(p.Recipients) == 0 {
+	named := to != string(target.ToAuto) && to != string(target.ToOrigin)
+	if named || len(p.Recipients) == 0 {
 		return to
 	}
 	var names []string
@@ -59,6 +62,7 @@ func (p *Plan) Went() string {
 		}
 		names = append(names, r.Queue.Name)
 	}
+
 	return string(target.ToQueue) + ":" + strings.Join(names, ", ")
 }
 
@@ -69,7 +73,9 @@ func (p *Plan) Evidence() []string {
 		clue                *target.Clue
 		addresses, messages int
 	}
+
 	var all []*told
+
 	known := map[target.Clue]*told{}
 	for i := range p.Ways {
 		w := &p.Ways[i]
@@ -83,8 +89,11 @@ func (p *Plan) Evidence() []string {
 			one = &told{clue: w.Clue}
 			known[same], all = one, append(all, one)
 		}
-		one.addresses, one.messages = one.addresses+1, one.messages+w.Messages
+
+		one.addresses = one.addresses + 1
+		one.messages = one.messages + w.Messages
 	}
+
 	lines := make([]string, len(all))
 	for i, one := range all {
 		words := model.Plural(one.messages, "message")
@@ -93,5 +102,6 @@ func (p *Plan) Evidence() []string {
 		}
 		lines[i] = fmt.Sprintf("%s (%s)", one.clue.Words(), words)
 	}
+
 	return lines
 }

@@ -18,12 +18,9 @@ type UndoPlan struct {
 	Into     Recipient
 	User     string
 	Restores int    // messages in the journal that are published into that queue
-	Takes    []Plan // for each queue that messages were sent to: those still there are taken back
+	Takes    []Take // for each queue that messages were sent to: those still there are taken back
 	Skips    []Skip // what is not undone, and why
-	Warnings []Warning
-	Losses   []loss.ByLimit       // what the limit of Back drops when they arrive
-	Again    []loss.SecondFailure // like Plan.Again: for those that leave Back once more
-	Refusal  Refusal              // why it must not run, nil when it may
+	Risks
 	// Uncertain is how many messages may be in their queue already. Only a look makes sure: UndoWant.There.
 	Uncertain int
 	Positions []int   // of the entries that it publishes from the journal, in order
@@ -51,9 +48,11 @@ func (p *UndoPlan) Expected() []Warning {
 		}
 		all = append(all, warning("%s sent to %s: brought back%s", messages(take.Planned), take.From, how))
 	}
+
 	for _, skip := range p.Skips {
 		all = append(all, warning("not undone: %s %s", messages(skip.Messages), skip.Words()))
 	}
+
 	return all
 }
 
@@ -85,6 +84,8 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 	q, exists := t.Queue(r.From)
 	here := t.Snapshot.Overview.ClusterName
 	p.Into = RecipientOf(t, r.From)
+	p.Into.Insisted = want.Insist
+
 	switch {
 	case r.Operation == Undo:
 		p.Refusal = Against("%d is an undo itself: replay or drop what it brought back", r.ID)
@@ -99,22 +100,32 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 	case q.Outage() != model.NoOutage:
 		p.Refusal = Refusal{targetDown(q)}
 	}
+
 	if p.Refusal.Refused() {
 		return p, nil
 	}
 	b := undoBuilder{
-		plan: &p, topology: t, there: maps.Clone(want.There), looked: want.There != nil, back: want.Back,
-		takes: map[string]*taking{}, left: map[string]bool{}, tally: newTally(nil),
+		plan:     &p,
+		topology: t,
+		there:    maps.Clone(want.There),
+		looked:   want.There != nil,
+		back:     want.Back,
+		takes:    map[string]*taking{},
+		left:     map[string]bool{},
+		tally:    newTally(nil),
 	}
+
 	err := want.Entries(func(e *Entry) error {
 		if why := b.sortEntry(e, want.Found); why.Kind != "" {
 			b.skip(why, 1)
 		}
 		return nil
 	})
+
 	if err == nil {
 		b.finish(t, &want)
 	}
+
 	return p, err
 }
 
@@ -157,6 +168,7 @@ func (b *undoBuilder) sortEntry(e *Entry, found map[int]Outcome) Skip {
 	if known {
 		e.Undoing = nil
 	}
+
 	rescue := r.Operation == Rescue // what has no confirmed copy may exist only in the journal
 	switch {
 	case e.Damaged != "":
@@ -177,23 +189,27 @@ func (b *undoBuilder) sortEntry(e *Entry, found map[int]Outcome) Skip {
 		}
 		return Skip{Kind: Back}
 	}
+
 	for _, a := range e.Undoing {
 		if !slices.Contains(b.plan.Known, a.By) {
 			b.plan.Known = append(b.plan.Known, a.By)
 		}
 	}
+
 	if e.Outcome == "" || e.Outcome == Unsure || len(e.Undoing) > 0 {
 		if b.plan.Uncertain++; b.isThere(e) {
 			return Skip{Kind: There}
 		}
 	}
+
 	headers := e.formerHeaders()
 	if _, hidden := delayed(b.topology, headers); hidden && len(e.Undoing) > 0 {
 		return Skip{Kind: MaybeUndone}
 	}
 	b.noteLoss(e)
 	expiration := ""
-	switch restored := e.Sent == nil || rescue; {
+	restored := e.Sent == nil || rescue
+	switch {
 	case restored && e.Message == nil:
 		return Skip{Kind: NotKept}
 	case restored:
@@ -201,6 +217,7 @@ func (b *undoBuilder) sortEntry(e *Entry, found map[int]Outcome) Skip {
 		for _, part := range left {
 			b.left[part] = true
 		}
+
 		expiration = e.Message.Properties.Expiration
 		b.plan.Restores++
 		b.sizes = append(b.sizes, int64(e.Message.BodyBytes))
@@ -210,14 +227,17 @@ func (b *undoBuilder) sortEntry(e *Entry, found map[int]Outcome) Skip {
 	default:
 		to := e.Sent.Reached[0]
 		if b.takes[to] == nil {
-			b.ways, b.takes[to] = append(b.ways, to), &taking{keys: map[string]bool{}}
+			b.ways = append(b.ways, to)
+			b.takes[to] = &taking{keys: map[string]bool{}}
 		}
 		expiration = e.Sent.Former.Expiration
 		b.takes[to].add(e)
 	}
+
 	if expiration != "" {
 		b.timed++
 	}
+
 	b.tally.copied(b.topology, e.Message, headers)
 	return Skip{}
 }
@@ -229,6 +249,7 @@ func (b *undoBuilder) noteLoss(e *Entry) {
 	if e.Message != nil {
 		headers = e.Message.Headers
 	}
+
 	own := func() [][]string { return [][]string{message.WithCC(e.Address.RoutingKey, headers)} }
 	f := loss.OfSecondFailure(b.topology, p.Back, p.Back.Name, headers, headers, own)
 	if f != nil && !f.Same && len(p.Again) == 0 {
@@ -245,6 +266,7 @@ func (b *undoBuilder) skip(why Skip, messages int) {
 		i = len(b.skips)
 		b.skips = append(b.skips, why)
 	}
+
 	b.skips[i].Messages += messages
 }
 
@@ -258,12 +280,14 @@ func (b *undoBuilder) isThere(e *Entry) bool {
 	if b.plan.Record.Operation == Rescue && e.Sent != nil {
 		copies = append(copies, e.Sent.Fingerprint)
 	}
+
 	for _, f := range copies {
 		if b.there[f] > 0 {
 			b.there[f]--
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -275,23 +299,31 @@ func (b *undoBuilder) finish(t *model.Topology, want *UndoWant) {
 	for _, name := range b.ways {
 		b.planTake(t, name, want)
 	}
+
 	p.Skips = slices.SortedFunc(slices.Values(b.skips), func(a, b Skip) int { return cmp.Compare(a.Words(), b.Words()) })
 	if left := slices.Sorted(maps.Keys(b.left)); len(left) > 0 {
-		p.Warnings = append(p.Warnings, warning("without %s: RabbitMQ does not let clients set that again",
+		p.warn(warning("without %s: RabbitMQ does not let clients set that again",
 			quoteList(left)))
 	}
+
+	for i := range p.Record.Account.Copies {
+		p.warn(Warning{Says: p.Record.Account.Copies[i].Words()})
+	}
+
 	for _, s := range p.Record.Account.Strayed {
-		p.Warnings = append(p.Warnings, warning("up to %s may also be in %s: those stay there", messages(s.Messages),
+		p.warn(warning("up to %s may also be in %s: those stay there", messages(s.Messages),
 			s.Queue))
 	}
+
 	if b.timed > 0 {
-		p.Warnings = append(p.Warnings, warning("%s with an expiration of its own: its time begins again", messages(b.timed)))
+		p.warn(warning("%s with an expiration of its own: its time begins again", messages(b.timed)))
 	}
+
 	p.Warnings = append(p.Warnings, b.tally.copyWarnings(true, t.Snapshot.TakenAt)...)
 	p.Refusal = b.unrecognized(want)
 	b.limits(t, want)
 	if !p.Refusal.Refused() && p.Planned() == 0 {
-		p.Refusal = Refusal{NothingLeft{p.Skips}}
+		p.Refusal = Refusal{NothingLeft{p.Skips, p.Record.Account.Copies}}
 	}
 }
 
@@ -312,6 +344,7 @@ func (b *undoBuilder) unrecognized(want *UndoWant) Refusal {
 	case !b.looked:
 		return Refusal{maybeThere(p.Uncertain)}
 	}
+
 	return nil
 }
 
@@ -324,26 +357,38 @@ func (b *undoBuilder) planTake(t *model.Topology, name string, want *UndoWant) {
 		b.skip(Skip{Kind: TargetGone, Queues: []string{name}}, len(took.sent))
 		return
 	}
+
 	slices.SortStableFunc(took.sent, func(a, b Sought) int { return cmp.Compare(a.Position, b.Position) })
-	u := &Undoing{Record: p.Record.ID, Back: p.Back, User: want.User, Known: p.Known, Sent: took.sent}
+	u := &Undoing{
+		Record: p.Record.ID,
+		Back:   p.Back,
+		User:   want.User,
+		Known:  p.Known,
+		Sent:   took.sent,
+	}
+
 	plan := Plan{
 		Operation: Undo, From: ref, User: want.User, Planned: len(took.sent),
-		Selection: Nobody(), // Granted fills them in
-		Undoing:   u, Delays: p.Delayed, KeepDelay: p.Delayed,
+		Selection: Nobody(), // Run.Grant fills them in
+		Delays:    p.Delayed, KeepDelay: p.Delayed,
 		Acquire: peek.For(t, ref, peek.Want{
 			Limit: max(int(q.Ready.Or(0)), len(took.sent)), Insist: want.Insist, ForAction: true,
 		}),
 		Recipients: []Recipient{p.Into},
 	}
+
 	u.Gone = goneWhy(t, ref, took, want)
+
 	if !plan.Acquire.Allowed() {
 		b.skip(Skip{Kind: TargetUnread, Queues: []string{name}, Look: plan.Acquire.Refusal}, len(took.sent))
 		return
 	}
+
 	if n := q.Consumers.Or(0); u.Gone != GoneLimit && (u.Gone != GoneTaken || n > 0) {
-		p.Warnings = append(p.Warnings, warning(goneWords[u.Gone].warning, ref, model.Plural(n, "consumer")))
+		p.warn(warning(goneWords[u.Gone].warning, ref, model.Plural(n, "consumer")))
 	}
-	p.Takes = append(p.Takes, plan)
+
+	p.Takes = append(p.Takes, Take{plan, u})
 }
 
 func quoteList(names []string) string {
@@ -357,5 +402,6 @@ func quoteList(names []string) string {
 		}
 		out += model.Printable(name)
 	}
+
 	return out
 }

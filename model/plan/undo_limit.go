@@ -72,12 +72,14 @@ func goneWhy(t *model.Topology, ref model.QueueRef, took *taking, want *UndoWant
 		_, lost := t.DeadEnd(ref, []string{key}, nil)
 		loses = loses || lost
 	}
+
 	if !loses {
 		if in := want.Record.Intent; in != nil && in.KeepDelay {
 			return GoneWaits
 		}
 		return GoneTaken
 	}
+
 	if took.unkept {
 		return GoneUnkept
 	}
@@ -91,6 +93,7 @@ func goneWhy(t *model.Topology, ref model.QueueRef, took *taking, want *UndoWant
 	case want.Insist:
 		return GoneInsists
 	}
+
 	return GoneEither
 }
 
@@ -102,11 +105,12 @@ func (p *UndoPlan) Gone() GoneWhy {
 			why = g
 		}
 	}
+
 	return why
 }
 
-// limits works out what the limit of the target queue drops and what loses messages that leave it again, and refuses
-// both, unless the user insisted.
+// limits works out what the limit of the target queue drops or refuses and what loses messages that leave it again, and
+// refuses the undo, unless the user insisted.
 func (b *undoBuilder) limits(t *model.Topology, want *UndoWant) {
 	p := b.plan
 	a := loss.Arrivals{Messages: p.Planned(), Sizes: b.sizes, Mean: loss.MeanSize(t, p.Back), AtMost: len(p.Takes) > 0}
@@ -115,14 +119,12 @@ func (b *undoBuilder) limits(t *model.Topology, want *UndoWant) {
 			a.Mean = mean
 		}
 	}
-	if l := loss.OfLimit(t, p.Back, a, want.Counts); l != nil {
-		p.Losses = []loss.ByLimit{*l}
-	}
-	refuseLosses(&p.Refusal, &p.Warnings, lost{inJournalOnly, p.Losses, p.Again}, want.Insist)
+
+	p.receive(t, p.Back, a, want.Counts)
+	p.judge(inJournalOnly, want.Insist)
 }
 
-// Limited are the queues of the plan that drop their oldest messages when full and that can be counted exactly:
-// UndoWant.Counts.
+// Limited are the queues of the plan that have a limit and that can be counted exactly: UndoWant.Counts.
 func (p *UndoPlan) Limited(t *model.Topology) []model.QueueRef {
 	refs := []model.QueueRef{p.Back}
 	for i := range p.Takes {

@@ -15,16 +15,59 @@ type Reads struct {
 	Look func(look peek.Plan, each func(*message.Message) error) (stopped string, err error)
 	// Count counts queues exactly.
 	Count func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
+	// Others are what others do with the queues, while no dlxtop of this machine looks at them; nil: only Count shows it.
+	Others func(left []Left) (map[model.QueueRef]Others, error)
 }
 
-// Whole calls each with every ready message of a queue. held is whether a consumer may hold others that could come
-// back: no look shows those, and the statistics lag.
-func (r Reads) Whole(look peek.Plan, each func(*message.Message) error) (held bool, stopped string, err error) {
-	if stopped, err = r.Look(look, each); err != nil || stopped != "" {
-		return false, stopped, err
+// Others are the other programs at a queue, except dlxtop's on this machine.
+type Others struct {
+	Hold      bool             // they hold messages, or have just given some back: what was not found may be there
+	Unacked   int64            // of what they hold, what the statistics show
+	Consumers model.Opt[int64] // now
+}
+
+// Words say that an action which found nothing to act on may have missed something.
+func (o Others) Words() string {
+	if o.Unacked == 0 {
+		return "others have just given messages of the queue back, or new ones have come: run it again"
 	}
-	counts, err := r.Count([]model.QueueRef{look.Queue})
-	return counts[look.Queue].Consumers.Or(0) > 0, "", err
+
+	return fmt.Sprintf("others hold %s of the queue (unacknowledged), which no look sees: run it again when they have "+
+		"ended", model.Plural(o.Unacked, "message"))
+}
+
+// Left is what a look or an action has found in a queue, or left there.
+type Left struct {
+	Queue model.QueueRef
+	Type  model.QueueType
+	Ready int64 // messages
+}
+
+// Whole calls each with every ready message of a queue. others.Hold is also set where a consumer may hold messages that
+// could come back: no look shows those.
+func (r Reads) Whole(look peek.Plan, each func(*message.Message) error) (others Others, stopped string, err error) {
+	read := int64(0)
+	stopped, err = r.Look(look, func(m *message.Message) error {
+		read++
+		return each(m)
+	})
+
+	if err != nil || stopped != "" {
+		return others, stopped, err
+	}
+	others, err = r.At(look, read)
+	others.Hold = others.Hold || others.Consumers.Or(0) > 0
+	return others, "", err
+}
+
+// At is what others do with a queue in which a look has found that many messages.
+func (r Reads) At(look peek.Plan, found int64) (Others, error) {
+	if r.Others == nil {
+		counts, err := r.Count([]model.QueueRef{look.Queue})
+		return Others{Consumers: counts[look.Queue].Consumers}, err
+	}
+	others, err := r.Others([]Left{{look.Queue, look.Type, found}})
+	return others[look.Queue], err
 }
 
 // UndoNotLooked is the error of a failed look for messages that may be in their queue already.
@@ -56,14 +99,16 @@ func (w UndoWant) Looked(t *model.Topology, reads Reads) (UndoWant, error) {
 	}
 	there := map[message.Fingerprint]int{}
 	look := peek.ToDecide(t, w.Record.From, w.Insist, w.ReadOnly)
-	held, stopped, err := reads.Whole(look, func(m *message.Message) error {
+	others, stopped, err := reads.Whole(look, func(m *message.Message) error {
 		there[m.Fingerprint]++
 		lost.See(m)
 		return nil
 	})
-	if held {
-		err = errors.New("a consumer, or another look, may hold them now")
+
+	if others.Hold {
+		err = errors.New("a consumer, or another look, may hold them now, or has just given them back: they are undecided")
 	}
+
 	switch {
 	case err != nil && !w.Insist && p.Uncertain > 0:
 		return w, &UndoNotLooked{p.Uncertain, err}
@@ -71,6 +116,7 @@ func (w UndoWant) Looked(t *model.Topology, reads Reads) (UndoWant, error) {
 		w.There = there
 		w.Back, _ = lost.Back()
 	}
+
 	return w, nil
 }
 
@@ -88,5 +134,6 @@ func PlanUndo(t *model.Topology, want UndoWant, reads Reads) (UndoPlan, error) {
 	if want.Counts, err = reads.Count(limited); err != nil {
 		return p, err
 	}
+
 	return ForUndo(t, want)
 }

@@ -30,11 +30,13 @@ func anyMessage(t *rapid.T) message.Message {
 			UserID:     rapid.SampledFrom([]string{"", "guest"}).Draw(t, "user"),
 		},
 	}
+
 	for _, key := range []string{"x-death", "x-first-death-queue", "x-last-death-reason", message.ReplayHeader} {
 		if rapid.Bool().Draw(t, key) {
 			m.Headers[key] = build.AnyValue(2).Draw(t, "value")
 		}
 	}
+
 	m.BodyBytes = len(m.Body)
 	m.Fingerprint = message.FingerprintOf(&m)
 	return m
@@ -44,7 +46,10 @@ func anyMessage(t *rapid.T) message.Message {
 func TestUndoOfAReplayRestores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyMessage(t)
-		topology := build.TopologyOf("", build.Queue("failed"), build.Queue("worker"))
+		topology := build.TopologyOf("", build.Text(`
+			queue failed
+			queue worker
+		`))
 		want := replayOf("failed", "queue:worker", m)
 		want.User, want.Mark = "guest", rapid.Bool().Draw(t, "mark")
 		plan := newRun(topology, want)
@@ -54,8 +59,9 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 		sent := message.Message{
 			Exchange: p.Exchange, RoutingKey: p.RoutingKey, Properties: p.Properties, Headers: p.Headers, Body: p.Body,
 		}
-		must.That(t, entry.Sent.Fingerprint == message.FingerprintOf(&sent) && entry.Fingerprint == m.Fingerprint &&
-			len(entry.Sent.Reached) == 1, "%+v", entry)
+		must.Equal(t, entry.Sent.Fingerprint, message.FingerprintOf(&sent))
+		must.Equal(t, entry.Fingerprint, m.Fingerprint)
+		must.Equal(t, len(entry.Sent.Reached), 1, "%+v", entry)
 		sent.Fingerprint = entry.Sent.Fingerprint
 		u := Undoing{
 			Back: build.Ref("failed"), User: "guest", Sent: []Sought{{entry.Position, entry.Sent.Fingerprint}},
@@ -63,6 +69,7 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 		retrieval := u.Retrieval(func(int) (Entry, error) { return entry, nil })
 		back, _, err := retrieval.Publishing(&sent)
 		must.Do(t, err)
+
 		// The one difference: it went through the default exchange.
 		m.Exchange, m.RoutingKey = "", "failed"
 		for key := range m.Headers {
@@ -70,6 +77,7 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 				delete(m.Headers, key)
 			}
 		}
+
 		got := message.FingerprintOf(&message.Message{
 			RoutingKey: back.RoutingKey, Properties: back.Properties, Headers: back.Headers, Body: back.Body,
 		})
@@ -81,7 +89,10 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 
 func TestPlanUndo(t *testing.T) {
 	failed := build.Ref("failed")
-	s := build.Broker("", build.Queue("failed"), build.Queue("worker", build.Consumers(2)))
+	s := build.Broker("", build.Text(`
+		queue failed
+		queue worker consumers=2
+	`))
 	s.Overview.ClusterName = "rabbit@b"
 	topology := model.NewTopology(s)
 	msg := func(id string) *message.Message {
@@ -89,6 +100,7 @@ func TestPlanUndo(t *testing.T) {
 		m.Fingerprint = message.FingerprintOf(m)
 		return m
 	}
+
 	drop := func(position int, outcome Outcome) Entry {
 		m := msg("m")
 		m.Position = position
@@ -96,6 +108,7 @@ func TestPlanUndo(t *testing.T) {
 		e.Outcome = outcome
 		return e
 	}
+
 	sent := func(position int, outcome Outcome, reached ...string) Entry {
 		m := msg("s")
 		return Entry{
@@ -103,20 +116,25 @@ func TestPlanUndo(t *testing.T) {
 			Sent: &Sent{Fingerprint: message.Fingerprint{byte(position)}, Reached: reached},
 		}
 	}
+
 	undone := drop(3, Dropped)
 	undone.Undone = true
+
 	finished := Record{
 		ID: 4, Operation: Drop, From: failed, Broker: "b:5672",
 		Ended: model.NewTopology(&model.Snapshot{}).Snapshot.TakenAt.AddDate(1, 0, 0),
 	}
+
 	with := func(change func(*Record)) Record {
 		r := finished
 		change(&r)
 		return r
 	}
+
 	other := func(o Operation) Record {
 		return with(func(r *Record) { r.Operation, r.OtherPrints = o, true })
 	}
+
 	tried := drop(1, Dropped)
 	tried.Undoing = []Attempt{{By: 5}}
 	for _, test := range []struct {
@@ -132,6 +150,7 @@ func TestPlanUndo(t *testing.T) {
 			name: "a drop", record: finished, entries: []Entry{drop(1, Dropped), drop(2, ""), undone}, restores: 1,
 			words: "1 brought back before; 1 never taken out",
 		},
+
 		{
 			name: "nothing left", record: finished, entries: []Entry{undone},
 			words: "there is nothing to undo; 1 brought back before",
@@ -148,6 +167,7 @@ func TestPlanUndo(t *testing.T) {
 			name: "unknown, not looked", record: finished, entries: []Entry{drop(1, Unsure)}, restores: 1,
 			words: "1 message may already be in the queue",
 		},
+
 		{
 			name: "unknown, there", record: finished, entries: []Entry{drop(1, Unsure), drop(2, Unsure)},
 			there: map[message.Fingerprint]int{msg("m").Fingerprint: 1}, restores: 1, words: "1 already in the queue",
@@ -163,6 +183,7 @@ func TestPlanUndo(t *testing.T) {
 		},
 		{
 			name: "other fingerprints, tried", record: other(Drop), entries: []Entry{tried}, restores: 1,
+
 			words: "1 message may already be in the queue, and cannot be recognized there",
 		},
 		{
@@ -179,10 +200,12 @@ func TestPlanUndo(t *testing.T) {
 			Record: test.record, User: "guest", Broker: "b:5672", There: test.there,
 			Entries: entriesOf(test.entries...),
 		}))(t)
+
 		words := plan.Refusal.Words()
 		for _, s := range plan.Skips {
 			words += "; " + fmt.Sprint(s.Messages, " ", s.Words())
 		}
+
 		words = strings.Join(append([]string{words}, warned(plan.Warnings)...), "; ")
 		words = strings.ReplaceAll(words, "  ", " ")
 		takes := 0
@@ -192,8 +215,9 @@ func TestPlanUndo(t *testing.T) {
 		for part := range strings.SplitSeq(test.words, "; ") {
 			assert.Contains(t, words, part, "%s", test.name)
 		}
-		assert.That(t, plan.Restores == test.restores && takes == test.takes,
-			"%s: %d restored, %d taken back: %s", test.name, plan.Restores, takes, words)
+
+		assert.Equal(t, plan.Restores, test.restores, "%v", test.name)
+		assert.Equal(t, takes, test.takes, "%v", test.name)
 	}
 }
 
@@ -205,16 +229,20 @@ func TestTwinsComeBackOnceEach(t *testing.T) {
 		}
 		return all
 	}
+
 	u := Undoing{Sent: sought(1, 2, 3, 4, 5, 6, 7), Known: []int64{9}}
 	r := u.Retrieval(func(position int) (Entry, error) { return Entry{Position: position, Sent: &Sent{}}, nil })
+
 	var got []int
 	for _, kind := range []byte{1, 0, 1, 0, 0, 2} {
 		_, position, err := r.Publishing(&message.Message{Fingerprint: message.Fingerprint{kind}})
 		got = append(got, position)
 		assert.That(t, (err == nil) == (position > 0), "position %d, %v", position, err)
 	}
+
 	assert.List(t, got, []int{1, 3, 4, 6, 0, 2})
-	left, want := r.Left(), (Claim{Positions: []int{5, 7}, Known: []int64{9}})
+	left := r.Left()
+	want := (Claim{Positions: []int{5, 7}, Known: []int64{9}})
 	assert.That(t, reflect.DeepEqual(left, want), "%+v is left instead of %+v", left, want)
 }
 
@@ -252,8 +280,10 @@ var dropHeadTargets = []struct {
 
 // One undo takes back, restores, skips and is refused, each for some of its entries.
 func TestUndoOfAllKinds(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1), maxLength(1)), build.Queue("w"),
-		build.Queue("v", build.Consumers(1)))
+	topology := build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1), maxLength(1)), build.Text(`
+		queue w
+		queue v consumers=1
+	`))
 	m := deadMessage()
 	var entries []Entry
 	for i, to := range []string{"w", "v", "gone"} {
@@ -264,28 +294,38 @@ func TestUndoOfAllKinds(t *testing.T) {
 		e.Outcome = Moved
 		entries = append(entries, e)
 	}
+
 	dropped := NewEntry(&m, nil, false)
 	dropped.Outcome = Dropped
 	uncertain, claimed := dropped, dropped
-	uncertain.Undoing, claimed.Claimed = []Attempt{{By: 9, Sent: m.Fingerprint}}, 12
+	uncertain.Undoing = []Attempt{{By: 9, Sent: m.Fingerprint}}
+	claimed.Claimed = 12
 	entries = append(entries, dropped, uncertain, claimed)
 	for i := range entries {
 		entries[i].Position = i + 1
 	}
+
 	p, err := ForUndo(topology, UndoWant{
 		User: "guest", Broker: "b", Entries: entriesOf(entries...),
 		Record: Record{
 			ID: 5, Operation: Replay, From: build.Ref("f"), Broker: "b", Began: time.Unix(1e9, 0), Ended: time.Unix(1e9+1, 0),
 		},
 	})
-	assert.That(t, err == nil && len(p.Takes) == 2 && p.Restores == 2 && len(p.Skips) > 0 && len(p.Losses) > 0 &&
-		p.Refusal.Refused(), "%+v %v", p, err)
+
+	must.Do(t, err)
+	assert.Equal(t, len(p.Takes), 2, "%+v %v", p, err)
+	assert.Equal(t, p.Restores, 2)
+	assert.That(t, len(p.Skips) > 0, "%+v %v", p, err)
+	assert.That(t, len(p.Losses) > 0, "%+v %v", p, err)
+	assert.That(t, p.Refusal.Refused(), "%+v %v", p, err)
+
 	for i := range p.Takes {
 		sent := m
 		sent.Fingerprint = p.Takes[i].Undoing.Sent[0].Fingerprint
 		entry := func(position int) (Entry, error) { return entries[position-1], nil }
 		back, _, err := p.Takes[i].Undoing.Retrieval(entry).Publishing(&sent)
-		assert.That(t, err == nil && back.Address.RoutingKey == "f", "%+v %v", back, err)
+		must.Do(t, err)
+		assert.Equal(t, back.Address.RoutingKey, "f")
 	}
 }
 
@@ -300,17 +340,22 @@ func TestUndoFromADropHeadTarget(t *testing.T) {
 		if !test.digest {
 			entry.Message = whole
 		}
+
 		for _, insist := range []bool{false, true} {
 			want := test.want
 			if insist && want == GoneEither {
 				want = GoneInsists
 			}
+
 			plan, err := ForUndo(topology, UndoWant{
 				Record: Record{ID: 1, Operation: Move, From: build.Ref("failed"), Broker: "b"}, Broker: "b", Insist: insist,
 				Counts:  map[model.QueueRef]model.QueueCounts{build.Ref("worker"): test.counts},
 				Entries: entriesOf(entry),
 			})
-			must.That(t, err == nil && !plan.Refusal.Refused() && len(plan.Takes) == 1, "%s: %v %+v", test.name, err, plan)
+
+			must.That(t, err == nil, "%s: %v %+v", test.name, err, plan)
+			must.That(t, !plan.Refusal.Refused(), "%s: %v %+v", test.name, err, plan)
+			must.Equal(t, len(plan.Takes), 1, "%v", test.name)
 			assert.Equal(t, plan.Gone(), want, "%s, insisting %t", test.name, insist)
 			assert.That(t, want == GoneTaken || strings.Contains(plan.Gone().Words(), "consumer") == (want != GoneLimit),
 				"%s: %s", test.name, plan.Gone().Words())
@@ -328,31 +373,40 @@ func TestUndoIntoALimit(t *testing.T) {
 		e.Position, e.Outcome = i+1, Dropped
 		entries = append(entries, e)
 	}
+
 	want := UndoWant{
 		Record: Record{ID: 1, Operation: Drop, From: build.Ref("failed"), Broker: "b"}, Broker: "b",
 		Entries: entriesOf(entries...),
 	}
+
 	plan, err := ForUndo(topology, want)
-	assert.That(t, err == nil && strings.Contains(plan.Refusal.Words(), "2 messages would be dropped: 2 of the 4 that "+
-		"it holds") && plan.Refusal.Overridable(), "%v %q (%q)", err, plan.Refusal.Words(), plan.Refusal.Override())
+	must.Do(t, err)
+	assert.Contains(t, plan.Refusal.Words(), "2 messages would be dropped: 2 of the 4 that it holds")
+	assert.That(t, plan.Refusal.Overridable(), "%v %q (%q)", err, plan.Refusal.Words(), plan.Refusal.Override())
 	want.Insist = true
 	plan, err = ForUndo(topology, want)
-	assert.That(t, err == nil && !plan.Refusal.Refused() && len(plan.Losses) == 1 &&
-		strings.Contains(warnedOf(plan.Warnings), "would be dropped"),
-		"%v %q %q", err, plan.Refusal.Words(), warned(plan.Warnings))
+	must.Do(t, err)
+	assert.That(t, !plan.Refusal.Refused(), "%v %q %q", err, plan.Refusal.Words(), warned(plan.Warnings))
+	assert.Equal(t, len(plan.Losses), 1)
+	assert.Contains(t, warnedOf(plan.Warnings), "would be dropped")
 }
 
 // An undo of a record with fingerprints of another kind does not look for its messages. Insisting can restore messages
 // from the journal, but not those that must be found where they were sent.
 func TestUndoOfOtherFingerprints(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Queue("failed", build.Ready(1)), build.Queue("worker", build.Ready(1)))
+	topology := build.TopologyOf("4.0.5", build.Text(`
+		queue failed ready=1
+		queue worker ready=1
+	`))
 	m := &message.Message{RoutingKey: "k", Body: []byte("m")}
 	m.Identify()
-	dropped, rescued := NewEntry(m, nil, false), NewEntry(m, nil, false)
+	dropped := NewEntry(m, nil, false)
+	rescued := NewEntry(m, nil, false)
 	dropped.Outcome, rescued.Outcome = Unsure, Unsure
 	rescued.Sent = &Sent{Reached: []string{"failed"}}
 	sent := Entry{Fingerprint: m.Fingerprint, Outcome: Unsure, Sent: &Sent{Reached: []string{"worker"}}}
 	whole := sent
+
 	whole.Message = m
 	for _, test := range []struct {
 		operation Operation
@@ -373,12 +427,18 @@ func TestUndoOfOtherFingerprints(t *testing.T) {
 				t.Errorf("%s: it looks", test.operation)
 				return "", nil
 			}})
+
 			must.Do(t, err)
 			p := must.Get(ForUndo(topology, want))(t)
 			may := insist && test.restores > 0
-			assert.That(t, p.Refusal.Refused() != may && (may || strings.Contains(p.Refusal.Words(), test.says)) &&
-				(may || p.Refusal.Overridable() == (test.restores > 0)) && (!may || p.Restores == test.restores),
-				"%s, insisting %v: %d restored, %q", test.operation, insist, p.Restores, p.Refusal.Words())
+			assert.That(t, p.Refusal.Refused() != may, "%s, insisting %v: %d restored, %q", test.operation, insist, p.Restores,
+				p.Refusal.Words())
+			assert.That(t, may || strings.Contains(p.Refusal.Words(), test.says), "%s, insisting %v: %d restored, %q",
+				test.operation, insist, p.Restores, p.Refusal.Words())
+			assert.That(t, may || p.Refusal.Overridable() == (test.restores > 0), "%s, insisting %v: %d restored, %q",
+				test.operation, insist, p.Restores, p.Refusal.Words())
+			assert.That(t, !may || p.Restores == test.restores, "%s, insisting %v: %d restored, %q", test.operation, insist,
+				p.Restores, p.Refusal.Words())
 		}
 	}
 }

@@ -39,8 +39,11 @@ type published struct {
 
 func newTargetCopies() *targetCopies {
 	return &targetCopies{
-		arrivals: map[message.Fingerprint]published{}, verdicts: map[*pending]verdict{},
-		sightings: map[message.Fingerprint][]int{}, places: map[int64][]place{}, found: map[message.Fingerprint]int{},
+		arrivals:  map[message.Fingerprint]published{},
+		verdicts:  map[*pending]verdict{},
+		sightings: map[message.Fingerprint][]int{},
+		places:    map[int64][]place{},
+		found:     map[message.Fingerprint]int{},
 		strangers: map[string]int{},
 	}
 }
@@ -62,7 +65,7 @@ func (c *targetCopies) expect(f message.Fingerprint, by *pending) {
 	c.expected = append(c.expected, by)
 }
 
-func (c *targetCopies) see(m *message.Message) {
+func (c *targetCopies) count(m *message.Message) {
 	c.seen++
 	p, known := c.arrivals[m.Fingerprint]
 	switch {
@@ -75,6 +78,7 @@ func (c *targetCopies) see(m *message.Message) {
 		} else {
 			c.places[p.record] = append(c.places[p.record], place{p.rank, c.seen})
 		}
+
 		c.found[m.Fingerprint]++
 	case m.MarkedBy(c.mark):
 		c.strange = true
@@ -89,6 +93,7 @@ func (c *targetCopies) missing() bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -96,7 +101,8 @@ func (c *targetCopies) missing() bool {
 // take them in that order: if an earlier copy is still there, and no consumer could have requeued it, a later one that
 // is missing has never arrived.
 func (c *targetCopies) judge() {
-	left, foreign := map[message.Fingerprint]int{}, map[message.Fingerprint]bool{}
+	left := map[message.Fingerprint]int{}
+	foreign := map[message.Fingerprint]bool{}
 	for _, p := range c.expected {
 		f := *p.sent
 		if _, worked := left[f]; !worked {
@@ -104,6 +110,7 @@ func (c *targetCopies) judge() {
 			foreign[f] = c.mark == "" && left[f] > c.arrivals[f].pending
 		}
 	}
+
 	for _, p := range c.expected {
 		f := *p.sent
 		switch {
@@ -134,10 +141,12 @@ func (c *targetCopies) beyond(p *pending) (n int) {
 			break
 		}
 	}
+
 	for _, at := range c.sightings[f] {
 		if at > last {
 			n++
 		}
 	}
+
 	return n
 }

@@ -1,6 +1,8 @@
 package resume
 
 import (
+	"cmp"
+
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -44,6 +46,7 @@ func (f *resumption) decide(p *Plan, choice Choice) *decision {
 			r.Found[record.ID] = nil // it ends in any case
 		}
 	}
+
 	for _, q := range f.pending {
 		outcome, why := d.outcome(q)
 		r.Found[q.record] = append(r.Found[q.record], plan.Settled{
@@ -53,10 +56,12 @@ func (f *resumption) decide(p *Plan, choice Choice) *decision {
 			d.back[q.undoes] = plan.Moved
 		}
 	}
-	r.Gone = d.gone
+
+	r.Gone, r.Moved = d.gone, f.certain.gone+p.Done
 	if f.intent != nil {
 		r.Left = max(f.intent.Depth-int64(d.gone), 0)
 	}
+
 	return d
 }
 
@@ -84,6 +89,7 @@ func (d *decision) outcome(q *pending) (plan.Outcome, why) {
 		d.plan.Unsent++
 		return "", certain
 	}
+
 	d.leave(q.original, q.position)
 	if d.choice == LeaveThem {
 		return plan.Returned, whyLeft
@@ -99,6 +105,7 @@ func (d *decision) outcome(q *pending) (plan.Outcome, why) {
 	case d.source.Name == "":
 		open = whyNowhere
 	}
+
 	d.plan.Undecided = append(d.plan.Undecided, Undecided{q.record, q.position, q.id, string(open)})
 	return plan.Unsure, open
 }
@@ -114,9 +121,7 @@ func (d *decision) over(q *pending, outcome plan.Outcome) (plan.Outcome, why) {
 // outcomeOfGone is the outcome of a message whose original is gone. It was acknowledged, which happens only after its
 // copy has arrived, unless something else can have taken it.
 func (d *decision) outcomeOfGone(q *pending) (plan.Outcome, why) {
-	s, source := d.topology.Settings(d.source), d.topology.Queues[d.source]
-	leaves := s.TTL.Set || source == nil || d.held || source.Consumers.Or(1) > 0
-	if q.arrived == yes || q.arrived == maybe && !leaves {
+	if q.arrived == yes || q.arrived == maybe && !d.leaves() {
 		return d.over(q, plan.Moved)
 	}
 	d.add(q.original, q.position)
@@ -124,7 +129,17 @@ func (d *decision) outcomeOfGone(q *pending) (plan.Outcome, why) {
 	if d.intent != nil && d.intent.KeepDelay {
 		return plan.Unsure, whyWaits
 	}
+
 	return plan.Unsure, whyGone
+}
+
+// leaves reports whether messages may leave the source by themselves, or by others.
+func (f *resumption) leaves() bool {
+	source := f.topology.Queues[f.source]
+	if source == nil || f.held || f.topology.Settings(f.source).TTL.Set {
+		return true
+	}
+	return cmp.Or(f.consumers, source.Consumers).Or(1) > 0
 }
 
 // ImportPlan is the import of a file, or of the rest of one.
@@ -144,8 +159,12 @@ type ImportPlan struct {
 func FromFile(t *model.Topology, queue model.QueueRef, path string, messages int, keepDelay bool) ImportPlan {
 	delays := t.Behaviour.DelaysByHeader
 	return ImportPlan{
-		Into: plan.RecipientOf(t, queue), File: path, Total: messages, Planned: messages,
-		Undelays: delays && !keepDelay, Delayed: delays && keepDelay,
+		Into:     plan.RecipientOf(t, queue),
+		File:     path,
+		Total:    messages,
+		Planned:  messages,
+		Undelays: delays && !keepDelay,
+		Delayed:  delays && keepDelay,
 	}
 }
 
@@ -162,7 +181,9 @@ func (d *decision) restOfImport() error {
 		return nil
 	}
 	*p.Import = FromFile(f.topology, p.Record.From, f.intent.File, int(f.intent.Depth), f.intent.KeepDelay)
-	p.Import.Skip, p.Import.Resuming = d.numbers, d.resuming
+	p.Import.Into.Insisted = f.want.Insist
+	p.Import.Skip = d.numbers
+	p.Import.Resuming = d.resuming
 	n, file := 0, model.Printable(f.intent.File)
 	err := f.want.File(f.intent.File, func(m *message.Message) error {
 		n++
@@ -171,10 +192,12 @@ func (d *decision) restOfImport() error {
 		}
 		return nil
 	})
+
 	if err == nil && !p.Refusal.Refused() && n != p.Import.Total {
 		p.Refusal = plan.Against("%s was changed since: it has %s instead of %s", file, model.Plural(n, "message"),
 			model.Count(p.Import.Total))
 	}
+
 	p.Import.Planned = max(n-len(d.numbers), 0)
 	return err
 }

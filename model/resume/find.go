@@ -30,10 +30,12 @@ type resumption struct {
 	sureBack bool
 	copies   map[string]*targetCopies // by target
 	rank     int
-	depth    int64                       // messages in the source
-	held     bool                        // a consumer may hold further messages of the source
-	undo     plan.UndoWant               // for an undo: what it undoes, and which of it the queue has now
-	lines    map[int]message.Fingerprint // for an import: the messages that were acted on, by their number in the file
+	depth    int64 // messages in the source
+	held     bool  // a consumer may hold further messages of the source
+	// consumers of the source when it was looked at, newer than the topology
+	consumers model.Opt[int64]
+	undo      plan.UndoWant               // for an undo: what it undoes, and which of it the queue has now
+	lines     map[int]message.Fingerprint // for an import: the messages that were acted on, by their number in the file
 }
 
 // tally counts the messages that need no more work.
@@ -70,8 +72,9 @@ func (t *tally) leave(original message.Fingerprint, position int) {
 	t.stay[original]++
 }
 
-func (t *tally) stays() (n int) {
-	for _, count := range t.stay {
+// total is how many messages these are.
+func total(counts map[message.Fingerprint]int) (n int) {
+	for _, count := range counts {
 		n += count
 	}
 	return n
@@ -113,20 +116,28 @@ type pending struct {
 }
 
 func newResumption(t *model.Topology, want *Want) *resumption {
-	first, last := &want.Chain[0], &want.Chain[len(want.Chain)-1]
+	first := &want.Chain[0]
+	last := &want.Chain[len(want.Chain)-1]
+
 	f := &resumption{
-		topology: t, want: want, intent: first.Intent, planWas: first.Planned,
-		copies: map[string]*targetCopies{}, lines: map[int]message.Fingerprint{},
+		topology: t,
+		want:     want,
+		intent:   first.Intent,
+		planWas:  first.Planned,
+		copies:   map[string]*targetCopies{},
+		lines:    map[int]message.Fingerprint{},
 		certain: tally{
 			originals: map[message.Fingerprint]int{}, stay: map[message.Fingerprint]int{}, numbers: map[int]bool{},
 		},
 	}
+
 	switch {
 	case f.intent != nil:
 		f.source = f.intent.Source
 	case last.Operation != plan.Undo && last.Operation != plan.Import:
 		f.source = last.From
 	}
+
 	f.lost = last.LostAcks(t, f.source)
 	return f
 }
@@ -146,16 +157,19 @@ func (f *resumption) note(r *plan.Record, e *plan.Entry) {
 				f.copiesIn(to).certain(e.Sent.Fingerprint, f.rank, r.ID)
 			}
 		}
+
 		if f.lost != nil && r.Unfinished() {
 			f.lost.Recorded(e)
 			f.done = plan.Last(f.done, f.pendingOf(r, e))
 		}
+
 		return
 	case e.Outcome == plan.Refused || e.Outcome == plan.Returned:
 		f.items = append(f.items, item{e.Fingerprint, nil})
 		f.certain.leave(e.Fingerprint, e.Position)
 		return
 	}
+
 	p := f.pendingOf(r, e)
 	f.pending = append(f.pending, p)
 	f.items = append(f.items, item{e.Fingerprint, p})
@@ -163,12 +177,19 @@ func (f *resumption) note(r *plan.Record, e *plan.Entry) {
 
 func (f *resumption) pendingOf(r *plan.Record, e *plan.Entry) *pending {
 	p := &pending{
-		record: r.ID, position: e.Position, id: e.MessageID, original: e.Fingerprint, rank: f.rank, undoes: e.Undoes,
+		record:   r.ID,
+		position: e.Position,
+		id:       e.MessageID,
+		original: e.Fingerprint,
+		rank:     f.rank,
+		undoes:   e.Undoes,
 	}
+
 	if e.Sent != nil {
 		sent := e.Sent.Fingerprint
 		p.sent, p.reached = &sent, e.Sent.Reached
 	}
+
 	return p
 }
 
@@ -178,6 +199,7 @@ func (f *resumption) copiesIn(queue string) *targetCopies {
 		c = newTargetCopies()
 		f.copies[queue] = c
 	}
+
 	return c
 }
 
@@ -193,13 +215,16 @@ func (f *resumption) find() error {
 			return err
 		}
 	}
+
 	if f.source.Name == "" || len(seen) > 0 || f.held {
 		f.lookAtTargets()
 	}
+
 	if f.source.Name != "" {
 		f.place(seen)
 		f.takeBack()
 	}
+
 	return nil
 }
 
@@ -215,6 +240,7 @@ func (f *resumption) takeBack() {
 			p.arrived = yes // it was recorded after its copy was confirmed
 		}
 	}
+
 	f.pending = slices.Concat(back, f.pending)
 }
 
@@ -224,12 +250,13 @@ func (f *resumption) lookAtSource() (seen []sighting, err error) {
 	for _, i := range f.items {
 		wanted[i.fingerprint] = true
 	}
+
 	look := peek.ToDecide(f.topology, f.source, f.want.Insist, f.want.ReadOnly)
 	if !look.Allowed() {
 		return nil, fmt.Errorf("look for them in %s: %s", model.Printable(f.source.String()), look.Refusal.Words())
 	}
 	f.looked = append(f.looked, look)
-	held, stopped, err := f.want.Whole(look, func(m *message.Message) error {
+	others, stopped, err := f.want.Whole(look, func(m *message.Message) error {
 		f.lost.See(m)
 		f.depth++
 		if wanted[m.Fingerprint] {
@@ -237,22 +264,30 @@ func (f *resumption) lookAtSource() (seen []sighting, err error) {
 		}
 		return nil
 	})
+
 	f.back, f.sureBack = f.lost.Back()
 	back := map[message.Fingerprint]int{}
 	for _, name := range f.back {
 		back[name]++
 	}
+
 	seen = slices.DeleteFunc(seen, func(s sighting) bool {
 		back[s.fingerprint]--
 		return back[s.fingerprint] >= 0
 	})
+
+	n := int64(len(f.back))
 	for i := range seen {
-		seen[i].position -= int64(len(f.back))
+		seen[i].position -= n
 	}
-	f.depth -= int64(len(f.back))
-	if f.held = held; err == nil && stopped != "" {
+
+	f.depth -= n
+	f.held = others.Hold
+	f.consumers = others.Consumers
+	if err == nil && stopped != "" {
 		err = fmt.Errorf("look for them in %s: %s", model.Printable(f.source.String()), stopped)
 	}
+
 	return seen, err
 }
 
@@ -265,10 +300,12 @@ func (f *resumption) lookAtTargets() {
 			}
 		}
 	}
+
 	mark := ""
 	if f.intent != nil && f.intent.Mark {
 		mark = f.intent.MarkName
 	}
+
 	for name, c := range f.copies {
 		if len(c.expected) > 0 {
 			c.mark = mark
@@ -276,6 +313,7 @@ func (f *resumption) lookAtTargets() {
 			c.judge()
 		}
 	}
+
 	for _, p := range f.pending {
 		p.arrived = f.verdict(p)
 	}
@@ -293,14 +331,26 @@ func (f *resumption) look(name string, c *targetCopies) (unread string) {
 		return fmt.Sprintf("%s cannot be read: %s", model.Printable(name), look.Refusal.Words())
 	}
 	f.looked = append(f.looked, look)
-	stopped, err := f.want.Look(look, func(m *message.Message) error { c.see(m); return nil })
+	stopped, err := f.want.Look(look, func(m *message.Message) error { c.count(m); return nil })
 	switch {
 	case err != nil:
 		return fmt.Sprintf("%s could not be read: %s", model.Printable(name), model.Printable(err.Error()))
 	case stopped != "":
 		return fmt.Sprintf("%s could not be read to its end: %s", model.Printable(name), stopped)
 	}
-	c.consumers = q.Consumers.Or(1) > 0
+
+	others, err := f.want.At(look, int64(c.seen))
+	switch {
+	case err != nil:
+		return fmt.Sprintf("whether others hold messages of %s is unknown: %s", model.Printable(name),
+			model.Printable(err.Error()))
+	case others.Hold:
+		return fmt.Sprintf("others hold messages of %s, or have just given some back: its copy may be among them",
+			model.Printable(name))
+	}
+
+	// One that consumed when the topology was read may have taken copies, and be gone since.
+	c.consumers = q.Consumers.Or(1) > 0 || others.Consumers.Or(0) > 0
 	if f.intent != nil && f.intent.KeepDelay {
 		return "RabbitMQ may keep its copy back in " + model.Printable(name) + ", until the time in " +
 			message.DeliveryTimeHeader
@@ -337,9 +387,11 @@ func (f *resumption) verdict(p *pending) verdict {
 		case no:
 			v = no
 		}
+
 		if c.unread != "" {
 			p.unread = c.unread
 		}
 	}
+
 	return v
 }

@@ -12,7 +12,7 @@ import (
 // such answer fits where messages are there that would be acknowledged.
 // Twins may allow several answers; the outcome of the messages that make the difference then stays open.
 func (f *resumption) place(seen []sighting) {
-	times, inSource := f.times(), counted(seen)
+	times, inSource := f.counts(seen)
 	var possible []int
 	there := 0 // of those that would be acknowledged
 	for k := range len(f.pending) + 1 {
@@ -21,26 +21,33 @@ func (f *resumption) place(seen []sighting) {
 			if p.arrived == no {
 				continue
 			}
-			if times[p.original] == 1 && inSource[p.original] == 1 {
+			n := times[p.original]
+			if inSource[p.original] == n && (n == 1 || p.id != "") { // all that are the same are there
 				if there++; p.id != "" || there > byChance {
 					break
 				}
 			}
 		}
+
 		if f.fits(seen, k) {
 			possible = append(possible, k)
 		}
 	}
+
 	if len(possible) == 0 {
-		f.placeByCount(seen)
+		f.placeByCount(times, inSource)
 		return
 	}
+
+	all := f.intent != nil && f.intent.Selection.All() // otherwise what else is there says nothing
 	for _, unlikely := range []func(int) bool{f.exceeds, func(k int) bool { return f.scattered(seen, k) }} {
-		if fewer := slices.DeleteFunc(slices.Clone(possible), unlikely); len(fewer) > 0 {
+		if fewer := slices.DeleteFunc(slices.Clone(possible), unlikely); all && len(fewer) > 0 {
 			possible = fewer
 		}
 	}
-	first, last := possible[0], f.lastByTwins(possible, seen)
+
+	first := possible[0]
+	last := f.lastByTwins(possible, times, inSource)
 	for i, p := range f.pending {
 		switch {
 		case i >= last || p.arrived == no:
@@ -58,11 +65,13 @@ func (f *resumption) left(k int) (left []item) {
 	for _, p := range f.pending[:k] {
 		acknowledged[p] = p.arrived != no
 	}
+
 	for _, i := range f.items {
 		if i.pending == nil || !acknowledged[i.pending] {
 			left = append(left, i)
 		}
 	}
+
 	return left
 }
 
@@ -73,53 +82,40 @@ func (f *resumption) fits(seen []sighting, k int) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
-// times is how many messages of the records have the same original.
-func (f *resumption) times() map[message.Fingerprint]int {
-	times := maps.Clone(f.certain.originals)
+// counts are how many messages of the records have the same original, and how many of each are in the source.
+func (f *resumption) counts(seen []sighting) (times, inSource map[message.Fingerprint]int) {
+	times, inSource = maps.Clone(f.certain.originals), map[message.Fingerprint]int{}
 	for _, p := range f.pending {
 		times[p.original]++
 	}
-	return times
-}
 
-func counted(seen []sighting) map[message.Fingerprint]int {
-	count := map[message.Fingerprint]int{}
 	for _, s := range seen {
-		count[s.fingerprint]++
+		inSource[s.fingerprint]++
 	}
-	return count
+
+	return times, inSource
 }
 
-// exceeds reports whether the source has fewer messages than would be left if the first k were acknowledged. It can
-// only decide that when the record acts on everything: then the messages still to do are there, too.
+// exceeds reports whether the source has fewer messages than would be left if the first k were acknowledged. The record
+// acts on everything: so the messages still to do are there, too.
 func (f *resumption) exceeds(k int) bool {
-	if f.intent == nil || !f.intent.Selection.All() {
-		return false
-	}
-	left := f.certain.stays() + len(f.pending) - k
-	for _, p := range f.pending[:k] {
-		if p.arrived == no {
-			left++
-		}
-	}
 	untouched := f.intent.Depth - int64(f.certain.acted+len(f.pending))
-	return int64(left)+untouched > f.depth
+	return int64(len(f.left(k)))+untouched > f.depth
 }
 
 // scattered reports whether other messages are ahead of what would be left if the first k were acknowledged. When the
 // record acts on everything, there are none: it began at the head.
 func (f *resumption) scattered(seen []sighting, k int) bool {
-	if f.intent == nil || !f.intent.Selection.All() {
-		return false
-	}
 	for at := range f.left(k) {
 		if seen[at].position != int64(at+1) {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -128,8 +124,7 @@ const byChance = 3
 
 // lastByTwins is the highest possible answer. It exceeds the first only if messages in the source may be twins of
 // missing ones: those have other twins, or they have no message_id and are few.
-func (f *resumption) lastByTwins(possible []int, seen []sighting) int {
-	times, inSource := f.times(), counted(seen)
+func (f *resumption) lastByTwins(possible []int, times, inSource map[message.Fingerprint]int) int {
 	first, last := possible[0], possible[0]
 	for _, k := range possible[1:] {
 		for _, p := range f.pending[last:k] {
@@ -139,18 +134,20 @@ func (f *resumption) lastByTwins(possible []int, seen []sighting) int {
 		}
 		last = k
 	}
+
 	return last
 }
 
 // placeByCount decides by how many of each message there are: the order of the source has changed, or a classic queue
-// forgot some acknowledgements when its node was killed. What is there is the original if no other message is the same.
-func (f *resumption) placeByCount(seen []sighting) {
-	times, there := f.times(), counted(seen)
+// forgot some acknowledgements when its node was killed. What is there is the original if no other message is the same,
+// or if all that are the same are there, too.
+func (f *resumption) placeByCount(times, there map[message.Fingerprint]int) {
 	for _, p := range f.pending {
-		switch n := there[p.original]; {
-		case n == 0:
+		n := there[p.original]
+		switch {
+		case n == 0, n == f.certain.stay[p.original] && p.arrived != no && !f.leaves():
 			p.there = no
-		case n == 1 && times[p.original] == 1 && p.id != "" || p.arrived == no:
+		case p.arrived == no, n == times[p.original] && p.id != "":
 			p.there = yes
 		}
 	}

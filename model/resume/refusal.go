@@ -13,7 +13,9 @@ func refuseResume(t *model.Topology, want *Want) plan.Refusal {
 			return plan.Against("%d was undone: replay or drop what is there again", r.ID)
 		}
 	}
-	from, here := queueOf(last), t.Snapshot.Overview.ClusterName
+
+	from := queueOf(last)
+	here := t.Snapshot.Overview.ClusterName
 	_, exists := t.Queue(from)
 	switch {
 	case last.Operation == plan.Rescue:
@@ -25,13 +27,14 @@ func refuseResume(t *model.Topology, want *Want) plan.Refusal {
 	case !exists:
 		return plan.Against("there is no queue %s here any more: declare it again, or look at its vhost", from)
 	}
+
 	return nil
 }
 
 // heldElsewhere refuses a plan while messages of the source may be out of sight: the rest would miss them.
 func heldElsewhere(source model.QueueRef) plan.Refusal {
-	held := model.Saidf("a consumer of %s, or another look, may hold some of its messages, which no look shows: resume "+
-		"it when nothing consumes the queue", source)
+	held := model.Saidf("a consumer of %s, or another look, may hold some of its messages, or has just given them back: "+
+		"what became of those that were not found is undecided; resume it when nothing consumes the queue", source)
 	return plan.Refusal{held.Insisting("goes on without what is held: it stays unknown, or is left")}
 }
 
@@ -48,6 +51,7 @@ func otherPrints(r *plan.Record) plan.Refusal {
 	case r.Operation == plan.Drop:
 		instead = model.Sayf("look which of them are left in %s, and drop those", queue)
 	}
+
 	return plan.Against("the messages of the %s %d cannot be recognized: an earlier version made their fingerprints in "+
 		"another way; %s", r.Operation, r.ID, instead)
 }

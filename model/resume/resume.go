@@ -29,9 +29,10 @@ const (
 
 // Plan is how a record is resumed: data that can be printed and shown before anything is done.
 type Plan struct {
-	Record    plan.Record // the last of the records that resume each other
-	First     int64       // the first one
-	Rest      plan.Plan   // what is executed; its Resuming says what comes first. Not executed for an import
+	Record    plan.Record    // the last of the records that resume each other
+	First     int64          // the first one
+	Rest      plan.Plan      // what is executed, but for an import
+	Resuming  *plan.Resuming // what comes first
 	Import    *ImportPlan
 	Undo      *plan.UndoPlan // for an undo: what it has not brought back, afterwards; nil: nothing
 	Done      int            // messages that turned out to be done
@@ -52,12 +53,19 @@ type Run struct {
 // On is the plan with the topology and the want that it was made from.
 func (p Plan) On(t *model.Topology, want Want) Run { return Run{Plan: p, Topology: t, File: want.File} }
 
+// RestOn is the run of the rest.
+func (r *Run) RestOn() plan.Run {
+	run := r.Rest.On(r.Topology)
+	run.Resuming = r.Resuming
+	return run
+}
+
 // Acks is how many messages have arrived and are acknowledged first.
 func (p *Plan) Acks() int {
-	if p.Rest.Resuming == nil {
+	if p.Resuming == nil {
 		return 0
 	}
-	return len(p.Rest.Resuming.Acks)
+	return len(p.Resuming.Acks)
 }
 
 // Planned is how many messages are published, or dropped, at most.
@@ -68,16 +76,17 @@ func (p *Plan) Planned() int {
 	case p.Undo != nil:
 		return p.Undo.Planned()
 	}
+
 	return p.Rest.Planned
 }
 
-// Promise is what a user agrees to with the plan. Objections to an import's file are only in Refusal.
+// Promise is what a user agrees to with the plan.
 func (p *Plan) Promise() plan.Promise {
 	promise := p.Rest.Promise()
 	if p.Undo != nil {
 		promise = p.Undo.Promise()
 	}
-	promise.Messages = p.Planned()
+	promise.Messages, promise.Refusal = p.Planned(), p.Refusal
 	return promise
 }
 
@@ -134,14 +143,17 @@ func Inquire(t *model.Topology, want Want) (Inquiry, error) {
 			return q, err
 		}
 	}
+
 	if len(f.pending) == 0 && !last.Early() {
 		q.refusal = plan.Against("the %s %d came to its end: there is nothing to resume", last.Operation, last.ID)
 		return q, nil
 	}
+
 	if slices.ContainsFunc(want.Chain, func(r plan.Record) bool { return r.OtherPrints }) {
 		q.refusal = otherPrints(last)
 		return q, nil
 	}
+
 	if err := f.find(); err != nil {
 		return q, err
 	}
@@ -149,11 +161,13 @@ func Inquire(t *model.Topology, want Want) (Inquiry, error) {
 		q.refusal = heldElsewhere(f.source)
 		return q, nil
 	}
+
 	if last.Operation == plan.Undo {
 		if err := f.findUndone(last.Undoes); err != nil {
 			return q, err
 		}
 	}
+
 	q.found = f
 	return q, nil
 }
@@ -165,14 +179,20 @@ func (f *resumption) findUndone(id int64) error {
 		return err
 	}
 	f.undo, err = plan.UndoWant{
-		Record: record, User: f.want.User, Broker: f.want.Broker, Insist: f.want.Insist, ReadOnly: f.want.ReadOnly,
-		Counts: f.want.Counts, Entries: func(each func(*plan.Entry) error) error { return f.want.Entries(record.ID, each) },
+		Record:   record,
+		User:     f.want.User,
+		Broker:   f.want.Broker,
+		Insist:   f.want.Insist,
+		ReadOnly: f.want.ReadOnly,
+		Counts:   f.want.Counts,
+		Entries:  func(each func(*plan.Entry) error) error { return f.want.Entries(record.ID, each) },
 	}.Looked(f.topology, plan.Reads{Count: f.want.Count, Look: func(
 		look peek.Plan, each func(*message.Message) error,
 	) (string, error) {
 		f.looked = append(f.looked, look)
 		return f.want.Look(look, each)
 	}})
+
 	return err
 }
 
@@ -188,7 +208,10 @@ func (q Inquiry) On(t *model.Topology, counts map[model.QueueRef]model.QueueCoun
 		q.found = nil
 		return q
 	}
-	found.topology, found.want, found.undo.Counts = t, &want, counts
+
+	found.topology = t
+	found.want = &want
+	found.undo.Counts = counts
 	q.found = &found
 	return q
 }
@@ -216,7 +239,8 @@ func (q *Inquiry) Plan(choice Choice) (Plan, error) {
 			return p, err
 		}
 	}
-	p.Rest = d.rest()
+
+	p.Rest, p.Resuming = d.rest(), d.resuming
 	p.Refusal = p.Rest.Refusal
 	return p, nil
 }
@@ -230,6 +254,7 @@ func (d *decision) restOfUndo() error {
 	if undo.Planned() > 0 {
 		p.Undo, p.Refusal = &undo, undo.Refusal
 	}
+
 	return err
 }
 
@@ -251,19 +276,37 @@ func (d *decision) rest() plan.Plan {
 	if selection.Fingerprints != nil && len(selection.Fingerprints) == 0 {
 		return d.nothing()
 	}
+
 	p := plan.New(d.topology, plan.ActionWant{
-		Operation: last.Operation, From: in.Source, Selection: selection, Planned: d.planned(&selection), Mode: in.Mode,
-		Fixed: in.Fixed, Mark: in.Mark, Rate: in.Rate, Canary: in.Canary, Edited: in.Edited, Mend: in.Mend, User: d.want.User,
-		Insist: in.Insist || d.want.Insist, Journaled: true, Counts: d.want.Counts, KeepTries: in.KeepTries,
-		KeepDelay: in.KeepDelay, Doubles: in.Doubles,
+		Operation: last.Operation,
+		From:      in.Source,
+		Selection: selection,
+		Planned:   d.planned(&selection),
+		Mode:      in.Mode,
+		Fixed:     in.Fixed,
+		Mark:      in.Mark,
+		Rate:      in.Rate,
+		Canary:    in.Canary,
+		Edited:    in.Edited,
+		Mend:      in.Mend,
+		User:      d.want.User,
+		Insist:    in.Insist || d.want.Insist,
+		Journaled: true,
+		Counts:    d.want.Counts,
+		KeepTries: in.KeepTries,
+		KeepDelay: in.KeepDelay,
+		Doubles:   in.Doubles,
 	})
-	p.MarkName, p.Resuming = in.MarkName, d.resuming
+
+	p.MarkName = in.MarkName
+
 	if last.Operation != plan.Drop {
 		p.Recipients = nil
 		for _, r := range in.Recipients { // messages that would reach queues not agreed to are refused
 			p.Recipients = append(p.Recipients, plan.RecipientOf(d.topology, r.Queue))
 		}
 	}
+
 	return p
 }
 
@@ -273,17 +316,27 @@ func (d *decision) nothing() plan.Plan {
 	if from.Name == "" {
 		from = d.plan.Record.From
 	}
+
 	p := plan.Plan{
-		Operation: d.plan.Record.Operation, From: from, User: d.want.User, Selection: plan.Nobody(), Resuming: d.resuming,
+		Operation: d.plan.Record.Operation,
+		From:      from,
+		User:      d.want.User,
+		Selection: plan.Nobody(),
 		Acquire: peek.For(d.topology,
 			from,
 			peek.Want{Limit: max(len(d.resuming.Acks), 1), Insist: d.want.Insist, ForAction: true},
 		),
 	}
+
 	if in := d.intent; in != nil {
-		p.Target.Mode, p.Target.Fixed, p.Recipients = in.Mode, in.Fixed, in.Recipients
-		p.Insist, p.Mark, p.MarkName = in.Insist, in.Mark, in.MarkName
+		p.Target.Mode = in.Mode
+		p.Target.Fixed = in.Fixed
+		p.Recipients = in.Recipients
+		p.Insist = in.Insist
+		p.Mark = in.Mark
+		p.MarkName = in.MarkName
 	}
+
 	p.Refusal = p.Acquire.Refusal
 	return p
 }
@@ -301,29 +354,30 @@ func (d *decision) left(in *plan.Intent) plan.Selection {
 		}
 		s.Fingerprints = chosen
 	}
+
 	if s.Limit > 0 {
 		if s.Limit -= d.acted; s.Limit <= 0 {
 			return plan.Nobody()
 		}
 	}
+
 	return s
 }
 
 // planned is about how many messages the rest has.
 func (d *decision) planned(s *plan.Selection) int {
-	n := max(int(d.resuming.Left)-len(d.resuming.Acks)-d.stays(), 0)
+	n := max(int(d.resuming.Left)-len(d.resuming.Acks)-total(d.stay), 0)
 	switch {
 	case s.Fingerprints != nil:
-		n = 0
-		for _, count := range s.Fingerprints {
-			n += count
-		}
+		n = total(s.Fingerprints)
 	case s.ByContent():
 		n = max(d.planWas-d.acted, 0)
 	}
+
 	if s.Limit > 0 {
 		n = min(n, s.Limit)
 	}
+
 	return n
 }
 
@@ -342,8 +396,10 @@ func (p *Plan) Found() (said []string) {
 			said = append(said, fmt.Sprintf("%s: %s", model.Plural(part.n, "message"), part.words))
 		}
 	}
+
 	for i := range p.Looked {
 		said = append(said, p.Looked[i].Looked())
 	}
+
 	return said
 }

@@ -28,8 +28,9 @@ func TestRescuesAreNotResumed(t *testing.T) {
 	}
 	assert.That(t, !r.Resumable(), "it is offered")
 	p, err := Of(build.TopologyOf("4.0.5", build.Queue("q")), Want{Chain: []plan.Record{r}, Broker: "b:5672"})
-	assert.That(t, err == nil && strings.Contains(p.Refusal.Words(), "`dlxtop journal undo 7`") &&
-		!p.Refusal.Overridable(), "%q (%q) %v", p.Refusal.Words(), p.Refusal.Override(), err)
+	must.Do(t, err)
+	assert.Contains(t, p.Refusal.Words(), "`dlxtop journal undo 7`")
+	assert.That(t, !p.Refusal.Overridable(), "%q (%q) %v", p.Refusal.Words(), p.Refusal.Override(), err)
 	r.Operation = plan.Move
 	assert.That(t, r.Resumable(), "a move is not offered")
 }
@@ -42,18 +43,21 @@ func TestResumeOnAnotherCluster(t *testing.T) {
 	}{{"rabbit@a", "rabbit@b", true}, {"rabbit@a", "rabbit@a", false}, {"", "rabbit@a", false}, {"rabbit@a", "", false}} {
 		topology := build.TopologyOf("4.0.5", build.Queue("q"))
 		topology.Snapshot.Overview.ClusterName = test.is
+
 		r := plan.Record{
 			ID: 7, Operation: plan.Drop, From: build.Ref("q"), Broker: "b:5672", Cluster: test.was,
 			Intent: &plan.Intent{Source: build.Ref("q")}, Planned: 2,
 		}
+
 		for _, insist := range []bool{false, true} {
 			p, err := Of(topology, Want{
 				Chain: []plan.Record{r}, Broker: "b:5672", Insist: insist,
 				Entries: entriesOf(nil),
 			})
+
 			refused := p.Refusal.Refused() && strings.Contains(p.Refusal.Words(), "connect to that broker")
-			assert.That(t, err == nil && refused == (test.refused && !insist),
-				"%+v, insisting %v: %q %v", test, insist, p.Refusal.Words(), err)
+			must.That(t, err == nil, "%+v, insisting %v: %q %v", test, insist, p.Refusal.Words(), err)
+			assert.Equal(t, refused, test.refused && !insist, "%v", test)
 			words := p.Refusal.Words()
 			assert.That(t, !refused || strings.Contains(words,
 				"on b:5672 (cluster rabbit@a), and this is b:5672 (cluster rabbit@b)"), "%v", words)
@@ -70,12 +74,15 @@ func TestResumeOfAnUndoLooks(t *testing.T) {
 		ID: 7, Operation: plan.Drop, From: failed, Broker: "b:5672", Ended: time.Unix(9, 0),
 		Planned: 2, Entries: 2, Account: plan.Account{Unknown: 2, Stopped: "the connection was lost"},
 	}
+
 	undo := plan.Record{
 		ID: 8, Operation: plan.Undo, Undoes: 7, From: failed, Broker: "b:5672", Ended: time.Unix(10, 0),
 		Planned: 2, Account: plan.Account{Stopped: "the connection was lost"},
 	}
+
 	looks := 0
-	p, err := Of(build.TopologyOf("4.0.5", build.Queue("failed", build.Ready(1))), Want{
+
+	p, err := Of(build.TopologyOf("4.0.5", build.Text("queue failed ready=1")), Want{
 		Chain: []plan.Record{undo}, Broker: "b:5672", User: "guest",
 		Record: func(int64) (plan.Record, error) { return dropped, nil },
 		Entries: entriesOf(map[int64][]plan.Entry{7: {
@@ -87,17 +94,23 @@ func TestResumeOfAnUndoLooks(t *testing.T) {
 			return "", each(there)
 		}),
 	})
-	must.That(t, err == nil && !p.Refusal.Refused() && looks == 1 && len(p.Looked) == 1 && p.Looked[0].Queue == failed,
-		"%d looks, %+v, %q, %v", looks, p.Looked, p.Refusal.Words(), err)
-	assert.That(t, p.Undo != nil && p.Undo.Restores == 1 && reflect.DeepEqual(p.Undo.Positions, []int{1}),
-		"it brings back %+v", p.Undo)
+
+	must.Do(t, err)
+	must.That(t, !p.Refusal.Refused(), "%d looks, %+v, %q, %v", looks, p.Looked, p.Refusal.Words(), err)
+	must.Equal(t, looks, 1)
+	must.Equal(t, len(p.Looked), 1)
+	must.Equal(t, p.Looked[0].Queue, failed)
+	must.That(t, p.Undo != nil, "it brings back %+v", p.Undo)
+	assert.Equal(t, p.Undo.Restores, 1)
+	assert.That(t, reflect.DeepEqual(p.Undo.Positions, []int{1}), "it brings back %+v", p.Undo)
 }
 
 // A record whose messages cannot be recognized is not resumed, and nothing is read for it; nor is one that resumes such
 // a record.
 func TestResumeOfOtherFingerprints(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Queue("failed", build.Ready(1)))
-	early, unsure := plan.Account{Stopped: "the connection was lost"}, []plan.Entry{{Position: 1, Outcome: plan.Unsure}}
+	topology := build.TopologyOf("4.0.5", build.Text("queue failed ready=1"))
+	early := plan.Account{Stopped: "the connection was lost"}
+	unsure := []plan.Entry{{Position: 1, Outcome: plan.Unsure}}
 	for operation, words := range map[plan.Operation]string{
 		plan.Replay: "look which of those left in failed are not where they were sent to (`dlxtop journal show 8`), " +
 			"and replay those",
@@ -110,10 +123,12 @@ func TestResumeOfOtherFingerprints(t *testing.T) {
 			ID: 7, Operation: operation, From: build.Ref("failed"), Broker: "b:5672", Ended: time.Unix(9, 0), Account: early,
 			Planned: 2, Entries: 2, OtherPrints: true,
 		}
+
 		last := first
 		if last.ID, last.Resumes, last.OtherPrints = 8, 7, false; operation == plan.Undo {
 			last.Undoes = 3
 		}
+
 		p, err := Of(topology, Want{
 			Chain: []plan.Record{first, last}, Broker: "b:5672", Insist: true,
 			Entries: entriesOf(map[int64][]plan.Entry{7: unsure, 8: unsure}),
@@ -122,9 +137,12 @@ func TestResumeOfOtherFingerprints(t *testing.T) {
 				return "", nil
 			}),
 		})
-		assert.That(t, err == nil && p.Refusal.Refused() && !p.Refusal.Overridable() &&
-			strings.Contains(p.Refusal.Words(), words) && strings.Contains(p.Refusal.Words(), "made their fingerprints"),
-			"%s: %q %v", operation, p.Refusal.Words(), err)
+
+		must.That(t, err == nil, "%s: %q %v", operation, p.Refusal.Words(), err)
+		assert.That(t, p.Refusal.Refused(), "%s: %q %v", operation, p.Refusal.Words(), err)
+		assert.That(t, !p.Refusal.Overridable(), "%s: %q %v", operation, p.Refusal.Words(), err)
+		assert.Contains(t, p.Refusal.Words(), words, "%v", operation)
+		assert.Contains(t, p.Refusal.Words(), "made their fingerprints", "%v", operation)
 	}
 }
 
@@ -132,13 +150,15 @@ func TestResumeOfOtherFingerprints(t *testing.T) {
 // rest comes from the journal without a look.
 func TestResumeOfAnUndoOfOtherFingerprints(t *testing.T) {
 	there := kept("there")
-	failed, early := build.Ref("failed"), plan.Account{Stopped: "the connection was lost"}
+	failed := build.Ref("failed")
+	early := plan.Account{Stopped: "the connection was lost"}
 	dropped := plan.Record{
 		ID: 7, Operation: plan.Drop, From: failed, Broker: "b:5672", Ended: time.Unix(9, 0), Planned: 3, OtherPrints: true,
 	}
 	undo := plan.Record{
 		ID: 8, Operation: plan.Undo, Undoes: 7, From: failed, Broker: "b:5672", Ended: time.Unix(10, 0), Account: early,
 	}
+
 	entries := map[int64][]plan.Entry{}
 	for i, id := range []string{"there", "not", "untouched"} {
 		m, old := kept(id), message.Fingerprint{byte(i)}
@@ -150,15 +170,21 @@ func TestResumeOfAnUndoOfOtherFingerprints(t *testing.T) {
 				Position: i + 1, Fingerprint: m.Fingerprint, Undoes: i + 1, Sent: sent, Outcome: plan.Unsure,
 			})
 		}
+
 		entries[7] = append(entries[7], e)
 	}
-	p, err := Of(build.TopologyOf("4.0.5", build.Queue("failed", build.Ready(1))), Want{
+
+	p, err := Of(build.TopologyOf("4.0.5", build.Text("queue failed ready=1")), Want{
 		Chain: []plan.Record{undo}, Broker: "b:5672", User: "guest", Choice: PublishAgain,
 		Record: func(int64) (plan.Record, error) { return dropped, nil }, Entries: entriesOf(entries),
 		Reads: reads(func(_ peek.Plan, each func(*message.Message) error) (string, error) { return "", each(there) }),
 	})
-	must.That(t, err == nil && !p.Refusal.Refused() && p.Done == 1 && p.Undo != nil &&
-		reflect.DeepEqual(p.Undo.Positions, []int{2, 3}), "%d done, it brings back %+v: %q %v", p.Done, p.Undo,
+
+	must.Do(t, err)
+	must.That(t, !p.Refusal.Refused(), "%d done, it brings back %+v: %q %v", p.Done, p.Undo, p.Refusal.Words(), err)
+	must.Equal(t, p.Done, 1)
+	must.That(t, p.Undo != nil, "%d done, it brings back %+v: %q %v", p.Done, p.Undo, p.Refusal.Words(), err)
+	must.That(t, reflect.DeepEqual(p.Undo.Positions, []int{2, 3}), "%d done, it brings back %+v: %q %v", p.Done, p.Undo,
 		p.Refusal.Words(), err)
 }
 
@@ -177,12 +203,15 @@ func TestCopiesInFrontOfConfirmedOnes(t *testing.T) {
 			c.expect(sent, nacked[len(nacked)-1])
 		}
 	}
+
 	for _, at := range []byte{2, 1, 3, 4} { // another program's, in front, and three of the four
-		c.see(&message.Message{Fingerprint: print(at)})
+		c.count(&message.Message{Fingerprint: print(at)})
 	}
+
 	c.untouched = true
 	c.judge()
-	assert.That(t, c.verdicts[nacked[0]] == no && c.verdicts[nacked[1]] == yes, "%v, want no and yes", c.verdicts)
+	assert.Equal(t, c.verdicts[nacked[0]], no)
+	assert.Equal(t, c.verdicts[nacked[1]], yes)
 }
 
 // A copy with a delivery time may be in its target, where no peek finds it, so a resume neither publishes it again nor
@@ -195,6 +224,7 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 		if original {
 			consumers = 0
 		}
+
 		for _, keeps := range []bool{false, true} {
 			in := &plan.Intent{
 				Source: build.Ref("failed"), Depth: 1, Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "orders"},
@@ -203,8 +233,10 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 				}},
 				KeepDelay: keeps,
 			}
+
 			ended := plan.Account{Stopped: "the connection was lost", Unknown: 1}
 			there := build.TopologyOf("4.4.0", build.Queue("failed", build.Consumers(consumers)), build.Queue("orders"))
+
 			p, err := Of(there, Want{
 				Chain: []plan.Record{{
 					ID: 7, Operation: plan.Replay, From: build.Ref("failed"), Broker: "b:5672", Planned: 1, Entries: 1,
@@ -222,17 +254,95 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 					return "", nil
 				}),
 			})
+
 			must.Do(t, err)
+
 			words := ""
 			for _, u := range p.Undecided {
 				words += u.Why
 			}
-			assert.That(t, strings.Contains(words, "RabbitMQ may keep its copy back in orders") == (keeps && original) &&
-				(!original || (p.Unsent == 1) != keeps), "original there: %v, kept back: %v: %+v", original, keeps, p)
-			found := fmt.Sprint(p.Rest.Resuming.Found)
+
+			assert.Equal(t, strings.Contains(words, "RabbitMQ may keep its copy back in orders"), keeps && original,
+				"original there: %v, kept back: %v: %+v", original, keeps, p)
+			assert.That(t, !original || (p.Unsent == 1) != keeps, "original there: %v, kept back: %v: %+v", original, keeps, p)
+			found := fmt.Sprint(p.Resuming.Found)
 			assert.That(t, original || strings.Contains(found, "RabbitMQ keeps it back") == keeps,
 				"kept back: %v: %s", keeps, found)
 		}
+	}
+}
+
+// What others hold of a queue is not seen by a look: then an original that was not found is not done, and a copy that
+// was not found is not sent again.
+func TestResumeWhileOthersHoldMessages(t *testing.T) {
+	m := kept("m")
+	looked := func(name string) build.Part { // the statistics take a look of another dlxtop for a consumer
+		return build.Queue(name, build.Consumers(1))
+	}
+	for _, test := range []struct {
+		name, holds       string
+		original, insists bool
+		consumed          bool // a consumer of the target was there when the topology was read
+		refused           string
+		unsent, done      int
+		undecided         string
+	}{
+		{name: "nothing", original: true, unsent: 1},
+		{name: "nothing, after a consumer", original: true, consumed: true, undecided: "a consumer has taken it"},
+		{name: "nothing, and it is gone", done: 1},
+		{name: "of the target", original: true, holds: "orders", undecided: "others hold messages of orders"},
+		{name: "of the source", holds: "failed", refused: "undecided; resume it when nothing consumes the queue"},
+		{name: "of the source, and insists", holds: "failed", insists: true},
+	} {
+		in := &plan.Intent{
+			Source: build.Ref("failed"), Depth: 1, Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "orders"},
+			Recipients: []plan.Recipient{{
+				Queue: build.Ref("orders"), Consumers: model.Some(int64(0)), Taken: model.Some(int64(0)),
+			}},
+		}
+
+		asks := reads(func(look peek.Plan, each func(*message.Message) error) (string, error) {
+			if look.Queue.Name == "failed" && test.original {
+				return "", each(m)
+			}
+			return "", nil
+		})
+
+		asks.Others = func(left []plan.Left) (map[model.QueueRef]plan.Others, error) {
+			return map[model.QueueRef]plan.Others{
+				left[0].Queue: {Hold: left[0].Queue.Name == test.holds, Consumers: model.Some(int64(0))},
+			}, nil
+		}
+
+		targetQueue := build.Queue("orders", build.Consumers(0))
+
+		if test.consumed {
+			targetQueue = looked("orders")
+		}
+
+		p, err := Of(build.TopologyOf("4.3.6", looked("failed"), targetQueue), Want{
+			Chain: []plan.Record{{
+				ID: 7, Operation: plan.Move, From: build.Ref("failed"), Broker: "b:5672", Planned: 1, Entries: 1, Intent: in,
+			}},
+			Broker: "b:5672", User: "guest", Insist: test.insists, Reads: asks,
+			Entries: entriesOf(map[int64][]plan.Entry{7: {{
+				Position: 1, Fingerprint: m.Fingerprint,
+				Sent: &plan.Sent{Fingerprint: message.Fingerprint{1}, Reached: []string{"orders"}},
+			}}}),
+		})
+
+		must.Do(t, err)
+
+		words := ""
+		for _, u := range p.Undecided {
+			words += u.Why
+		}
+
+		assert.Contains(t, p.Refusal.Words(), test.refused, "%s", test.name)
+		assert.Contains(t, words, test.undecided, "%s", test.name)
+		assert.Equal(t, p.Unsent, test.unsent, "%v", test.name)
+		assert.Equal(t, p.Done, test.done, "%v", test.name)
+		assert.Equal(t, test.refused != "", p.Refusal.Refused(), "%s: %+v", test.name, p)
 	}
 }
 
@@ -257,10 +367,13 @@ func TestResumeOfAnImportThatIsKeptBack(t *testing.T) {
 			Reads: reads(func(peek.Plan, func(*message.Message) error) (string, error) { return "", nil }),
 			File:  func(_ string, each func(*message.Message) error) error { return each(m) },
 		})
+
 		must.Do(t, err)
-		assert.That(t, p.Import.Undelays != keeps && (p.Unsent == 0) == keeps &&
-			(!keeps || len(p.Undecided) == 1 && strings.HasPrefix(p.Undecided[0].Why,
-				"RabbitMQ may keep its copy back in orders")), "kept back: %v: %+v", keeps, p)
+		assert.That(t, p.Import.Undelays != keeps, "kept back: %v: %+v", keeps, p)
+		assert.Equal(t, p.Unsent == 0, keeps)
+		assert.That(t,
+			!keeps || len(p.Undecided) == 1 && strings.HasPrefix(p.Undecided[0].Why,
+				"RabbitMQ may keep its copy back in orders"), "kept back: %v: %+v", keeps, p)
 	}
 }
 
@@ -276,6 +389,7 @@ type killedAt struct {
 	drop      bool
 	marked    bool
 	named     bool  // each has its own message_id, and they differ
+	spares    bool  // but for every third one: it is a copy of the one before it, and stays
 	arrived   []int // in the source since then
 	foreign   []int // in the target before
 }
@@ -288,13 +402,26 @@ func randomKill(r *rand.Rand) killedAt {
 			k.queue[i] = i
 		}
 	}
+
+	k.spares = k.named && !k.drop && r.IntN(2) == 0
+	for i := range n {
+		if k.stays(i) {
+			k.queue[i] = i - 1
+		}
+	}
+
 	k.intended = 1 + r.IntN(n)
+	if k.stays(k.intended) { // a copy of what is recorded is recorded, too
+		k.intended = min(k.intended+1, n)
+	}
+
 	k.published = r.IntN(k.intended + 1)
 	k.acked = r.IntN(k.published + 1)
 	k.settled = r.IntN(k.acked + 1)
 	if k.named && r.IntN(3) == 0 {
 		k.forgotten = r.IntN(k.acked - k.settled + 1)
 	}
+
 	if r.IntN(3) == 0 {
 		for range 1 + r.IntN(3) {
 			if k.arrived = append(k.arrived, r.IntN(kinds)); k.named {
@@ -302,6 +429,7 @@ func randomKill(r *rand.Rand) killedAt {
 			}
 		}
 	}
+
 	return k
 }
 
@@ -321,16 +449,25 @@ func (k *killedAt) copyOf(kind int) message.Message {
 			"count": int64(1), "time": time.Unix(1e9, 0), "replay": "MARK",
 		}}
 	}
+
 	m.Fingerprint = message.FingerprintOf(&m)
 	return m
 }
 
+func (k *killedAt) stays(i int) bool { return k.spares && i%3 == 2 }
+
 // source and target are what is in the queues after the kill.
 func (k *killedAt) source() (kinds []int) {
-	return slices.Concat(k.queue[k.settled:k.settled+k.forgotten], k.queue[k.acked:], k.arrived)
+	for i, kind := range k.queue {
+		if i >= k.acked || i >= k.settled && i < k.settled+k.forgotten || k.stays(i) {
+			kinds = append(kinds, kind)
+		}
+	}
+
+	return append(kinds, k.arrived...)
 }
 
-// acknowledged are those that the source has lost for good.
+// acknowledged are those that a drop has removed from the source for good.
 func (k *killedAt) acknowledged() []int {
 	return slices.Concat(k.queue[:k.settled], k.queue[k.settled+k.forgotten:k.acked])
 }
@@ -339,13 +476,21 @@ func (k *killedAt) target() (kinds []int) {
 	if k.drop {
 		return nil
 	}
-	return append(append(kinds, k.foreign...), k.queue[:k.published]...)
+	kinds = slices.Clone(k.foreign)
+	for i, kind := range k.queue[:k.published] {
+		if !k.stays(i) {
+			kinds = append(kinds, kind)
+		}
+	}
+
+	return kinds
 }
 
 // plan plans to resume it.
 func (k *killedAt) plan(t *testing.T) Plan {
 	t.Helper()
-	from, to := build.Ref("failed"), build.Ref("worker")
+	from := build.Ref("failed")
+	to := build.Ref("worker")
 	r := plan.Record{
 		ID: 1, Operation: plan.Replay, From: from, Broker: "b", Planned: len(k.queue), Entries: k.intended,
 		Intent: &plan.Intent{
@@ -353,9 +498,11 @@ func (k *killedAt) plan(t *testing.T) Plan {
 			Mark: k.marked, MarkName: "MARK", Recipients: []plan.Recipient{{Queue: to, Consumers: model.Some[int64](0)}},
 		},
 	}
+
 	if k.drop {
 		r.Operation = plan.Drop
 	}
+
 	var entries []plan.Entry
 	for i, kind := range k.queue[:k.intended] {
 		m := original(kind)
@@ -364,17 +511,25 @@ func (k *killedAt) plan(t *testing.T) Plan {
 		if k.named {
 			e.MessageID = fmt.Sprint(kind)
 		}
+
 		if k.drop {
 			e.Message, e.Outcome = &m, plan.Dropped
 		} else {
 			e.Sent = &plan.Sent{Fingerprint: k.copyOf(kind).Fingerprint, Reached: []string{"worker"}}
 		}
-		if i >= k.settled {
+
+		switch {
+		case k.stays(i):
+			e.Outcome, e.Sent = plan.Refused, nil
+		case i >= k.settled:
 			e.Outcome = ""
 		}
+
 		entries = append(entries, e)
 	}
-	planned, err := Of(build.TopologyOf("", build.Queue(from.Name), build.Queue(to.Name)), Want{
+
+	topology := build.TopologyOf("", build.Queue(from.Name, build.Consumers(0)), build.Queue(to.Name))
+	planned, err := Of(topology, Want{
 		Chain: []plan.Record{r}, Broker: "b", Entries: entriesOf(map[int64][]plan.Entry{1: entries}),
 		Reads: reads(func(p peek.Plan, each func(*message.Message) error) (string, error) {
 			kinds, of := k.source(), original
@@ -387,19 +542,24 @@ func (k *killedAt) plan(t *testing.T) Plan {
 					return "", err
 				}
 			}
+
 			return "", nil
 		}),
 	})
-	must.That(t, err == nil && !planned.Refusal.Refused(), "%+v: %v %s", k, err, planned.Refusal.Words())
+
+	must.Do(t, err)
+	must.That(t, !planned.Refusal.Refused(), "%+v: %v %s", k, err, planned.Refusal.Words())
+
 	return planned
 }
 
 // execute does what the plan says: copies are those that reach the target, left is what stays in the source.
 func (k *killedAt) execute(p *Plan) (copies, left []int) {
 	acks := map[message.Fingerprint]int{}
-	for _, a := range p.Rest.Resuming.Acks {
+	for _, a := range p.Resuming.Acks {
 		acks[a.Fingerprint]++
 	}
+
 	var kinds []int
 	for _, kind := range k.source() {
 		if f := original(kind).Fingerprint; acks[f] > 0 {
@@ -408,8 +568,9 @@ func (k *killedAt) execute(p *Plan) (copies, left []int) {
 		}
 		kinds = append(kinds, kind)
 	}
+
 	picker := p.Rest.Selection.Picker(p.Rest.From)
-	most := int(p.Rest.Resuming.Left) - len(p.Rest.Resuming.Acks)
+	most := int(p.Resuming.Left) - len(p.Resuming.Acks)
 	for i, kind := range kinds {
 		m := original(kind)
 		if i < most && picker.Pick(&m) {
@@ -418,6 +579,7 @@ func (k *killedAt) execute(p *Plan) (copies, left []int) {
 			left = append(left, kind)
 		}
 	}
+
 	return copies, left
 }
 
@@ -428,6 +590,7 @@ func counts(lists ...[]int) map[int]int {
 			n[kind]++
 		}
 	}
+
 	return n
 }
 
@@ -440,10 +603,12 @@ func TestResumeAtRandom(t *testing.T) {
 		k := randomKill(r)
 		p := k.plan(t)
 		copies, left := k.execute(&p)
-		is, was := counts(k.target(), copies, left), counts(k.queue, k.arrived)
+		is := counts(k.target(), copies, left)
+		was := counts(k.queue, k.arrived)
 		if k.drop {
 			is = counts(k.acknowledged(), copies, left) // a drop has no copies: what is acknowledged is gone
 		}
+
 		bad := ""
 		undecided := len(p.Undecided)
 		for kind, n := range was {
@@ -454,21 +619,27 @@ func TestResumeAtRandom(t *testing.T) {
 				bad = fmt.Sprintf("%d of kind %d are there twice", is[kind]-n, kind)
 			}
 		}
+
 		switch {
 		case undecided > 0:
 			open++
 		case bad == "":
 			decided++
 		}
+
 		if k.named && undecided > 0 {
 			bad = fmt.Sprintf("%d are undecided", undecided)
 		}
-		if k.named && len(k.arrived) == 0 && len(left) > 0 {
+
+		certain := k.named && !k.spares
+		if certain && len(k.arrived) == 0 && len(left) > 0 {
 			bad = fmt.Sprintf("%v are left", left)
 		}
+
 		must.That(t, bad == "", "%s: %+v\nacknowledges %v, done %d, unsent %d, undecided %v\ncopies %v, left %v", bad, k,
-			p.Rest.Resuming.Acks, p.Done, p.Unsent, p.Undecided, copies, left)
+			p.Resuming.Acks, p.Done, p.Unsent, p.Undecided, copies, left)
 	}
+
 	t.Logf("%d decided, %d left something open", decided, open)
 }
 

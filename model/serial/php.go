@@ -27,6 +27,7 @@ func PHP(text []byte) (v *Value, refers bool, err error) {
 		Check(len(p.Rest) == 0)
 		return v
 	})
+
 	return v, p.refers, err
 }
 
@@ -34,10 +35,10 @@ func PHP(text []byte) (v *Value, refers bool, err error) {
 func (p *php) until(delimiter byte, most int) string {
 	end := bytes.IndexByte(p.Rest[:min(len(p.Rest), most+1)], delimiter)
 	Check(end >= 0)
-	return string(p.Take(uint64(end + 1))[:end])
+	return string(p.Next(uint64(end + 1))[:end])
 }
 
-func (p *php) expect(s string) { Check(string(p.Take(uint64(len(s)))) == s) }
+func (p *php) expect(s string) { Check(string(p.Next(uint64(len(s)))) == s) }
 
 // number is a length or a count, which cannot exceed the length of the text.
 func (p *php) number() uint64 {
@@ -48,11 +49,12 @@ func (p *php) number() uint64 {
 
 func (p *php) value(depth int) *Value {
 	p.Spend(depth)
-	kind := p.Take(1)[0]
+	kind := p.Next(1)[0]
 	if kind == 'N' {
 		p.expect(";")
 		return Of("null")
 	}
+
 	p.expect(":")
 	switch kind {
 	case 'b':
@@ -62,6 +64,7 @@ func (p *php) value(depth int) *Value {
 		if !json.Valid([]byte(text)) {
 			return OfText(text) // NAN, INF
 		}
+
 		return Of(text)
 	case 'r', 'R': // references: values are numbered in order
 		p.refers = true
@@ -82,16 +85,18 @@ func (p *php) value(depth int) *Value {
 		if p.table(v, depth) {
 			v.Kind = List
 		}
+
 		return v
 	case 'C': // an object with its own format, which is not decoded
 		p.refers = true
 		v := &Value{Kind: Object, Text: p.quoted()}
 		v.Add("$data", OfText("written by the class itself"))
 		p.expect(":")
-		p.Take(p.number() + 1)
+		p.Next(p.number() + 1)
 		p.expect("}")
 		return v
 	}
+
 	panic(ErrFormat)
 }
 
@@ -99,7 +104,7 @@ func (p *php) value(depth int) *Value {
 func (p *php) quoted() string {
 	n := p.number()
 	p.expect(`"`)
-	s := string(p.Take(n))
+	s := string(p.Next(n))
 	p.expect(`"`)
 	return s
 }
@@ -120,6 +125,7 @@ func (p *php) table(v *Value, depth int) (list bool) {
 		v.Members = append(v.Members, m)
 		list = list && m.Name == strconv.FormatUint(i, 10)
 	}
+
 	p.expect("}")
 	return list
 }

@@ -27,6 +27,7 @@ func Try[T any](read func() T) (v T, err error) {
 			panic(bad)
 		}
 	}()
+
 	return read(), nil
 }
 
@@ -44,7 +45,7 @@ func (r *Reader) Spend(depth int) {
 	}
 }
 
-func (r *Reader) Take(n uint64) []byte {
+func (r *Reader) Next(n uint64) []byte {
 	Check(n <= uint64(len(r.Rest)))
 	b := r.Rest[:n]
 	r.Rest = r.Rest[n:]
@@ -54,6 +55,6 @@ func (r *Reader) Take(n uint64) []byte {
 // Number reads a big-endian number of at most 8 bytes.
 func (r *Reader) Number(size uint64) uint64 {
 	var n [8]byte
-	copy(n[8-size:], r.Take(size))
+	copy(n[8-size:], r.Next(size))
 	return binary.BigEndian.Uint64(n[:])
 }

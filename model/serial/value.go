@@ -40,14 +40,14 @@ const (
 // maxDepth is how many levels are written: values can contain themselves.
 const maxDepth = 64
 
-// Of is a literal as in JSON.
+// Of makes a literal as in JSON.
 func Of(literal string) *Value { return &Value{Text: literal} }
 
 func OfText(s string) *Value { return &Value{Kind: Text, Text: s} }
 
 func OfInt(n int64) *Value { return Of(strconv.FormatInt(n, 10)) }
 
-// OfFloat is a number, or the name of one that JSON cannot write.
+// OfFloat makes a number, or the name of one that JSON cannot write.
 func OfFloat(f float64, bits int) *Value {
 	s := strconv.FormatFloat(f, 'g', -1, bits)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
@@ -78,7 +78,7 @@ func (v *Value) Put(key, of *Value) {
 	v.Members = append(v.Members, m)
 }
 
-// Member is the member with a name, nil without one.
+// Member returns the member with a name, nil without one.
 func (v *Value) Member(name string) *Value {
 	if v == nil {
 		return nil
@@ -88,11 +88,12 @@ func (v *Value) Member(name string) *Value {
 			return m.Of
 		}
 	}
+
 	return nil
 }
 
-// JSON is a value as JSON: an object of a class is {"$class": NAME, …}, bytes are {"$bytes": BASE64}. What is too deep,
-// or exceeds most bytes, is left out: whole is then false.
+// JSON writes a value as JSON: an object of a class is {"$class": NAME, …}, bytes are {"$bytes": BASE64}. What is too
+// deep, or exceeds most bytes, is left out: whole is then false.
 func (v *Value) JSON(most int) (text []byte, whole bool) {
 	w := writer{most: most}
 	text = w.value(nil, v, 0)
@@ -109,6 +110,7 @@ func (w *writer) value(out []byte, v *Value, depth int) []byte {
 		w.cut = true
 		return append(out, `"…"`...)
 	}
+
 	switch v.Kind {
 	case Literal:
 		return append(out, v.Text...)
@@ -120,6 +122,7 @@ func (w *writer) value(out []byte, v *Value, depth int) []byte {
 	case List:
 		return w.members(append(out, '['), v, depth, ']')
 	}
+
 	out = append(out, '{')
 	if v.Text != "" {
 		out = AppendText(append(out, `"$class":`...), v.Text)
@@ -127,6 +130,7 @@ func (w *writer) value(out []byte, v *Value, depth int) []byte {
 			out = append(out, ',')
 		}
 	}
+
 	return w.members(out, v, depth, '}')
 }
 
@@ -141,11 +145,13 @@ func (w *writer) members(out []byte, v *Value, depth int, end byte) []byte {
 		if v.Kind == Object {
 			out = append(AppendText(out, m.Name), ':')
 		}
+
 		if out = w.value(out, m.Of, depth+1); len(out) > w.most {
 			w.cut = true
 			break
 		}
 	}
+
 	return append(out, end)
 }
 
@@ -169,5 +175,6 @@ func LooksBinary(b []byte) bool {
 			controls++
 		}
 	}
+
 	return controls > len(b)/10
 }

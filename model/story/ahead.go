@@ -22,10 +22,12 @@ func Ahead(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait,
 	if words := ladderWords(RetryFlow(t, in), m, in); words != "" {
 		events = append(events, Event{Kind: Ladder, What: words})
 	}
+
 	events = append(events, next(t, m, in, wait, now))
 	if e, ok := runs(m, now); ok {
 		events = append(events, e)
 	}
+
 	return events
 }
 
@@ -36,6 +38,7 @@ func next(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, 
 		e.What = "the queue is gone"
 		return e
 	}
+
 	consumers, known := q.Consumers.Get()
 	switch {
 	case consumers > 0:
@@ -56,32 +59,53 @@ func next(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, 
 		if wait.HeldBack() {
 			e.Note += fmt.Sprintf("; it waits behind message %d", wait.Behind)
 		}
+		if wait.Leaves.Kind == DueEarlierTTL {
+			e.Note += "; " + olderWords(t.Settings(in).TTL)
+		}
 	}
+
 	if !known {
 		e.Note = strings.TrimPrefix(e.Note+"; the queue's consumers are unknown", "; ")
 	}
+
 	return e
+}
+
+// olderWords say why it is unknown when messages leave that are older than the TTL of their queue.
+func olderWords(ttl model.Setting[time.Duration]) string {
+	if !ttl.Set {
+		return "an earlier TTL holds for what came before the queue's policy changed"
+	}
+	return "older than the queue's TTL " + ttl.String() + ": an earlier one holds for what came before"
 }
 
 // expires says where a message goes when it expires. It only says that the message is then lost if nothing takes it
 // before, and no queue keeps it.
 func expires(e *Event, t *model.Topology, q *model.Queue, m *message.Message, wait *Wait, now time.Time) {
 	at := "in " + wait.Leaves.In(now)
-	if wait.Leaves.Time.Before(now) {
+	switch {
+	case wait.Leaves.Kind == DueEarlierTTL:
+		at = "at an unknown time"
+	case wait.Leaves.Time.Before(now):
 		at = "by now"
 	}
+
 	s := t.Settings(q.QueueRef)
 	route := t.DeadLetter(q.QueueRef, message.WithCC(m.RoutingKey, m.Headers), m.Headers)
 	through := "through " + model.ExchangeName(s.DLX.Value)
 	arrives := arrivals(route.Queues, q.QueueRef, diedSince(t, m, q.QueueRef))
 	back := model.Names(without(route.Queues, func(ref model.QueueRef) bool { return slices.Contains(arrives, ref) }))
+
 	if len(arrives) > 0 {
-		e.Where, e.Detail, e.Note = model.Names(arrives), at, through
+		e.Where = model.Names(arrives)
+		e.Detail = at
+		e.Note = through
 		if back != "" {
 			e.Note += "; not to " + back + ", where it has been, and was not rejected since"
 		}
 		return
 	}
+
 	what := "expires " + at
 	switch {
 	case back != "" && s.KeepsDeadLetters():
@@ -89,13 +113,15 @@ func expires(e *Event, t *model.Topology, q *model.Queue, m *message.Message, wa
 		e.Note = "it would return to " + back + ", and was not rejected since; dead-letter-strategy at-least-once"
 	case back != "":
 		e.Note = "it would return to " + back + ", and was not rejected since: RabbitMQ drops it"
+
 		if q.Consumers.Known() {
 			what = "is dropped " + at
 		}
 	case !s.DLX.Set && !q.NoDLX(s):
 		e.Note = "the queue's policy is still unknown"
 	case !s.DLX.Set:
-		what, e.Note = "is dropped "+at, "the queue has no dead-letter exchange"
+		what = "is dropped " + at
+		e.Note = "the queue has no dead-letter exchange"
 	case route.Unread || !route.Exact:
 		e.Note = through + "; " + route.Why
 	case s.KeepsDeadLetters():
@@ -107,6 +133,7 @@ func expires(e *Event, t *model.Topology, q *model.Queue, m *message.Message, wa
 			what = "is lost " + at
 		}
 	}
+
 	e.What = what
 }
 
@@ -117,6 +144,7 @@ func RetryFlow(t *model.Topology, in model.QueueRef) *model.Flow {
 			return f
 		}
 	}
+
 	return nil
 }
 
@@ -132,6 +160,7 @@ func ladderWords(f *model.Flow, m *message.Message, in model.QueueRef) string {
 			rungs = append(rungs, b)
 		}
 	}
+
 	if len(rungs) < 2 {
 		return ""
 	}
@@ -139,17 +168,21 @@ func ladderWords(f *model.Flow, m *message.Message, in model.QueueRef) string {
 	words := make([]string, len(rungs))
 	for i, b := range rungs {
 		word := model.ShortDuration(b.TTL.Or(0))
-		switch passed := deathsIn(m, b.Queue, model.Expired); {
+		passed := deathsIn(m, b.Queue, model.Expired)
+		switch {
 		case passed > 1:
 			word += fmt.Sprintf(" ✓×%s", model.Count(passed))
 		case passed == 1:
 			word += " ✓"
 		}
+
 		if b.Queue == in {
 			word = "▸" + word
 		}
+
 		words[i] = word
 	}
+
 	return strings.Join(words, " › ")
 }
 
@@ -160,5 +193,6 @@ func deathsIn(m *message.Message, queue model.QueueRef, reason model.Reason) int
 			n = message.AddCapped(n, d.Times())
 		}
 	}
+
 	return n
 }

@@ -17,9 +17,13 @@ import (
 // there.
 func ladder(more ...build.Part) []build.Part {
 	return append([]build.Part{
-		build.Queue("mail", build.Consumers(1)), build.Queue("mail.failed"),
-		build.Buffer("mail.retry.10s", "mail", 10_000), build.Buffer("mail.retry.60s", "mail", 60_000),
-		build.Buffer("mail.retry.300s", "mail", 300_000),
+		build.Text(`
+			queue mail consumers=1
+			queue mail.failed
+			buffer mail.retry.10s mail 10000
+			buffer mail.retry.60s mail 60000
+			buffer mail.retry.300s mail 300000
+		`),
 	}, more...)
 }
 
@@ -33,6 +37,7 @@ func diedIn(counts ...any) []message.Death {
 			Queue: counts[i].(string), Reason: model.Expired, Count: int64(counts[i+1].(int)), Time: build.Noon,
 		})
 	}
+
 	return deaths
 }
 
@@ -55,7 +60,11 @@ func headed(headers model.Table) message.Message { return message.Message{Header
 func parts(all ...build.Part) []build.Part { return all }
 
 func TestStoryAhead(t *testing.T) {
-	direct := []build.Part{build.Exchange("direct", "dlx"), build.Bind("dlx", "k", "w"), build.Queue("w")}
+	direct := []build.Part{build.Text(`
+		exchange direct dlx
+		bind dlx k w
+		queue w
+	`)}
 	delayed := func(settings ...build.Setting) []build.Part {
 		return append(direct, build.Queue("q", append([]build.Setting{build.DLX("dlx", "k")}, settings...)...))
 	}
@@ -63,7 +72,9 @@ func TestStoryAhead(t *testing.T) {
 	into := func(settings ...build.Setting) []build.Part {
 		return append(queue(append(settings, build.DLX("dlx"), build.TTL(1000))...), build.Exchange("direct", "dlx"))
 	}
-	none, k := message.Message{}, message.Message{RoutingKey: "k"}
+	none := message.Message{}
+
+	k := message.Message{RoutingKey: "k"}
 	for _, c := range []struct {
 		name  string
 		parts []build.Part
@@ -74,7 +85,11 @@ func TestStoryAhead(t *testing.T) {
 		{"in a delayed buffer", delayed(build.TTL(30_000)), "q", none, "next | w in ≤ 30s | through dlx"},
 		{
 			"counted by its framework, which waits in memory",
-			parts(build.Queue("w", build.Consumers(1), build.DLX("", "w.dead")), build.Queue("w.dead")), "w.dead",
+			parts(build.Text(`
+				queue w consumers=1 dlx= key=w.dead
+				queue w.dead
+			`)), "w.dead",
+
 			headed(model.Table{"task": "charge", "id": "1", "root_id": "1", "retries": int32(2)}),
 			"tries | 3 |\nnext | stays: it does not expire |",
 		},
@@ -89,6 +104,7 @@ func TestStoryAhead(t *testing.T) {
 		{"each its own TTL, and it has none", delayed(), "q", none, "next | stays: it does not expire |"},
 		{
 			"an expiration that is none", delayed(), "q",
+
 			message.Message{Properties: message.Properties{Expiration: "1099511627776"}},
 			"next | stays: it does not expire |",
 		},
@@ -100,9 +116,10 @@ func TestStoryAhead(t *testing.T) {
 		},
 		{
 			"into what is unknown",
-			parts(build.Queue("q", build.DLX("dlx"), build.TTL(1000)), func(s *model.Snapshot) { s.Bindings = nil }), "q", k,
+			parts(build.Text("queue q dlx=dlx ttl=1000"), func(s *model.Snapshot) { s.Bindings = nil }), "q", k,
 			"next | expires in ≤ 1s | through dlx; the bindings could not be read",
 		},
+
 		{
 			"its policy is still unknown", queue(build.TTL(1000), func(q *model.Queue) { q.PolicyDefinition = nil }), "q", none,
 			"next | expires in ≤ 1s | the queue's policy is still unknown",
@@ -116,6 +133,7 @@ func TestStoryAhead(t *testing.T) {
 			"the consumers of a buffer are unknown", into(unconsumed), "q", k,
 			"next | expires in ≤ 1s | through dlx, where no queue takes it; the queue's consumers are unknown",
 		},
+
 		{
 			"the consumers of a buffer that leads on are unknown", delayed(build.TTL(30_000), unconsumed), "q", none,
 			"next | w in ≤ 30s | through dlx; the queue's consumers are unknown",
@@ -131,6 +149,7 @@ func TestStoryAhead(t *testing.T) {
 					{Queue: "retry", Reason: model.Expired, Count: 1}, {Queue: "w", Reason: model.Rejected, Count: 2},
 				},
 			},
+
 			"tries | 2 |\nnext | w in ≤ 30s | through (default)",
 		},
 		{
@@ -141,9 +160,16 @@ func TestStoryAhead(t *testing.T) {
 		{
 			"back by expiry alone, and a copy elsewhere",
 			parts(
-				build.Exchange("fanout", "all"), build.Queue("v"), build.Queue("w", build.DLX("", "q")), build.Bind("all", "", "v"),
-				build.Bind("all", "", "w"), build.Queue("q", build.DLX("all"), build.TTL(30_000)),
+				build.Text(`
+					exchange fanout all
+					queue v
+					queue w dlx= key=q
+					bind all v
+					bind all w
+					queue q dlx=all ttl=30000
+				`),
 			),
+
 			"q", died("w", 1), "next | v in ≤ 30s | through all; not to w, where it has been, and was not rejected since",
 		},
 		{
@@ -156,6 +182,7 @@ func TestStoryAhead(t *testing.T) {
 		{"vanished", nil, "q", none, "next | the queue is gone |"},
 		{
 			"on the ladder's second rung", ladder(), "mail.retry.60s", died("mail.retry.10s", 1),
+
 			"tries | 2 |\nladder | 10s ✓ › ▸1m › 5m |\nnext | mail in ≤ 1m | through (default)",
 		},
 		{
@@ -170,20 +197,24 @@ func TestStoryAhead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			topology := build.TopologyOf("3.12.0", c.parts...)
+
 			c.m.Position = 1
 			if len(c.m.Deaths) > 0 {
 				c.m.Headers = deathHeader(c.m.Deaths)
 			}
+
 			peeked := peek.Peeked{Messages: message.MessageList{c.m}, TakenAt: build.Noon}
 			var wait *Wait
 			if w := waitsIn(topology, build.Ref(c.in), peeked, Sight{}); w != nil {
 				wait = &w.Messages[0]
 			}
+
 			var got []string
 			for _, e := range Ahead(topology, &c.m, build.Ref(c.in), wait, build.Noon) {
 				got = append(got, strings.TrimSpace(fmt.Sprintf("%s | %s | %s", e.Kind,
 					strings.TrimSpace(e.What+e.Where+" "+e.Detail), e.Note)))
 			}
+
 			assert.Equal(t, strings.Join(got, "\n"), c.want)
 		})
 	}
@@ -192,7 +223,7 @@ func TestStoryAhead(t *testing.T) {
 // circle is a worker and its retry buffer.
 func circle(settings ...build.Setting) []build.Part {
 	settings = append(settings, build.DLX("", "w"), build.TTL(30_000))
-	return []build.Part{build.Queue("w", build.DLX("", "retry")), build.Queue("retry", settings...)}
+	return []build.Part{build.Text("queue w dlx= key=retry"), build.Queue("retry", settings...)}
 }
 
 // From 4.0 RabbitMQ ignores the x-death that a client publishes, but shows it until the message dies again. Before 3.13
@@ -217,7 +248,7 @@ func TestDeathsByVersion(t *testing.T) {
 		{"4.0.5", &again, true},
 	} {
 		c.m.Headers = deathHeader(c.m.Deaths)
-		topology := build.TopologyOf(c.version, append(circle(), build.Queue("other", build.DLX("elsewhere")))...)
+		topology := build.TopologyOf(c.version, append(circle(), build.Text("queue other dlx=elsewhere"))...)
 		assert.Equal(t, cutOnExpiry(topology, c.m, build.Ref("retry")), c.cut, "%s, %v: cut", c.version, c.m.Deaths)
 	}
 }
@@ -252,16 +283,22 @@ func TestNoteOfADeliveryLimit(t *testing.T) {
 
 func TestTriesInAFlow(t *testing.T) {
 	rejects := []build.Part{
-		build.Queue("w", build.DLX("", "w.retry"), build.Consumers(1)),
-		build.Buffer("w.retry", "w", 30_000), build.Queue("w.failed"),
+		build.Text(`
+			queue w dlx= key=w.retry consumers=1
+			buffer w.retry w 30000
+			queue w.failed
+		`),
 	}
+
 	hour := message.Properties{Timestamp: build.Noon.Add(-time.Hour)}
+
 	rejected := func(n int64) []message.Death {
 		return []message.Death{
 			{Queue: "w", Reason: model.Rejected, Count: n},
 			{Queue: "w.retry", Reason: model.Expired, Count: n},
 		}
 	}
+
 	for _, c := range []struct {
 		name, version string
 		parts         []build.Part
@@ -276,6 +313,7 @@ func TestTriesInAFlow(t *testing.T) {
 			message.Message{Properties: hour, Deaths: diedIn("mail.retry.10s", 213)},
 			"214",
 		},
+
 		{
 			"republished, not counted", "4.0.5", ladder(), "mail.retry.10s",
 			message.Message{Properties: hour, Deaths: diedIn("mail.retry.10s", 1)},
@@ -291,6 +329,7 @@ func TestTriesInAFlow(t *testing.T) {
 			"counted by Celery, and failed at the last", "4.0.5", ladder(), "mail.failed",
 			headed(model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int32(2)}), "3",
 		},
+
 		{"at its delivery limit", "4.0.5", limited(build.DeliveryLimit(3)), "w.retry", dead(limitDeaths(1)), "4 at least"},
 		{
 			"at its delivery limit twice, and rejected", "4.0.5", limited(), "w.retry",
@@ -306,6 +345,7 @@ func TestTriesInAFlow(t *testing.T) {
 			dead(limitDeaths(2)), "5 at least",
 		},
 		{"a count that is none", "3.10.8", ladder(), "mail.retry.10s", headed(model.Table{"x-tries": int64(1) << 62}), "1"},
+
 		{
 			"absurd deaths", "3.10.8", ladder(), "mail.failed",
 			message.Message{Deaths: []message.Death{{Queue: "mail.retry.10s", Reason: model.Expired, Count: 1<<63 - 1}}},

@@ -43,6 +43,7 @@ func diedSince(t *model.Topology, m *message.Message, in model.QueueRef) (queues
 		deaths, _ = message.WrittenDeaths(m.Headers)
 		slices.Reverse(deaths)
 	}
+
 	for d := range model.Each(deaths) {
 		switch {
 		case d.Queue == in.Name && d.Reason == model.Expired:
@@ -52,6 +53,7 @@ func diedSince(t *model.Topology, m *message.Message, in model.QueueRef) (queues
 			queues = append(queues, d.Queue)
 		}
 	}
+
 	return queues
 }
 
@@ -67,6 +69,7 @@ func countsDeaths(t *model.Topology, m *message.Message, in model.QueueRef) bool
 	if _, there := t.Queue(from); !there {
 		return true // deleted since: its settings are unknown
 	}
+
 	return s.DLX.Set && s.DLX.Value == m.Exchange && (!s.Key.Set || s.Key.Value == m.RoutingKey) &&
 		slices.Contains(t.DeadLetter(from, message.WithCC(m.RoutingKey, m.Headers), m.Headers).Queues, in)
 }

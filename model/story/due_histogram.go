@@ -23,6 +23,7 @@ type DueHistogram struct {
 	Blocked int64                // past their own time, but still behind another message: not in Within
 	Cut     int64                // dropped when they expire, as they return without a rejection: not in Within
 	Never   int64                // nothing expires them
+	Older   int64                // they, or one ahead of them, wait under an earlier TTL: not in Within
 	Unknown int64                // not peeked at, and each has its own TTL
 	Bounds  int64                // of those in Within, how many leave at that time or earlier
 	Longest time.Duration        // all of Within leaves within that time
@@ -30,7 +31,7 @@ type DueHistogram struct {
 
 // Total is how many messages it counts.
 func (h *DueHistogram) Total() int64 {
-	n := h.Blocked + h.Cut + h.Never + h.Unknown
+	n := h.Blocked + h.Cut + h.Never + h.Older + h.Unknown
 	for _, w := range h.Within {
 		n += w
 	}
@@ -41,15 +42,21 @@ func (h *DueHistogram) add(n int64, due DueTime, now time.Time) {
 	if n <= 0 {
 		return
 	}
-	if due.Kind == DueUnknown {
+	switch due.Kind {
+	case DueUnknown:
 		h.Never += n
 		return
+	case DueEarlierTTL:
+		h.Older += n
+		return
 	}
+
 	left := max(due.Time.Sub(now), 0)
 	h.Longest = max(h.Longest, left)
 	if due.Kind != DueExact {
 		h.Bounds += n
 	}
+
 	for i, span := range dueSpans {
 		if left <= span.Within || span.Within == 0 {
 			h.Within[i] += n
@@ -59,14 +66,17 @@ func (h *DueHistogram) add(n int64, due DueTime, now time.Time) {
 }
 
 // HistogramOf works out when the messages of a buffer leave: exactly for those that a peek saw (looks returns one that
-// still holds, by queue), for the others within the TTL of their queue. In levels, that is the sum of the TTLs of a
-// level and all below it.
-func HistogramOf(t *model.Topology, b *model.Buffer, looks func(model.QueueRef) *Waits, now time.Time) DueHistogram {
+// still holds, by queue), for the others within the TTL of their queue, unless its head is older than that. In levels,
+// that is the sum of the TTLs of a level and all below it.
+func HistogramOf(
+	t *model.Topology, b *model.Buffer, looks func(model.QueueRef) *Waits, head DueTime, now time.Time,
+) DueHistogram {
 	var h DueHistogram
 	if b.InExchange != "" || b.Held {
 		h.Unknown = t.Waiting(b).Or(0)
 		return h
 	}
+
 	longest := time.Duration(0) // of this level and those below
 	for _, ref := range b.Queues() {
 		q, ok := t.Queue(ref)
@@ -78,16 +88,25 @@ func HistogramOf(t *model.Topology, b *model.Buffer, looks func(model.QueueRef) 
 			longest += min(ttl.Value, 1<<63-1-longest)
 			bound = model.Some(longest)
 		}
+
 		ready := q.Ready.Or(0)
+		older := head.Kind == DueEarlierTTL
 		if w := looks(ref); w != nil && len(b.Levels) == 0 {
 			ready = max(ready-h.look(w, now), 0)
+			older = older || w.Messages[len(w.Messages)-1].Leaves.Kind == DueEarlierTTL
 		}
-		if ttl, ok := bound.Get(); ok { // those not peeked at
+
+		ttl, ok := bound.Get()
+		switch { // those not peeked at
+		case older:
+			h.Older += ready
+		case ok:
 			h.add(ready, DueTime{Kind: DueAtMost, Time: now.Add(ttl)}, now)
-		} else {
+		default:
 			h.Unknown += ready
 		}
 	}
+
 	return h
 }
 
@@ -97,14 +116,15 @@ func (h *DueHistogram) look(w *Waits, now time.Time) int64 {
 	for i := left; i < len(w.Messages); i++ {
 		m := &w.Messages[i]
 		switch {
-		case m.HeldBack() && m.Due.Kind != DueUnknown && m.Due.Time.Before(now):
+		case m.HeldBack() && m.Due.Known() && m.Due.Time.Before(now):
 			h.Blocked++
-		case m.Cut && m.Leaves.Kind != DueUnknown:
+		case m.Cut && m.Leaves.Known():
 			h.Cut++
 		default:
 			h.add(1, m.Leaves, now)
 		}
 	}
+
 	return int64(len(w.Messages) - left)
 }
 
@@ -113,9 +133,11 @@ func (h *DueHistogram) Add(other DueHistogram) {
 	for i, n := range other.Within {
 		h.Within[i] += n
 	}
+
 	h.Blocked += other.Blocked
 	h.Cut += other.Cut
 	h.Never += other.Never
+	h.Older += other.Older
 	h.Unknown += other.Unknown
 	h.Bounds += other.Bounds
 	h.Longest = max(h.Longest, other.Longest)
@@ -139,17 +161,21 @@ func (h *DueHistogram) Words() string {
 			return parts[0] // one span says no more
 		}
 	}
+
 	say := func(n int64, words string) {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf(words, model.Count(n)))
 		}
 	}
+
 	for i, n := range h.Within {
 		say(n, dueSpans[i].Name+" %s")
 	}
+
 	say(h.Blocked, "overdue %s, behind another")
 	say(h.Cut, "dropped %s")
 	say(h.Never, "never %s")
+	say(h.Older, "unknown %s, under an earlier TTL")
 	say(h.Unknown, "not looked at %s")
 	return strings.Join(parts, "   ")
 }

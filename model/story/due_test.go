@@ -13,18 +13,32 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
+var noTTL model.Setting[time.Duration]
+
+func argumentTTL(ttl time.Duration) model.Setting[time.Duration] {
+	return model.Setting[time.Duration]{Value: ttl, Set: true, Source: model.Source{Kind: model.FromArgument}}
+}
+
+func policyTTL(ttl time.Duration) model.Setting[time.Duration] {
+	return model.Setting[time.Duration]{Value: ttl, Set: true, Source: model.Source{Kind: model.FromPolicy, Name: "p"}}
+}
+
 func TestDue(t *testing.T) {
-	none, short, minute := model.Unknown[time.Duration](), model.Some(30*time.Second), model.Some(time.Minute)
+	none := noTTL
+	short := argumentTTL(30 * time.Second)
+	minute := argumentTTL(time.Minute)
 	with := func(p message.Properties) message.Message { return message.Message{Properties: p} }
 	ago := func(d time.Duration) message.Properties { return message.Properties{Timestamp: build.Noon.Add(-d)} }
+
 	own := func(p message.Properties, expiration string) message.Properties {
 		p.Expiration = expiration
 		return p
 	}
+
 	for _, c := range []struct {
 		name string
 		m    message.Message
-		ttl  model.Opt[time.Duration]
+		ttl  model.Setting[time.Duration]
 		want string // when, after it was taken
 	}{
 		{"no TTL", message.Message{}, none, "unknown"},
@@ -33,7 +47,8 @@ func TestDue(t *testing.T) {
 		{"own TTL", with(own(message.Properties{}, "5000")), none, "≤ 5s"},
 		{"the lower wins: own", with(own(message.Properties{}, "5000")), short, "≤ 5s"},
 		{"the lower wins: queue", with(own(message.Properties{}, "50000")), short, "≤ 30s"},
-		{"TTL 0", message.Message{}, model.Some[time.Duration](0), "≤ 0s"},
+		{"TTL 0", message.Message{}, argumentTTL(0), "≤ 0s"},
+
 		{"timestamp", with(ago(10 * time.Second)), short, "= 21s"},
 		{"own TTL and timestamp", with(own(ago(time.Second), "5000")), none, "= 5s"},
 		{
@@ -49,6 +64,7 @@ func TestDue(t *testing.T) {
 			minute, "≤ 1m0s",
 		},
 		{"x-death could not be read", message.Message{Properties: ago(time.Second), DeathsError: "x"}, minute, "≤ 1m0s"},
+
 		{
 			"republished",
 			message.Message{Properties: ago(time.Second), Headers: model.Table{"x-orig-routing-key": "k"}},
@@ -60,6 +76,62 @@ func TestDue(t *testing.T) {
 			minute, "≤ 1m0s",
 		},
 		{
+			"republished by a worker that counts and keeps the timestamp",
+			message.Message{Properties: ago(time.Second), Headers: model.Table{"x-retry-count": int32(1)}},
+			minute, "≤ 1m0s",
+		},
+
+		{
+			"a worker wrote its failure, and keeps the timestamp",
+			message.Message{Properties: ago(time.Second), Headers: model.Table{"x-exception-message": "smtp 550"}},
+			minute, "≤ 1m0s",
+		},
+		{
+			"a worker keeps a list of failures, and the timestamp", message.Message{
+				Properties: ago(time.Second), Headers: model.Table{"failures": []any{
+					model.Table{"at": build.Noon, "error": "ECONNREFUSED", "host": "mail-1"},
+				}},
+			}, minute, "≤ 1m0s",
+		},
+		{
+			"the broker's own time, kept by a worker",
+
+			message.Message{Headers: model.Table{
+				"timestamp_in_ms": build.Noon.UnixMilli() - 1500, "x-retries": int64(2),
+			}},
+			minute, "≤ 1m0s",
+		},
+		{
+			"replayed by dlxtop, which keeps the timestamp",
+			message.Message{Properties: ago(time.Second), Headers: model.Table{
+				message.ReplayHeader: "count=1; time=2026-11-22T05:00:00Z",
+			}},
+			minute, "≤ 1m0s",
+		},
+
+		{
+			"moved by a shovel", message.Message{Properties: ago(time.Second), Headers: model.Table{
+				"x-shovelled": []any{model.Table{"src-queue": "q"}},
+			}}, minute, "≤ 1m0s",
+		},
+		{
+			"a first try with a counter at 0", message.Message{
+				Properties: ago(time.Second), Headers: model.Table{"x-retry-count": int32(0)},
+			}, minute, "= 1m0s",
+		},
+		{"older than a TTL by policy", with(ago(time.Minute)), policyTTL(5 * time.Second), "earlier TTL"},
+		{"no older than a TTL by policy", with(ago(3 * time.Second)), policyTTL(5 * time.Second), "= 3s"},
+		{"its own TTL is lower than that by policy", with(own(ago(time.Hour), "4000")), policyTTL(5 * time.Second), "≤ 4s"},
+		{
+			"a policy's TTL, and an old timestamp that a worker kept",
+			message.Message{Properties: ago(time.Hour), Headers: model.Table{"x-retry-count": int32(1)}},
+
+			policyTTL(5 * time.Second), "≤ 5s",
+		},
+		{"a publisher an hour behind", with(ago(time.Hour)), short, "≤ 30s"},
+		{"a publisher an hour ahead", with(ago(-time.Hour)), short, "≤ 30s"},
+		{"a publisher an hour ahead, a TTL by policy", with(ago(-time.Hour)), policyTTL(30 * time.Second), "≤ 30s"},
+		{
 			"behind a longer one: overdue",
 			message.Message{Position: 3, Properties: own(ago(5*time.Minute), "5000")},
 			none,
@@ -68,6 +140,7 @@ func TestDue(t *testing.T) {
 		{
 			"the head cannot be: the timestamp is another",
 			message.Message{Position: 1, Properties: own(ago(5*time.Minute), "5000")},
+
 			none, "≤ 5s",
 		},
 		{"nor in a queue with a TTL", message.Message{Position: 3, Properties: ago(time.Hour)}, short, "≤ 30s"},
@@ -78,14 +151,16 @@ func TestDue(t *testing.T) {
 		{"expiration beyond what the broker takes", with(own(message.Properties{}, "1099511627776")), none, "unknown"},
 		{"expiration no number", with(own(message.Properties{}, "soon")), minute, "≤ 1m0s"},
 		{"expiration negative", with(own(message.Properties{}, "-5")), none, "unknown"},
-		{"queue TTL negative", message.Message{}, model.Some[time.Duration](-1), "unknown"},
+		{"queue TTL negative", message.Message{}, argumentTTL(-1), "unknown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			due := Due(&c.m, c.ttl, Sight{At: build.Noon})
 			got := map[DueKind]string{DueExact: "= ", DueAtMost: "≤ "}[due.Kind] + due.Time.Sub(build.Noon).String()
-			if due.Kind == DueUnknown && due.Time.IsZero() {
-				got = "unknown"
+
+			if !due.Known() && due.Time.IsZero() {
+				got = string(due.Kind)
 			}
+
 			assert.Equal(t, got, c.want)
 		})
 	}
@@ -156,6 +231,11 @@ func TestDueOfWhatWasSeen(t *testing.T) {
 	stamped := func(s float64) message.Message {
 		return message.Message{Headers: model.Table{"timestamp_in_ms": at(s).UnixMilli()}}
 	}
+
+	published := func(s float64) message.Message {
+		return message.Message{Properties: message.Properties{Timestamp: at(s)}}
+	}
+
 	for _, c := range []struct {
 		name     string
 		m        message.Message
@@ -175,20 +255,63 @@ func TestDueOfWhatWasSeen(t *testing.T) {
 			"the broker's clock 3 minutes behind", stamped(-180 - 10), skewed(-180*time.Second, 400*time.Millisecond),
 			DueExact, 19.6, 20.401,
 		},
+
 		{
 			"the broker's clock 3 minutes ahead", stamped(180 - 10), skewed(180*time.Second, time.Second), DueAtMost, 19,
 			21.001,
 		},
 		{"still there, so not due before", stamped(-31), now, DueExact, 0, 0},
+		{
+			"the broker an hour behind, a publisher with this machine's clock", published(-10),
+			skewed(-time.Hour, time.Second), DueAtMost, 20, 30,
+		},
+		{
+			"the broker an hour ahead, a publisher with its clock", published(3600 - 10),
+			skewed(time.Hour, time.Second), DueAtMost, 19, 30,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.m.Position = 1
-			got := Due(&c.m, model.Some(wait), c.seen)
-			assert.That(t, got.Kind == c.kind && got.Time.Sub(at(c.to)).Abs() <= time.Microsecond,
-				"%s at %v, want %s at %v", got.Kind, got.Time.Sub(build.Noon), c.kind, c.to)
+			got := Due(&c.m, argumentTTL(wait), c.seen)
+			assert.Equal(t, got.Kind, c.kind)
+			assert.That(t, got.Time.Sub(at(c.to)).Abs() <= time.Microsecond, "%s at %v, want %s at %v", got.Kind,
+				got.Time.Sub(build.Noon), c.kind, c.to)
+
 			assert.That(t, c.kind != DueExact && c.from == 0 || got.Earliest.Sub(at(c.from)).Abs() <= time.Microsecond,
 				"not before %v, want %v", got.Earliest.Sub(build.Noon), c.from)
 		})
+	}
+}
+
+// A TTL by policy holds for what arrives later: what is older and still there waits under an earlier one.
+func TestWhatOutlivesAPolicysTTL(t *testing.T) {
+	ago := func(d time.Duration) time.Time { return build.Noon.Add(-d) }
+	seen := func(since time.Duration) Sight { return Sight{At: build.Noon, Since: ago(since)} }
+
+	changed := func(ago, after, since time.Duration) Sight {
+		s := Sight{At: build.Noon, Changed: build.Noon.Add(-ago), Since: build.Noon.Add(-since)}
+		if after > 0 {
+			s.After = build.Noon.Add(-after)
+		}
+		return s
+	}
+
+	for _, c := range []struct {
+		name string
+		ttl  model.Setting[time.Duration]
+		seen Sight
+		want string
+	}{
+		{"there for longer than it and the lag of statistics", policyTTL(5 * time.Second), seen(18 * time.Second), "unknown"},
+		{"there for longer than it, or statistics are late", policyTTL(5 * time.Second), seen(12 * time.Second), "overdue"},
+		{"an argument never changed", argumentTTL(5 * time.Second), seen(time.Minute), "overdue"},
+		{"the TTL changed since", policyTTL(time.Minute), changed(5*time.Second, 0, 20*time.Second), "unknown"},
+		{"it came after the change", policyTTL(time.Minute), changed(25*time.Second, 21*time.Second, 20*time.Second), "40s"},
+		{"it may have come before the change", policyTTL(time.Minute), changed(25*time.Second, 0, 20*time.Second), "unknown"},
+		{"the policy is gone", noTTL, changed(5*time.Second, 0, 20*time.Second), "unknown"},
+	} {
+		got := Due(&message.Message{Position: 1}, c.ttl, c.seen).In(build.Noon)
+		assert.Equal(t, got, c.want, "%s", c.name)
 	}
 }
 
@@ -196,11 +319,17 @@ func TestDueOfWhatWasSeen(t *testing.T) {
 // in other queues it does not.
 func TestEtaDatesTheLevelsOfADelay(t *testing.T) {
 	parts := append(build.DelayLevels("celery_delayed_%d", "celery_delayed_delivery", 28),
-		build.Exchange("topic", "orders"), build.Queue("orders", build.Consumers(1)),
-		build.BindExchange("celery_delayed_delivery", "#.orders", "orders"), build.Bind("orders", "#.orders", "orders"),
-		build.Buffer("orders.wait", "orders", 60_000))
+		build.Text(`
+			exchange topic orders
+			queue orders consumers=1
+			bind-exchange celery_delayed_delivery #.orders orders
+			bind orders #.orders orders
+			buffer orders.wait orders 60000
+		`))
+
 	topology := build.TopologyOf("4.3.6", parts...)
 	key := func(low string) string { return strings.Repeat("0.", 28-(len(low)+1)/2) + low + ".orders" }
+
 	later := func(d time.Duration) string { return build.Noon.Add(d).Format(time.RFC3339Nano) }
 	for _, c := range []struct {
 		name string
@@ -223,6 +352,7 @@ func TestEtaDatesTheLevelsOfADelay(t *testing.T) {
 		},
 		{
 			"a clock that cannot be right", "celery_delayed_2", key("1.0.1"), later(time.Hour),
+
 			"next in ≤ 4s; runs in 1h at the earliest",
 		},
 		{
@@ -247,15 +377,19 @@ func TestEtaDatesTheLevelsOfADelay(t *testing.T) {
 				Position: 1, RoutingKey: c.key,
 				Headers: model.Table{"task": "shop.charge", "id": "1", "root_id": "1", "retries": int32(0), "eta": c.eta},
 			}
+
 			var wait *Wait
+
 			peeked := peek.Peeked{Messages: message.MessageList{m}, TakenAt: build.Noon}
 			if w := waitsIn(topology, build.Ref(c.in), peeked, Sight{}); w != nil {
 				wait = &w.Messages[0]
 			}
+
 			var got []string
 			for _, e := range Ahead(topology, &m, build.Ref(c.in), wait, build.Noon) {
 				got = append(got, string(e.Kind)+" "+e.What+e.Detail)
 			}
+
 			assert.Equal(t, strings.Join(got, "; "), c.want)
 		})
 	}

@@ -21,6 +21,7 @@ func runs(m *message.Message, now time.Time) (Event, bool) {
 	if !ok || !held || !at.After(now) {
 		return Event{}, false
 	}
+
 	return Event{
 		Kind: Runs, What: "in " + model.ShortDuration(roundedUp(at.Sub(now))) + " at the earliest",
 		Note: "its worker holds it until its eta",
@@ -44,6 +45,7 @@ func passageThrough(t *model.Topology, ref model.QueueRef) passage {
 			}
 		}
 	}
+
 	return passage{}
 }
 
@@ -77,5 +79,6 @@ func (p passage) ahead(t *model.Topology, key string) (time.Duration, bool) {
 			return 0, false
 		}
 	}
+
 	return ahead, true
 }

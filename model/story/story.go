@@ -47,30 +47,46 @@ func Of(m *message.Message, in model.QueueRef) []Event {
 	if words := m.ReplayedWords(); words != "" {
 		_, last, _ := m.Replays() // it removed the deaths before it
 		events = append(events, Event{
-			Kind: Replayed, Time: last, TimeExact: !last.IsZero(), What: words, Note: "by dlxtop; the time is of the last",
+			Kind:      Replayed,
+			Time:      last,
+			TimeExact: !last.IsZero(),
+			What:      words,
+			Note:      "by dlxtop; the time is of the last",
 		})
 	}
+
 	for i, d := range deaths {
 		e := Event{
-			Kind: Died, Time: d.Time, TimeExact: !d.Time.IsZero(),
-			What: message.Died(d.Reason, d.Count), Where: d.Queue, Reason: d.Reason, Count: d.Count,
+			Kind:      Died,
+			Time:      d.Time,
+			TimeExact: !d.Time.IsZero(),
+			What:      message.Died(d.Reason, d.Count),
+			Where:     d.Queue,
+			Reason:    d.Reason,
+			Count:     d.Count,
 		}
+
 		e.Detail = waited(d, events[len(events)-1])
+
 		if d.Count > 1 {
 			e.Note = fmt.Sprintf("first of %s: RabbitMQ keeps only the first time", model.Count(d.Count))
 		}
 		if i > 0 && d.Time.IsZero() {
 			e.Note = "when is unknown"
 		}
+
 		events = append(events, e)
 	}
+
 	if f, ok := m.Failure(); ok && f.Source != message.FromDeaths {
 		events = append(events, Event{Kind: Failed, What: "failed", Detail: f.String(), Note: "from " + f.Source})
 	}
+
 	now := Event{Kind: Now, Where: in.Name}
 	if len(events) > 1 && (m.Exchange != "" || m.RoutingKey != in.Name) {
 		now.Note = fmt.Sprintf("through %s, key %s", model.ExchangeName(m.Exchange), model.Quoted(m.RoutingKey))
 	}
+
 	return append(events, now)
 }
 
@@ -81,10 +97,12 @@ func beginning(m *message.Message, deaths []*message.Death) []Event {
 		Kind: Published, What: "published", Where: model.ExchangeName(origin.Exchange),
 		Detail: model.Quoted(origin.RoutingKey),
 	}
+
 	var firstDeath time.Time
 	if len(deaths) > 0 {
 		firstDeath = deaths[0].Time
 	}
+
 	published, claimed := m.PublishedAt()
 	switch {
 	case claimed && (firstDeath.IsZero() || !published.After(firstDeath.Add(model.ClockTolerance))):
@@ -96,14 +114,19 @@ func beginning(m *message.Message, deaths []*message.Death) []Event {
 			e.Note = "at the latest: its timestamp is after its first death"
 		}
 	}
+
 	key, header, told := m.FirstKey()
 	if !told || key == origin.RoutingKey {
 		return []Event{e}
 	}
 	again := Event{
-		Kind: Republished, What: "republished", Where: e.Where, Detail: e.Detail,
-		Note: "by an application; earlier deaths unknown",
+		Kind:   Republished,
+		What:   "republished",
+		Where:  e.Where,
+		Detail: e.Detail,
+		Note:   "by an application; earlier deaths unknown",
 	}
+
 	e.Where, e.Detail = "", model.Quoted(key)
 	e.Note = fmt.Sprintf("routing key from %s; exchange unknown", header)
 	return []Event{e, again}
@@ -130,8 +153,10 @@ func deathsByTime(m *message.Message) []*message.Death {
 		case b:
 			return 1
 		}
+
 		return 0
 	})
+
 	return deaths
 }
 
@@ -147,9 +172,11 @@ func waited(d *message.Death, before Event) string {
 		}
 		return ""
 	}
+
 	passed := d.Time.Sub(before.Time).Round(time.Second) // x-death has times in seconds
 	if hasTTL && (passed-ttl).Abs() <= time.Second {
 		passed = ttl
 	}
+
 	return "after " + model.ShortDuration(passed)
 }

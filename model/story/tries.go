@@ -24,6 +24,7 @@ func (t Tries) Words() string {
 	case t.Most > t.Least:
 		return model.Count(t.Least) + " to " + model.Count(t.Most)
 	}
+
 	return model.Count(t.Least) + " at least"
 }
 
@@ -46,24 +47,28 @@ func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.
 		}
 		shortest = min(shortest, b.TTL.Or(0))
 	}
-	counted := countedTries(m, f.Role(in) == model.FailedRole)
+
+	counted := countedTries(m, f.Role(in).IsEnd())
 	limited, note := limitedTries(t, m, f.Worker.Queue)
 	rejected := message.AddCapped(deathsIn(m, f.Worker.Queue, model.Rejected), limited)
 	sent := came
+
 	republishes := republishes(t, f)
 	if role := f.Role(in); !republishes {
 		sent = 0 // each came in through a rejection, which is counted
-	} else if (role == model.RetryBuffer || role == model.FailedRole) && sent < math.MaxInt64 {
+	} else if (role == model.RetryBuffer || role.IsEnd()) && sent < math.MaxInt64 {
 		sent++ // the try that brought it here
-		if role == model.FailedRole && len(m.Deaths) == 0 && counted == 0 {
+		if role.IsEnd() && len(m.Deaths) == 0 && counted == 0 {
 			sent = 0 // its headers show no buffer: how it got here is unknown
 		}
 	}
+
 	tries := Tries{Least: max(rejected, sent, counted)}
 	if note != "" {
 		tries.Note = note
 		return tries
 	}
+
 	tries.Most = tries.Least
 	if t.Behaviour.CountsRepublishedDeaths || rejected > 0 || counted > 0 || sent == 0 || !republishes {
 		return tries
@@ -71,12 +76,13 @@ func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.
 	tries.Most = 0
 	tries.Note = fmt.Sprintf("RabbitMQ %s does not count what a worker republishes", t.Snapshot.Overview.Version)
 	from, ok := m.PublishedAt()
-	if f.Role(in) == model.FailedRole {
+	if f.Role(in).IsEnd() {
 		return tries // the time at which it came to rest here is unknown
 	}
 	if age := now.Sub(t.Snapshot.Overview.Clock().Local(from)); ok && shortest > 0 && age > 0 {
 		tries.Most = max(tries.Least, int64(age/shortest)+1)
 	}
+
 	return tries
 }
 
@@ -100,6 +106,7 @@ func limitedTries(t *model.Topology, m *message.Message, worker model.QueueRef) 
 	case deaths > math.MaxInt64/each:
 		return math.MaxInt64, note
 	}
+
 	return deaths * each, fmt.Sprintf("a death by delivery_limit takes %s or more deliveries (delivery-limit %s)",
 		model.Count(each), limit)
 }
@@ -113,6 +120,7 @@ func countedTries(m *message.Message, failed bool) (counted int64) {
 		}
 		counted = max(counted, n)
 	}
+
 	return counted
 }
 
@@ -129,13 +137,14 @@ func triesAtRest(t *model.Topology, m *message.Message, in model.QueueRef) Tries
 			}
 		}
 	}
+
 	return Tries{Least: tries, Most: tries}
 }
 
 func atRest(t *model.Topology, in model.QueueRef) bool {
 	is := func(m model.Member) bool { return m.Queue == in }
-	return slices.ContainsFunc(t.FailedWithoutFlow(), is) ||
-		slices.ContainsFunc(t.FlowsOf(in), func(f *model.Flow) bool { return f.Role(in) == model.FailedRole })
+	return slices.ContainsFunc(slices.Concat(t.FailedWithoutFlow(), t.ParkedWithoutFlow()), is) ||
+		slices.ContainsFunc(t.FlowsOf(in), func(f *model.Flow) bool { return f.Role(in).IsEnd() })
 }
 
 // republishes reports whether a worker's failures get into its retry buffers by republishing: no dead-letter exchange
@@ -148,5 +157,6 @@ func republishes(t *model.Topology, f *model.Flow) bool {
 			}
 		}
 	}
+
 	return true
 }

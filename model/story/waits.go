@@ -20,7 +20,8 @@ type Wait struct {
 	Due      DueTime                  // when its TTL runs out
 	Leaves   DueTime                  // when it leaves: not before those ahead of it, as only the head expires
 	Behind   int                      // the position of the message that it waits for; its own when nothing holds it back
-	Cut      bool                     // RabbitMQ then drops it
+	Priority uint8
+	Cut      bool // RabbitMQ then drops it
 }
 
 // HeldBack reports whether a message ahead of it makes it wait longer than its own TTL.
@@ -35,7 +36,7 @@ type Waits struct {
 	Depth    model.Opt[int64] // messages in the queue at that time, without Expired
 	// messages that expired while those ahead were held: overdue ones behind a head that was not due
 	Expired int64
-	TTL     model.Opt[time.Duration]
+	TTL     model.Setting[time.Duration] // of the queue
 }
 
 // Waiting works out when peeked messages leave. It takes each once, in any order.
@@ -49,8 +50,10 @@ type Waiting struct {
 	head    Sight       // what else is known of the first one
 	clock   model.Clock // the broker's
 	t       *model.Topology
-	passage passage // through levels that delay as one
-	before  *Waits  // an earlier peek; nil without one
+	// messages of one priority do not hold up those of another
+	eachPriority bool
+	passage      passage // through levels that delay as one
+	before       *Waits  // an earlier peek; nil without one
 }
 
 // WaitingIn is for a peek at a queue: the messages at its head, in order. head is what else is known of the first one.
@@ -61,22 +64,30 @@ func WaitingIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head S
 	if !ok || q.Type == model.Stream || mayBeConsumed(q) || peeked.Messages.Len() == 0 {
 		return nil
 	}
-	w := Waits{Queue: ref, TakenAt: peeked.TakenAt, Depth: peeked.Depth}
-	if s := t.Settings(ref).TTL; s.Set {
-		w.TTL = model.Some(s.Value)
-	}
+	w := Waits{Queue: ref, TakenAt: peeked.TakenAt, Depth: peeked.Depth, TTL: t.Settings(ref).TTL}
+
 	// Held messages do not count: the next one is then at the head, and expires when it is overdue (3.10.8, 4.0.5 and
 	// 4.3.6, classic and quorum).
 	if depth, known := peeked.Depth.Get(); known && (peeked.Stopped == "" || peeked.Fewer) {
 		w.Expired = max(min(depth, int64(peeked.Plan.Limit))-int64(peeked.Messages.Len()), 0)
 		w.Depth = model.Some(depth - w.Expired)
 	}
+
+	head.Changed = t.TTLChanged(ref)
 	_, byPriority := q.Arguments.Integer("x-max-priority")
 	// like a retry buffer: then the timestamps of messages do not show when they came
 	refilled := slices.ContainsFunc(t.FlowsOf(ref), func(f *model.Flow) bool { return f.Role(ref) == model.RetryBuffer })
+
 	return &Waiting{
-		waits: w, told: make([]toldOfDue, peeked.Messages.Len()), refill: refilled, fifo: !byPriority,
-		head: head, clock: t.Snapshot.Overview.Clock(), t: t, passage: passageThrough(t, ref),
+		waits:        w,
+		told:         make([]toldOfDue, peeked.Messages.Len()),
+		refill:       refilled,
+		fifo:         !byPriority,
+		head:         head,
+		clock:        t.Snapshot.Overview.Clock(),
+		t:            t,
+		passage:      passageThrough(t, ref),
+		eachPriority: q.Type == model.Quorum && t.Behaviour.ExpiresEachPriority,
 	}
 }
 
@@ -87,8 +98,7 @@ func mayBeConsumed(q *model.Queue) bool {
 	return n > 0 || !known && !q.Unattended()
 }
 
-// After takes in an earlier peek at the same queue: what it knows of messages that still wait stays known. before may
-// be nil.
+// After keeps what an earlier peek at the same queue knew of messages that still wait. before may be nil.
 func (w *Waiting) After(before *Waits) {
 	if w != nil {
 		w.before = before
@@ -102,30 +112,42 @@ func (w *Waiting) known() func(this *Wait) DueTime {
 		return func(*Wait) DueTime { return DueTime{} }
 	}
 	was := w.before.Messages
-	still := func(d DueTime) DueTime {
-		if d.Time.Before(w.waits.TakenAt) {
-			return DueTime{} // it should have left: it has come back, or the broker is late
+	still := func(this *Wait, d DueTime) DueTime {
+		switch {
+		case d.Kind == DueEarlierTTL || !d.Time.Before(w.waits.TakenAt):
+			return d
+		case w.ruled(this) && d.Time.Add(model.ClockTolerance).Before(w.waits.TakenAt):
+			return DueTime{Kind: DueEarlierTTL}
 		}
-		return d
+		return DueTime{} // it should have left: it has come back, or the broker is late
 	}
+
 	if !w.head.Since.IsZero() && !w.head.Since.After(w.before.TakenAt) {
 		return func(this *Wait) DueTime {
 			if i := this.Position - 1; i < len(was) && was[i].Same == this.Same {
-				return still(was[i].Due)
+				return still(this, was[i].Due)
 			}
 			return DueTime{}
 		}
 	}
+
 	found := map[message.Fingerprint]earlierWait{}
 	for i := range was {
 		found[was[i].Same] = earlierWait{&was[i], found[was[i].Same].alike + 1}
 	}
+
 	return func(this *Wait) DueTime {
 		if earlier, ok := found[this.Same]; ok && w.sameStay(earlier, &w.told[this.Position-1]) {
-			return still(earlier.Due)
+			return still(this, earlier.Due)
 		}
 		return DueTime{}
 	}
+}
+
+// ruled reports whether a TTL by policy decides when a message leaves.
+func (w *Waiting) ruled(this *Wait) bool {
+	_, ofQueue, ok := w.told[this.Position-1].ttl(w.waits.TTL)
+	return ok && ofQueue && w.waits.TTL.ByPolicy()
 }
 
 // earlierWait is the last one of identical messages in an earlier peek.
@@ -144,25 +166,45 @@ func (w *Waiting) sameStay(earlier earlierWait, told *toldOfDue) bool {
 	return told.delivered && earlier.alike == 1 && w.waits.TakenAt.Sub(w.before.TakenAt) <= model.StatisticsLag
 }
 
-// See takes in the message at an index of the peek; 0 is the head. Its body is not needed.
+// See adds the message at an index of the peek; 0 is the head. Its body is not needed.
 func (w *Waiting) See(i int, m *message.Message) {
 	if w == nil {
 		return
 	}
 	told := tellsOfDue(m)
-	told.id, told.same = strings.Clone(m.Properties.MessageID), m.Fingerprint
+	told.id = strings.Clone(m.Properties.MessageID)
+	told.same = m.Fingerprint
 	told.cut = cutOnExpiry(w.t, m, w.waits.Queue)
+	told.died = w.diedInto(m)
+	told.priority = m.Properties.Priority
 	if w.refill && !told.again {
 		told.came = time.Time{}
 	}
 	if from, to, ok := w.passage.enteredBy(m, w.t); ok {
 		told.came, told.late = from, to.Sub(from)
 	}
+
 	w.told[i] = told
 	w.seen++
 	w.fifo = w.fifo && m.Properties.Priority == 0
 	_, _, ok := told.ttl(w.waits.TTL)
-	w.expires = w.expires || ok
+	w.expires = w.expires || ok || !w.head.Changed.IsZero()
+}
+
+// diedInto is when the broker dead-lettered a message into the queue, by its clock: x-death has the time of its first
+// death in another queue, and it has no other there. It is zero where a worker may have republished it since.
+func (w *Waiting) diedInto(m *message.Message) time.Time {
+	if len(m.Deaths) == 0 || m.Deaths[0].Count != 1 {
+		return time.Time{}
+	}
+	d := &m.Deaths[0]
+	from := model.QueueRef{VHost: w.waits.Queue.VHost, Name: d.Queue}
+	hop, ok := w.t.Hop(from, d.Reason)
+	if !ok || hop.Exchange != m.Exchange || !slices.Contains(hop.Route.Queues, w.waits.Queue) {
+		return time.Time{}
+	}
+
+	return d.Time
 }
 
 // Waits is when they leave; nil when neither these nor messages behind them expire, or when not all of them were seen.
@@ -176,11 +218,22 @@ func (w *Waiting) Waits() *Waits {
 	var after time.Time // all messages from here on came after that
 	for i := range w.told {
 		told, this := &w.told[i], &waits.Messages[i]
-		*this = Wait{Position: i + 1, ID: told.id, Same: told.same, Behind: i + 1, Cut: told.cut}
-		sight := Sight{At: waits.TakenAt, Clock: w.clock}
-		if i == 0 {
-			sight.Since, sight.After = w.head.Since, w.head.After
+		*this = Wait{
+			Position: i + 1,
+			ID:       told.id,
+			Same:     told.same,
+			Behind:   i + 1,
+			Cut:      told.cut,
+			Priority: told.priority,
 		}
+
+		sight := Sight{At: waits.TakenAt, Clock: w.clock, Changed: w.head.Changed}
+
+		if i == 0 {
+			sight.Since = w.head.Since
+			sight.After = w.head.After
+		}
+
 		sight.After = latest(sight.After, after)
 		this.Due = told.due(i > 0, waits.TTL, sight).Narrowed(known(this))
 		if ttl, _, ok := told.ttl(waits.TTL); ok {
@@ -190,47 +243,65 @@ func (w *Waiting) Waits() *Waits {
 			}
 		}
 	}
+
 	since := waits.TakenAt // all messages up to here came before that
+	older := false         // all messages up to here came before one that outlives the queue's TTL
 	for i := len(waits.Messages) - 1; i >= 0 && w.fifo; i-- {
 		this := &waits.Messages[i]
-		if ttl, ok := this.TTL.Get(); ok {
+		older = older || this.Due.Kind == DueEarlierTTL
+		if older && w.ruled(this) {
+			this.Due = DueTime{Kind: DueEarlierTTL}
+		}
+		if ttl, ok := this.TTL.Get(); ok && this.Due.Known() {
 			since = earliest(since, this.Due.Time.Add(-ttl))
 			this.Due = dueWithin(this.Due.Earliest, since.Add(ttl))
 		}
 	}
+
+	last := map[uint8]*Wait{} // by priority, where each expires by itself
 	for i := range waits.Messages {
 		this := &waits.Messages[i]
 		this.Leaves = this.Due
-		if i > 0 {
-			waits.hold(i)
+		line := this.Priority
+		if !w.eachPriority {
+			line = 0
 		}
+		if before := last[line]; before != nil {
+			this.hold(before)
+		}
+		last[line] = this
 	}
+
 	return &waits
 }
 
 // hold makes a message leave no earlier than the one ahead of it.
-func (w *Waits) hold(i int) {
-	this, before := &w.Messages[i], &w.Messages[i-1]
+func (w *Wait) hold(before *Wait) {
 	switch {
 	case before.Leaves.Kind == DueUnknown:
-		this.Leaves, this.Behind = before.Leaves, before.Behind
+		w.Leaves, w.Behind = before.Leaves, before.Behind
 		return
-	case this.Due.Kind == DueUnknown:
-		return // it never leaves by itself
+	case !w.Due.Known():
+		return // it never leaves by itself, or at an unknown time
+	case !before.Leaves.Known():
+		w.Leaves, w.Behind = before.Leaves, before.Behind
+		return
 	}
-	this.Leaves = dueWithin(latest(this.Due.Earliest, before.Leaves.Earliest), latest(this.Due.Time, before.Leaves.Time))
-	if this.Due.Time.Before(before.Leaves.Time) {
-		this.Behind = before.Behind
+
+	w.Leaves = dueWithin(latest(w.Due.Earliest, before.Leaves.Earliest), latest(w.Due.Time, before.Leaves.Time))
+	if w.Due.Time.Before(before.Leaves.Time) {
+		w.Behind = before.Behind
 	}
 }
 
 // left is how many messages must have left by now.
 func (w *Waits) left(now time.Time) int {
 	for i := range w.Messages {
-		if l := w.Messages[i].Leaves; l.Kind == DueUnknown || !l.Time.Before(now) {
+		if l := w.Messages[i].Leaves; !l.Known() || !l.Time.Before(now) {
 			return i
 		}
 	}
+
 	return len(w.Messages)
 }
 
@@ -257,6 +328,7 @@ func (w *Waits) Holds(q *model.Queue, lag time.Duration) bool {
 			return ready >= int64(len(w.Messages)-i) // those must still be there
 		}
 	}
+
 	return true
 }
 
@@ -267,6 +339,7 @@ type Blocked struct {
 	Waiting int   // how many wait for it longer than their own TTL, including those past it
 	Seen    int   // how many of the peeked messages are still there
 	Of      int64 // how many messages there are in total, as far as known
+	Outrank bool  // the one that holds them back is ahead of one of them by its priority
 }
 
 // Blocked is about the first message that holds others back now; false when none does.
@@ -287,10 +360,12 @@ func (w *Waits) Blocked(now time.Time) (Blocked, bool) {
 			break
 		}
 		b.Waiting++
-		if m.Due.Kind != DueUnknown && m.Due.Time.Before(now) {
+		b.Outrank = b.Outrank || w.Messages[by-1].Priority > m.Priority
+		if m.Due.Known() && m.Due.Time.Before(now) {
 			b.Past++
 		}
 	}
+
 	if by == 0 {
 		return Blocked{}, false
 	}
@@ -308,26 +383,62 @@ func (b Blocked) Words(now time.Time) string {
 	case 1:
 		return words + "; 1 is overdue"
 	}
+
 	return words + "; " + model.Count(int64(b.Past)) + " are overdue"
 }
 
-// TTLWords is "TTL 5s", or "no TTL".
+// TTLWords is "TTL 5s", "older than the TTL 5s", or "no TTL".
 func (w *Wait) TTLWords() string {
-	if ttl, ok := w.TTL.Get(); ok {
+	ttl, ok := w.TTL.Get()
+	switch {
+	case w.Due.Kind == DueEarlierTTL && ok:
+		return "older than the TTL " + model.ShortDuration(ttl)
+	case w.Due.Kind == DueEarlierTTL:
+		return "older than the queue's settings"
+	}
+
+	if ok {
 		return "TTL " + model.ShortDuration(ttl)
 	}
+
 	return "no TTL"
+}
+
+// HeadTTLWords are TTLWords of the first message. What expired behind it does not say under which TTL it waits, where a
+// policy sets that.
+func (w *Waits) HeadTTLWords() string {
+	head := &w.Messages[0]
+	words := head.TTLWords()
+	if head.Due.Known() && w.TTL.ByPolicy() && head.TTL == model.Some(w.TTL.Value) {
+		words += ", or an earlier one"
+	}
+	return words
+}
+
+// Older is how many of the messages wait under an earlier TTL than the queue's.
+func (w *Waits) Older() (n int) {
+	for m := range model.Each(w.Messages) {
+		if m.Due.Kind == DueEarlierTTL {
+			n++
+		}
+	}
+
+	return n
 }
 
 // LeavesWords are "leaves in 3.2s", "never leaves".
 func (w *Wait) LeavesWords(now time.Time) string {
-	switch d := w.Leaves; {
+	d := w.Leaves
+	switch {
 	case d.Kind == DueUnknown:
 		return "never leaves"
+	case d.Kind == DueEarlierTTL:
+		return "leaves when an earlier TTL ends, which RabbitMQ does not show"
 	case d.Time.Before(now):
 		return "leaves now"
 	case d.Kind == DueAtMost:
 		return "leaves within " + model.ShortDuration(roundedUp(d.Time.Sub(now)))
 	}
+
 	return "leaves in " + w.Leaves.In(now)
 }

@@ -31,8 +31,10 @@ func buffered(ages []float64, ttls ...float64) peek.Peeked {
 			age := time.Duration(ages[i] * float64(time.Second))
 			m.Headers = model.Table{"timestamp_in_ms": build.Noon.Add(-age).UnixMilli()}
 		}
+
 		messages = append(messages, m)
 	}
+
 	return peek.Peeked{TakenAt: build.Noon, Depth: model.Some(int64(len(ttls))), Messages: messages}
 }
 
@@ -45,13 +47,17 @@ func same(age float64, n int) []float64 {
 }
 
 func TestBlocked(t *testing.T) {
-	own := []build.Part{build.Queue("w", build.Consumers(1)), build.Queue("q", build.DLX("", "w"))}
+	own := []build.Part{build.Text(`
+		queue w consumers=1
+		queue q dlx= key=w
+	`)}
 	queueTTL := func(settings ...build.Setting) []build.Part {
 		return []build.Part{
-			build.Queue("w", build.Consumers(1)),
+			build.Text("queue w consumers=1"),
 			build.Queue("q", append([]build.Setting{build.DLX("", "w"), build.TTL(30_000)}, settings...)...),
 		}
 	}
+
 	for _, c := range []struct {
 		name   string
 		parts  []build.Part
@@ -70,6 +76,7 @@ func TestBlocked(t *testing.T) {
 		{"two that block, one after the other", own, buffered(same(0, 4), 3, 1, 9, 2), 4, "by 3 past 1 waiting 1"},
 		{"no TTL at the head", own, buffered(same(0, 2), -1, 5), 1000, "by 1 past 1 waiting 1"},
 		{"no TTL at the end", own, buffered(same(0, 2), 5, -1), 0, ""},
+
 		{"one TTL for all", queueTTL(), buffered([]float64{20, 10, 0}, -1, -1, -1), 0, ""},
 		{"one TTL for all, and some without times", queueTTL(), buffered([]float64{-1, 10, -1, 0}, -1, -1, -1, -1), 0, ""},
 		{
@@ -82,18 +89,20 @@ func TestBlocked(t *testing.T) {
 			buffered([]float64{0, 20}, -1, -1), 0, "by 1 past 0 waiting 1",
 		},
 		{
-			"consumers take them", parts(build.Queue("q", build.DLX(""), build.Consumers(1))), buffered(same(0, 2), 5, 1), 0, "",
+			"consumers take them", parts(build.Text("queue q dlx= consumers=1")), buffered(same(0, 2), 5, 1), 0, "",
 		},
 		{"nothing expires", own, buffered(nil, -1, -1), 0, ""},
 		{"a timestamp that goes back was not when it came", own, buffered([]float64{0, 3600}, 5, 10), 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""
+
 			if w := waitsIn(build.TopologyOf("4.0.5", c.parts...), build.Ref("q"), c.peeked, Sight{}); w != nil {
 				if b, ok := w.Blocked(build.Noon.Add(time.Duration(c.after * float64(time.Second)))); ok {
 					got = fmt.Sprintf("by %d past %d waiting %d", b.By.Position, b.Past, b.Waiting)
 				}
 			}
+
 			assert.Equal(t, got, c.want)
 		})
 	}
@@ -114,8 +123,10 @@ func TestOnlyTheHeadExpires(t *testing.T) {
 		{"the longest TTL there is", buffered(nil, float64(math.MaxUint32/1000)), []string{"≤ 49d18h"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := waitsIn(build.TopologyOf("4.0.5", build.Queue("w"),
-				build.Queue("q", build.DLX("", "w"))), build.Ref("q"), c.peeked, Sight{})
+			w := waitsIn(build.TopologyOf("4.0.5", build.Text(`
+				queue w
+				queue q dlx= key=w
+			`)), build.Ref("q"), c.peeked, Sight{})
 			var got []string
 			for _, m := range w.Messages {
 				got = append(got, m.Leaves.In(build.Noon))
@@ -133,7 +144,11 @@ func TestWaitsHold(t *testing.T) {
 		q.Ready, q.CountedAt = model.Some(ready), build.Noon.Add(after)
 		return q
 	}
-	w := waitsIn(build.TopologyOf("4.0.5", build.Queue("w"), build.Queue("q", build.DLX("", "w"))),
+
+	w := waitsIn(build.TopologyOf("4.0.5", build.Text(`
+		queue w
+		queue q dlx= key=w
+	`)),
 		build.Ref("q"), buffered(same(0, 3), 5, 60, 3600), Sight{})
 	for _, c := range []struct {
 		name string
@@ -153,11 +168,78 @@ func TestWaitsHold(t *testing.T) {
 	}
 }
 
+// byPolicy is a flow whose buffer q has a TTL by policy.
+func byPolicy(seconds int64, settings ...build.Setting) []build.Part {
+	policy := build.Policy("p", model.Table{"message-ttl": seconds * 1000})
+	return []build.Part{
+		build.Text("queue w consumers=1"), build.Queue("q", append(settings, build.DLX("", "w"), policy)...),
+	}
+}
+
+// What waits behind a message under an earlier TTL has no due time, and no TTL that is there is blamed.
+func TestWaitsUnderAnEarlierTTL(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		parts   []build.Part
+		peeked  peek.Peeked
+		want    string // when each leaves
+		blocked string
+	}{
+		{
+			"two older than the TTL, one that is not", byPolicy(5), buffered([]float64{18, 17, 1}, -1, -1, -1),
+			"earlier TTL, earlier TTL, earlier TTL",
+			"message 2 (older than the TTL 5s) blocks 1 message; it leaves when an earlier TTL ends, which RabbitMQ does " +
+				"not show",
+		},
+		{
+			"what is behind one that is overdue", byPolicy(5), buffered([]float64{18, 9, 8}, -1, 1, 1),
+
+			"earlier TTL, earlier TTL, earlier TTL",
+			"message 1 (older than the TTL 5s) blocks 2 messages; it leaves when an earlier TTL ends, which RabbitMQ does " +
+				"not show; 2 are overdue",
+		},
+		{
+			"one without a time ahead of an older one", byPolicy(5), buffered([]float64{-1, 18}, -1, -1),
+			"earlier TTL, earlier TTL", "",
+		},
+		{"none is older", byPolicy(30), buffered([]float64{18, 17}, -1, -1), "13s, 14s", ""},
+		{"no times", byPolicy(30), buffered(nil, -1, -1), "≤ 30s, ≤ 30s", ""},
+		{
+			"its own TTL is lower, and later", byPolicy(5), buffered([]float64{-1, 18}, 2, -1), "≤ 2s, earlier TTL", "",
+		},
+		{"an argument", parts(build.Text(`
+			queue w
+			buffer q w 5000
+		`)), buffered([]float64{18}, -1), "≤ 5s", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := waitsIn(build.TopologyOf("4.0.5", c.parts...), build.Ref("q"), c.peeked, Sight{})
+
+			var got []string
+			for _, m := range w.Messages {
+				words := m.Leaves.In(build.Noon)
+				if !m.Leaves.Known() {
+					words = string(m.Leaves.Kind)
+				}
+				got = append(got, words)
+			}
+
+			assert.Equal(t, strings.Join(got, ", "), c.want)
+			words := ""
+			if b, ok := w.Blocked(build.Noon); ok {
+				words = b.Words(build.Noon)
+			}
+
+			assert.Equal(t, words, c.blocked)
+		})
+	}
+}
+
 func nothing(model.QueueRef) *Waits { return nil }
 
 // flowTo is the flow of a worker w with these buffers.
 func flowTo(parts ...build.Part) (*model.Topology, *model.Flow) {
-	topology := build.TopologyOf("4.0.5", append([]build.Part{build.Queue("w", build.Consumers(1))}, parts...)...)
+	topology := build.TopologyOf("4.0.5", append([]build.Part{build.Text("queue w consumers=1")}, parts...)...)
 	return topology, &topology.Flows()[0]
 }
 
@@ -165,7 +247,7 @@ func flowTo(parts ...build.Part) (*model.Topology, *model.Flow) {
 func dueWords(t *model.Topology, f *model.Flow, looks func(model.QueueRef) *Waits, now time.Time) string {
 	var h DueHistogram
 	for _, b := range f.Buffers {
-		h.Add(HistogramOf(t, b, looks, now))
+		h.Add(HistogramOf(t, b, looks, DueTime{}, now))
 	}
 	return h.Words()
 }
@@ -175,23 +257,26 @@ func TestDueHistogram(t *testing.T) {
 	for want, parts := range map[string][]build.Part{
 		"all 1,204 within 30s":               {rung("q", 30, 1204)},
 		"all 9 within 5m   ≤ 1m 6   ≤ 10m 3": {rung("a", 10, 4), rung("b", 60, 2), rung("c", 300, 3)},
-		"not looked at 7":                    {build.Queue("q", build.DLX("", "w"), build.Ready(7))},
+		"not looked at 7":                    {build.Text("queue q dlx= key=w ready=7")},
 	} {
 		topology, f := flowTo(parts...)
 		assert.Equal(t, dueWords(topology, f, nothing, build.Noon), want, "without a look")
 	}
+
 	t.Run("with a look at some of them", func(t *testing.T) {
-		topology, f := flowTo(build.Queue("q", build.DLX("", "w"), build.Ready(107)))
+		topology, f := flowTo(build.Text("queue q dlx= key=w ready=107"))
 		peeked := buffered(same(0, 7), 30, 300, 2, 1800, 7200, 200_000, -1)
 		peeked.Depth = model.Some[int64](107)
 		w := waitsIn(topology, build.Ref("q"), peeked, Sight{})
 		looks := func(model.QueueRef) *Waits { return w }
 		assert.Equal(t, dueWords(topology, f, looks, build.Noon),
 			"≤ 1m 1   ≤ 10m 2   ≤ 1h 1   ≤ 1d 1   later 1   never 1   not looked at 100")
+
 		// 3 s later one of 2 s is past its time behind one of 300 s; the 30 s have not passed.
 		assert.Equal(t, dueWords(topology, f, looks, build.Noon.Add(3*time.Second)),
 			"≤ 1m 1   ≤ 10m 1   ≤ 1h 1   ≤ 1d 1   later 1   overdue 1, behind another   never 1   not looked at 100")
 	})
+
 	t.Run("28 levels", func(t *testing.T) {
 		h := DueHistogram{}
 		h.add(1, DueTime{Kind: DueAtMost, Time: build.Noon.Add(math.MaxInt64)}, build.Noon)
@@ -209,20 +294,24 @@ func TestDueHistogramOfLevels(t *testing.T) {
 		}
 		parts = append(parts, level)
 	}
+
 	topology, f := flowTo(parts...)
-	must.That(t, len(f.Buffers) == 1 && len(f.Buffers[0].Levels) == 6, "%+v", f.Buffers)
+	must.Equal(t, len(f.Buffers), 1, "%+v", f.Buffers)
+	must.Equal(t, len(f.Buffers[0].Levels), 6)
 	// 1, 3, 7, 15, 31 and 63 s at most.
-	got, want := dueWords(topology, f, nothing, build.Noon), "all 6 within 1m3s   ≤ 1m 5   ≤ 10m 1"
+	got := dueWords(topology, f, nothing, build.Noon)
+	want := "all 6 within 1m3s   ≤ 1m 5   ≤ 10m 1"
 	assert.That(t, got == want, "%s, want %s", got, want)
 }
 
-// waitsIn takes in the messages of a peek from the last to the first: the order makes no difference.
+// waitsIn adds the messages of a peek from the last to the first: the order makes no difference.
 func waitsIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head Sight) *Waits {
 	w := WaitingIn(t, ref, peeked, head)
 	for i := peeked.Messages.Len() - 1; i >= 0; i-- {
 		m, _ := peeked.Messages.At(i, 1) // they are in memory
 		w.See(i, &m)
 	}
+
 	return w.Waits()
 }
 
@@ -238,20 +327,29 @@ func named(after time.Duration, names string) peek.Peeked {
 			m.Headers = model.Table{"x-death": deaths}
 			m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 		}
+
 		if strings.ToUpper(name) == name {
 			m.Properties.MessageID = name
 		}
+
 		m.Fingerprint = message.FingerprintOf(&m)
 		messages = append(messages, m)
 	}
+
 	return peek.Peeked{TakenAt: build.Noon.Add(after), Messages: messages}
 }
 
 // A later peek never knows less of messages that still wait than an earlier one; it takes nothing over for messages
 // that may have been elsewhere meanwhile.
 func TestALaterLookIsNoWorse(t *testing.T) {
-	delayed := parts(build.Queue("w", build.Consumers(1)), build.Buffer("q", "w", 60_000))
-	retried := parts(build.Queue("w", build.Consumers(1), build.DLX("", "q")), build.Buffer("q", "w", 60_000))
+	delayed := parts(build.Text(`
+		queue w consumers=1
+		buffer q w 60000
+	`))
+	retried := parts(build.Text(`
+		queue w consumers=1 dlx= key=q
+		buffer q w 60000
+	`))
 	for _, c := range []struct {
 		name          string
 		parts         []build.Part
@@ -266,6 +364,7 @@ func TestALaterLookIsNoWorse(t *testing.T) {
 		{"no poll says what has left", delayed, "A B", "A B", -1, 20 * time.Second, "≤ 40s ≤ 40s"},
 		{"without ids, the head has left", delayed, "a b", "b c", 19 * time.Second, 20 * time.Second, "≤ 59s ≤ 1m"},
 		{"the head has left a retry buffer", retried, "A B", "B A", 19 * time.Second, 20 * time.Second, "≤ 59s ≤ 1m"},
+
 		{
 			"the broker counts what comes into it", retried, "A1 B2 C1", "B2 C1 A2", 19 * time.Second, 20 * time.Second,
 			"≤ 40s ≤ 40s ≤ 1m",
@@ -284,14 +383,17 @@ func TestALaterLookIsNoWorse(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			topology := build.TopologyOf("4.0.5", c.parts...)
+
 			var before *Waits
 			if c.before != "" {
 				before = waitsIn(topology, build.Ref("q"), named(0, c.before), Sight{})
 			}
+
 			var head Sight
 			if c.since >= 0 {
 				head.Since = build.Noon.Add(c.since)
 			}
+
 			peeked := named(c.later, c.after)
 			w := WaitingIn(topology, build.Ref("q"), peeked, head)
 			w.After(before)
@@ -299,10 +401,12 @@ func TestALaterLookIsNoWorse(t *testing.T) {
 				m, _ := peeked.Messages.At(i, 1)
 				w.See(i, &m)
 			}
+
 			var got []string
 			for _, wait := range w.Waits().Messages {
 				got = append(got, wait.Due.In(peeked.TakenAt))
 			}
+
 			assert.Equal(t, strings.Join(got, " "), c.want)
 		})
 	}
@@ -319,6 +423,7 @@ func TestTwoBoundsNarrowADueTime(t *testing.T) {
 		}
 		return d
 	}
+
 	for _, c := range []struct {
 		name       string
 		a, b, want DueTime
@@ -346,6 +451,7 @@ func sentAgain(after time.Duration, deaths ...any) message.Message {
 		m.Headers["x-death"] = deaths
 		m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 	}
+
 	m.Fingerprint = message.FingerprintOf(&m)
 	return m
 }
@@ -359,10 +465,14 @@ func TestARetryThatSaysWhenItWasSent(t *testing.T) {
 			"exchange": "", "routing-keys": []any{"q"},
 		}
 	}
+
 	retried := []build.Part{
-		build.Queue("messages", build.Consumers(1)),
-		build.Buffer("delay_retry", "messages", 60_000),
+		build.Text(`
+			queue messages consumers=1
+			buffer delay_retry messages 60000
+		`),
 	}
+
 	for _, c := range []struct {
 		name string
 		m    message.Message
@@ -388,6 +498,7 @@ func TestARetryThatSaysWhenItWasSent(t *testing.T) {
 				before = w.Waits()
 				got = append(got, before.Messages[0].Due.In(at))
 			}
+
 			assert.Equal(t, strings.Join(got, " "), c.want)
 		})
 	}

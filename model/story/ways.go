@@ -32,9 +32,11 @@ type way struct {
 // WaysFrom is for a peek at a queue.
 func WaysFrom(t *model.Topology, ref model.QueueRef) *Ways {
 	return &Ways{
-		topology: t, queue: ref, routes: map[way]model.Route{},
-		seen: model.Seen{To: map[model.QueueRef][]model.QueueRef{}, From: map[model.QueueRef][]model.QueueRef{}},
-		from: map[model.QueueRef]bool{},
+		topology: t,
+		queue:    ref,
+		routes:   map[way]model.Route{},
+		seen:     model.Seen{To: map[model.QueueRef][]model.QueueRef{}, From: map[model.QueueRef][]model.QueueRef{}},
+		from:     map[model.QueueRef]bool{},
 	}
 }
 
@@ -49,22 +51,26 @@ func (w *Ways) See(m *message.Message) {
 			}
 		}
 	}
+
 	if w.expires(m) && cutOnExpiry(w.topology, m, w.queue) {
 		if w.cut++; w.cut == 1 {
 			w.cutTo = w.topology.DeadLetter(w.queue, own, m.Headers).Queues
 		}
 	}
+
 	for d := range model.Each(m.Deaths) {
 		if len(d.RoutingKeys) > 0 {
 			w.follow(model.QueueRef{VHost: w.queue.VHost, Name: d.Queue}, d.RoutingKeys, m.Headers)
 		}
 	}
+
 	if countedTries(m, false) > 0 {
 		w.counts(w.queue)
 		for d := range model.Each(m.Deaths) {
 			w.counts(model.QueueRef{VHost: w.queue.VHost, Name: d.Queue})
 		}
 	}
+
 	if w.topology.Settings(w.queue).DLX.Set { // otherwise it is not a buffer
 		w.seeWorkers(m)
 	}
@@ -92,9 +98,14 @@ func (w *Ways) seeWorkers(m *message.Message) {
 			}
 		}
 	}
-	if s, ok := m.Stated(nil); ok && s.VHost.Or(w.queue.VHost) == w.queue.VHost {
+
+	for _, s := range m.Stated(nil) {
+		if s.VHost.Or(w.queue.VHost) != w.queue.VHost {
+			continue
+		}
 		came(model.QueueRef{VHost: w.queue.VHost, Name: s.Queue})
 	}
+
 	for d := range model.Each(m.Deaths) {
 		if d.Queue != w.queue.Name || d.Reason != model.Expired {
 			continue
@@ -124,6 +135,7 @@ func (w *Ways) follow(from model.QueueRef, keys []string, headers model.Table) (
 	if route.Exact && len(route.Queues) > 0 {
 		w.seen.To[from] = model.UnionOf(w.seen.To[from], route.Queues)
 	}
+
 	return route, route.Exact
 }
 
@@ -149,5 +161,6 @@ func (w *Ways) Lost() (n int, keys string) {
 	for i, key := range w.lostKeys {
 		quoted[i] = model.Quoted(key)
 	}
+
 	return w.lost, strings.Join(quoted, ", ")
 }

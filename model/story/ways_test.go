@@ -25,9 +25,11 @@ func TestWays(t *testing.T) {
 		m.Headers["rascal"] = model.Table{"originalQueue": worker}
 		return m
 	}
+
 	counted := stated("user:save")
 	counted.Headers["rascal"].(model.Table)["recovery"] = model.Table{"user:save": model.Table{"forwarded": int64(1)}}
 	rejected := message.Message{Deaths: []message.Death{{Queue: "delay:5s", Reason: model.Rejected}}}
+
 	read := func(all ...message.Message) []message.Message { return all }
 	for _, test := range []struct {
 		name, in string
@@ -50,6 +52,7 @@ func TestWays(t *testing.T) {
 			read(died("delay:5s", "user:save.created", "delay.5s")), "user:save", "", 0, false,
 		},
 		{"a death in a queue that is gone", "user:save", read(died("gone", "user:save.created")), "", "", 0, false},
+
 		{
 			"a queue with a dead-letter key: the messages' own do not matter", "keyed",
 			read(sent("user:delete.x")), "", "", 0, false,
@@ -73,22 +76,25 @@ func TestWays(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			topology := build.TopologyOf("4.0.5", append(build.CopyKeyParts,
-				build.Queue("keyed", build.TTL(1), build.DLX("retry", "user:save.x")))...)
+				build.Text("queue keyed ttl=1 dlx=retry key=user:save.x"))...)
+
 			w := story.WaysFrom(topology, build.Ref(test.in))
 			for i := range test.read {
 				w.See(&test.read[i])
 			}
+
 			want := map[model.QueueRef][]model.QueueRef{}
 			if test.to != "" {
 				want[build.Ref("delay:5s")] = build.Refs(strings.Fields(test.to)...)
 			}
+
 			assert.NoDiff(t, cmp.Diff(want, w.Seen().To))
 			from := model.Names(w.Seen().From[build.Ref(test.in)])
 			assert.Equal(t, strings.ReplaceAll(from, ", ", " "), test.from, "from")
 			assert.Equal(t, w.Seen().Counted[build.Ref(test.in)], test.counted, "tries are counted")
 			n, keys := w.Lost()
-			assert.That(t, n == test.lost && (keys == "") == (n == 0),
-				"%d lost, by the keys %q; want %d", n, keys, test.lost)
+			assert.Equal(t, n, test.lost)
+			assert.Equal(t, keys == "", n == 0, "%d lost, by the keys %q; want %d", n, keys, test.lost)
 		})
 	}
 }

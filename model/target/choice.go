@@ -17,9 +17,9 @@ type choice struct {
 	problem model.Objection
 }
 
-// choose finds the worker of a message from, in this order: a framework's record, x-death, its origin, its flow, the
-// name of its queue. If two clues in the message itself disagree, nothing is chosen; neither is a worker by name when
-// the message names a queue that is gone.
+// choose finds the worker of a message from, in this order: a framework's record, that of the application, x-death, its
+// origin, its flow, the name of its queue. If two clues in the message itself disagree, nothing is chosen; neither is
+// another worker when the message names a queue that is gone, or that is in another vhost.
 func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelope) choice {
 	told := t.cluesIn(r, m, e)
 	if t.Inside { // it is a part of the way to its workers: only a framework knows better
@@ -28,29 +28,36 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 		}
 		return choice{}
 	}
+
 	var standing []Clue
 	for _, c := range told {
-		if !c.Gone {
+		if !c.Gone && (c.Kind != ByRecord || r.Works(c.Queue)) {
 			standing = append(standing, c)
 		}
 	}
+
 	ties := t.ties()
 	others := func(c *Clue) []Clue {
 		return slices.DeleteFunc(slices.Clone(ties), func(tie Clue) bool { return tie.Queue == c.Queue || len(ties) > 1 })
 	}
+	brought := slices.ContainsFunc(told, func(c Clue) bool { return c.Passage.By != "" })
 	stated := len(told) > 0 && told[0].Kind == ByFramework && !told[0].Topic // a topic need not be a queue
-	disagree := slices.ContainsFunc(standing, func(c Clue) bool { return c.Queue != standing[0].Queue })
+
+	disagree := slices.ContainsFunc(standing, func(c Clue) bool {
+		return c.Queue != standing[0].Queue || c.Weak && len(t.Workers) > 0 && !slices.Contains(t.Workers, c.Queue)
+	})
 	switch {
+	case brought, stated && told[0].Gone:
+		return t.refuse(workerGone, r, m, e, told)
 	case disagree:
 		return t.refuse(cluesDisagree, r, m, e, told)
-	case stated && told[0].Gone:
-		return t.refuse(workerGone, r, m, e, told)
 	case len(standing) > 0:
-		return choice{clue: &standing[0], against: others(&standing[0])}
-	case slices.ContainsFunc(told, func(c Clue) bool { return c.Kind == ByRejection }):
+		return choice{clue: &standing[0], against: append(others(&standing[0]), goneRecords(told)...)}
+	case slices.ContainsFunc(told, func(c Clue) bool { return c.Kind == ByRejection || c.Kind == ByRecord && !c.Topic }):
 		// an existing queue got its own copies, or has replaced the one that is gone: both look the same
 		return t.refuse(workerGone, r, m, e, told)
 	}
+
 	if origin := t.origin(r, m, e); len(origin) == 1 && origin[0].Reaches == 1 {
 		switch {
 		case slices.Contains(t.Workers, origin[0].Queue): // the flow agrees
@@ -60,13 +67,29 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 		}
 		return choice{clue: &origin[0], against: others(&origin[0])}
 	}
+
 	switch {
 	case t.ByName && len(told) > 0:
 		return t.refuse(workerGone, r, m, e, told)
 	case len(t.Workers) == 0:
+		if key, ok := t.keyed(r, m); ok && len(told) == 0 {
+			return choice{clue: &key}
+		}
 		return t.refuse(noFlow, r, m, e, told)
 	}
+
 	return choice{against: told} // for queues that are gone
+}
+
+// goneRecords are the records of queues that do not exist: other evidence weighs more.
+func goneRecords(told []Clue) (gone []Clue) {
+	for _, c := range told {
+		if c.Kind == ByRecord && c.Gone {
+			gone = append(gone, c)
+		}
+	}
+
+	return gone
 }
 
 // ties are the flows of the queue as clues.
@@ -78,6 +101,7 @@ func (t *Target) ties() (clues []Clue) {
 	for _, worker := range t.Workers {
 		clues = append(clues, Clue{Kind: kind, Queue: worker})
 	}
+
 	return clues
 }
 
@@ -85,13 +109,19 @@ func (t *Target) ties() (clues []Clue) {
 func (t *Target) refuse(
 	why workerProblem, r *model.Topology, m *message.Message, e *message.Envelope, told []Clue,
 ) choice {
-	o := NoWorker{Problem: why}
-	for _, c := range slices.Concat(told, t.origin(r, m, e), t.ties()) {
+	o := NoWorker{Problem: why, Trace: traceIn(m, e)}
+	clues := slices.Concat(told, t.origin(r, m, e), t.ties())
+	if why == noFlow {
+		clues = append(clues, t.mentioned(r, m)...)
+	}
+
+	for _, c := range clues {
 		same := func(other Clue) bool { return other.Queue == c.Queue && other.Gone == c.Gone }
 		if !slices.ContainsFunc(o.Clues, same) && len(o.Clues) < MostOffered {
 			o.Clues = append(o.Clues, c)
 		}
 	}
+
 	if !slices.ContainsFunc(o.Clues, func(c Clue) bool { return !c.Gone }) {
 		for _, ref := range t.Alike {
 			if len(o.Clues) < MostOffered {
@@ -99,5 +129,6 @@ func (t *Target) refuse(
 			}
 		}
 	}
+
 	return choice{problem: o}
 }

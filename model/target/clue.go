@@ -11,14 +11,16 @@ import (
 // ClueKind is how it is known which queue a message is for.
 type ClueKind string
 
-// The kinds, strongest first. All but ByLikeness decide; that one is only offered.
+// The kinds, strongest first. All but the last two decide; these are only offered.
 const (
 	ByFramework ClueKind = "framework" // the framework wrote it into the message
+	ByRecord    ClueKind = "record"    // the application wrote it into the message, and the queue exists
 	ByRejection ClueKind = "rejection" // the last queue in x-death that gave it up, or where it waited for a worker
 	ByExpiry    ClueKind = "expiry"    // the queue behind the last buffer in x-death in which it expired
 	ByOrigin    ClueKind = "origin"    // its first exchange and key reach it
 	ByFlow      ClueKind = "flow"      // its dead letters end here
 	ByName      ClueKind = "name"      // this queue is named like it
+	ByMention   ClueKind = "mention"   // the message has its name, or that of an exchange that reaches it
 	ByLikeness  ClueKind = "likeness"  // the names begin with the same words
 )
 
@@ -26,27 +28,70 @@ const (
 type Clue struct {
 	Kind      ClueKind
 	Queue     model.QueueRef
-	Gone      bool          // there is no such queue in the vhost of the messages
-	Elsewhere string        // with Gone: a vhost with a queue of that name
-	Framework string        // for ByFramework
-	Topic     bool          // for ByFramework: it recorded the name of a topic
-	Through   string        // for ByExpiry: the buffer
-	Reason    model.Reason  // for ByRejection: why the message left it
-	Address   model.Address // for ByOrigin
-	Reaches   int           // for ByOrigin: how many queues that address reaches
+	Gone      bool   // there is no such queue in the vhost of the messages
+	Elsewhere string // with Gone: a vhost with a queue of that name
+	Framework string // for ByFramework
+	Topic     bool   // for ByFramework: it recorded the name of a topic
+
+	Weak    bool          // for ByRecord: see message.Statement
+	Where   string        // for ByRecord and ByMention: "x-original-queue"
+	Through string        // for ByExpiry: the buffer
+	Reason  model.Reason  // for ByRejection: why the message left it
+	Address model.Address // for ByOrigin; for ByMention with an exchange
+	Reaches int           // for both: how many queues that address reaches
+	// with Gone: what brought the message from where the queue is; its By is "" otherwise
+	Passage message.Passage
 }
 
 // cluesIn are the clues in a message itself, except its origin: strongest first.
 func (t *Target) cluesIn(r *model.Topology, m *message.Message, e *message.Envelope) (clues []Clue) {
-	if s, ok := m.Stated(e); ok {
-		c := Clue{
-			Kind: ByFramework, Queue: model.QueueRef{VHost: t.From.VHost, Name: s.Queue}, Framework: s.Framework, Topic: s.Topic,
+	for _, s := range m.Stated(e) {
+		if s.Unusable == "" {
+			clues = append(clues, t.stated(r, &s))
 		}
-		if vhost, known := s.VHost.Get(); known && vhost != t.From.VHost {
-			c.Queue.VHost, c.Gone, c.Elsewhere = vhost, true, vhost
-		}
-		clues = append(clues, t.locate(r, c))
 	}
+
+	if c, ok := t.diedElsewhere(r, m); ok {
+		clues = append(clues, c)
+	} else {
+		clues = append(clues, t.died(r, m)...)
+	}
+
+	return slices.DeleteFunc(clues, func(c Clue) bool { return c.Queue == t.From || c.Weak && c.Gone })
+}
+
+// stated is the clue of a record. Of several names that the queue can have, one that exists is believed.
+func (t *Target) stated(r *model.Topology, s *message.Statement) Clue {
+	c := Clue{
+		Kind: ByFramework, Queue: model.QueueRef{VHost: t.From.VHost, Name: s.Queue}, Framework: s.Framework, Topic: s.Topic,
+	}
+	if s.Framework == "" {
+		c.Kind = ByRecord
+		c.Where = s.Where
+		c.Weak = s.Weak
+	}
+
+	if vhost, known := s.VHost.Get(); known && vhost != t.From.VHost {
+		c.Queue.VHost = vhost
+		c.Gone = true
+		c.Elsewhere = vhost
+		return c
+	}
+
+	for _, name := range s.Others {
+		if _, exists := r.Queue(c.Queue); exists {
+			break
+		}
+		if other := (model.QueueRef{VHost: t.From.VHost, Name: name}); r.Works(other) {
+			c.Queue = other
+		}
+	}
+
+	return t.locate(r, c)
+}
+
+// died are the clues of x-death.
+func (t *Target) died(r *model.Topology, m *message.Message) (clues []Clue) {
 	for d := range model.Each(m.Deaths) {
 		c := Clue{Kind: ByRejection, Queue: model.QueueRef{VHost: t.From.VHost, Name: d.Queue}, Reason: d.Reason}
 		gaveUp := d.Reason != model.Expired && t.notWaiting(r, c.Queue) || t.stoodBesideWorkers(r, d)
@@ -55,10 +100,63 @@ func (t *Target) cluesIn(r *model.Topology, m *message.Message, e *message.Envel
 			break
 		}
 	}
-	if c, ok := t.expired(r, m); ok {
+
+	if c, ok := t.expired(r, m); ok && (c.Kind == ByExpiry || clues == nil) {
 		clues = append(clues, c)
 	}
-	return slices.DeleteFunc(clues, func(c Clue) bool { return c.Queue == t.From })
+
+	return clues
+}
+
+// diedElsewhere is the clue of a message that a shovel or a federation brought here after it had failed: x-death has no
+// vhost, and a queue of the same name here never had it. A queue here whose dead letters come to From is believed,
+// unless the message was published into From directly.
+func (t *Target) diedElsewhere(r *model.Topology, m *message.Message) (c Clue, ok bool) {
+	passages := m.Passages()
+	if len(passages) == 0 {
+		return c, false
+	}
+	p := passages[0]
+	directly := p.Known && slices.Contains(r.Possible(t.From.VHost, p.Into), t.From)
+	d := m.FailingDeath()
+	switch {
+	case d == nil && (!directly || p.Queue == ""):
+		return c, false
+	case d == nil:
+		c = Clue{Kind: ByRejection, Queue: model.QueueRef{VHost: p.VHost, Name: p.Queue}}
+	case !directly && t.deadLettersHere(r, model.QueueRef{VHost: t.From.VHost, Name: d.Queue}):
+		return c, false
+	default:
+		c = Clue{Kind: ByRejection, Queue: model.QueueRef{VHost: p.VHost, Name: d.Queue}, Reason: d.Reason}
+	}
+
+	c.Gone = true
+	c.Elsewhere = p.VHost
+	c.Passage = p
+	return c, true
+}
+
+// deadLettersHere reports whether dead letters of a queue come to From, through buffers or not.
+func (t *Target) deadLettersHere(r *model.Topology, ref model.QueueRef) bool {
+	seen := map[model.QueueRef]bool{ref: true}
+	next := []model.QueueRef{ref}
+	for len(next) > 0 {
+		at := next[0]
+		next = next[1:]
+		for _, hop := range r.Hops(at) {
+			for _, to := range hop.Route.Queues {
+				if to == t.From {
+					return true
+				}
+				if !seen[to] && !r.Works(to) {
+					seen[to] = true
+					next = append(next, to)
+				}
+			}
+		}
+	}
+
+	return false
 }
 
 // notWaiting reports whether a queue is a worker, or gone: a failed queue or a buffer in x-death is no evidence of a
@@ -75,7 +173,7 @@ func (t *Target) stoodBesideWorkers(r *model.Topology, d *message.Death) bool {
 		return false
 	}
 	route := r.Route(t.From.VHost, d.Exchange, d.RoutingKeys, nil)
-	return slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool { return ref != t.From && r.Works(ref) })
+	return slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool { return t.mayWork(r, ref) })
 }
 
 // locate completes a clue by looking up its queue.
@@ -90,6 +188,7 @@ func (t *Target) locate(r *model.Topology, c Clue) Clue {
 			break
 		}
 	}
+
 	return c
 }
 
@@ -103,16 +202,28 @@ func (t *Target) expired(r *model.Topology, m *message.Message) (Clue, bool) {
 	buffer := model.QueueRef{VHost: t.From.VHost, Name: d.Queue}
 	c := Clue{Kind: ByExpiry, Through: d.Queue}
 	if _, exists := r.Queue(buffer); !exists {
-		name, ok := t.symfonyWorker(r, d.Queue)
-		c.Queue = model.QueueRef{VHost: t.From.VHost, Name: name}
-		return c, ok
+		if name, ok := t.symfonyWorker(r, d.Queue); ok {
+			c.Queue = model.QueueRef{VHost: t.From.VHost, Name: name}
+			return c, true
+		}
+		return t.locate(r, Clue{Kind: ByRejection, Queue: buffer, Reason: d.Reason}), !t.wasBuffer(d.Queue)
 	}
+
 	route := r.DeadLetter(buffer, d.RoutingKeys, m.ReplayHeaders())
 	if !route.Exact || len(route.Queues) != 1 || !r.Works(route.Queues[0]) {
 		return Clue{}, false
 	}
 	c.Queue = route.Queues[0]
 	return c, true
+}
+
+// wasBuffer reports whether a queue that is gone was a buffer for one delay, which applications let RabbitMQ delete: by
+// its name, or because only a time stands behind the name of a worker, as in orders.5000.
+func (t *Target) wasBuffer(name string) bool {
+	return model.NamedForWaiting(name) || slices.ContainsFunc(t.Workers, func(worker model.QueueRef) bool {
+		rest, after := strings.CutPrefix(name, worker.Name)
+		return after && strings.Trim(rest, "-_.:@0123456789smh") == "" && strings.ContainsAny(rest, "0123456789")
+	})
 }
 
 // symfonyWorker parses the name of a delay queue of Symfony Messenger, which is deleted soon after its messages are
@@ -124,6 +235,7 @@ func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok
 	if !isRetry {
 		rest, ok = strings.CutSuffix(rest, "_delay")
 	}
+
 	cut := strings.LastIndexByte(rest, '_')
 	if !isDelay || !isRetry && !ok || cut < 0 {
 		return "", false
@@ -144,13 +256,16 @@ func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok
 				continue
 			}
 		}
+
 		if route := r.Route(t.From.VHost, exchange, []string{key}, nil); route.Exact && len(route.Queues) == 1 &&
 			r.Works(route.Queues[0]) {
 			found[route.Queues[0].Name] = true
 		}
 	}
+
 	for queue = range found {
 	}
+
 	return queue, len(found) == 1
 }
 
@@ -159,11 +274,16 @@ func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok
 // bound.
 func (t *Target) origin(r *model.Topology, m *message.Message, e *message.Envelope) (clues []Clue) {
 	address, ok := m.ToldOrigin(e)
-	if s, stated := m.Stated(e); stated && s.Topic {
+	for _, s := range m.Stated(e) {
+		if !s.Topic {
+			continue
+		}
 		if _, exists := r.Exchange(model.ExchangeRef{VHost: t.From.VHost, Name: s.Queue}); exists {
-			address, ok = model.Address{Exchange: s.Queue}, true
+			address = model.Address{Exchange: s.Queue}
+			ok = true
 		}
 	}
+
 	if !ok {
 		return nil
 	}
@@ -172,9 +292,53 @@ func (t *Target) origin(r *model.Topology, m *message.Message, e *message.Envelo
 		return nil
 	}
 	for _, ref := range route.Queues {
-		if ref != t.From && r.Works(ref) {
+		if t.mayWork(r, ref) {
 			clues = append(clues, Clue{Kind: ByOrigin, Queue: ref, Address: address, Reaches: len(route.Queues)})
 		}
 	}
+
+	return clues
+}
+
+// keyed is the clue of an application that publishes its failures under the name of the worker's queue. A copy of what
+// the same key brings to that queue is no failure.
+func (t *Target) keyed(r *model.Topology, m *message.Message) (Clue, bool) {
+	c := Clue{
+		Kind: ByRecord, Queue: model.QueueRef{VHost: t.From.VHost, Name: m.RoutingKey}, Where: "its routing key",
+	}
+	route := r.Route(t.From.VHost, m.Exchange, []string{m.RoutingKey}, m.ReplayHeaders())
+	failed := len(m.Deaths) == 0 && route.Exact && !slices.Contains(route.Queues, c.Queue)
+	return c, failed && t.mayWork(r, c.Queue)
+}
+
+func (t *Target) mayWork(r *model.Topology, ref model.QueueRef) bool {
+	return ref != t.From && r.Works(ref)
+}
+
+// mentioned are the workers that a text of the message names: one, or an exchange that reaches some whatever the key.
+func (t *Target) mentioned(r *model.Topology, m *message.Message) (clues []Clue) {
+	_, where, _ := m.Mentions(func(text string) bool {
+		c := Clue{Kind: ByMention, Queue: model.QueueRef{VHost: t.From.VHost, Name: text}}
+		if t.mayWork(r, c.Queue) {
+			clues = append(clues, c)
+			return true
+		}
+
+		c.Address.Exchange = text
+		route := r.Route(t.From.VHost, text, []string{""}, nil)
+		c.Reaches = len(route.Queues)
+		for _, c.Queue = range route.Queues {
+			if route.Exact && t.mayWork(r, c.Queue) {
+				clues = append(clues, c)
+			}
+		}
+
+		return len(clues) > 0
+	})
+
+	for i := range clues {
+		clues[i].Where = where
+	}
+
 	return clues
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Words name the queue and the source of the clue.
@@ -13,6 +14,8 @@ func (c *Clue) Words() string { return c.queueWords() + " (" + c.Source() + ")" 
 func (c *Clue) queueWords() string {
 	name := model.Printable(c.Queue.Name)
 	switch {
+	case c.Passage.Broker != "":
+		return name + " of the vhost " + model.Printable(c.Elsewhere) + " of " + model.Printable(c.Passage.Broker)
 	case c.Elsewhere != "" && c.Elsewhere == c.Queue.VHost:
 		return name + " of the vhost " + model.Printable(c.Elsewhere)
 	case c.Elsewhere != "":
@@ -22,6 +25,7 @@ func (c *Clue) queueWords() string {
 	case c.Gone:
 		return name + ", which is gone"
 	}
+
 	return name
 }
 
@@ -30,11 +34,12 @@ func (c *Clue) Source() string {
 	switch c.Kind {
 	case ByFramework:
 		return model.Printable(c.Framework) + " wrote it"
+	case ByRecord:
+		return "by " + model.Printable(c.Where)
+
 	case ByRejection:
-		if c.Reason != model.Rejected {
-			return "x-death: the message left it last, " + model.Printable(string(c.Reason))
-		}
-		return "x-death: it rejected the message last"
+		return c.death() + c.brought()
+
 	case ByExpiry:
 		return "x-death: " + model.Printable(c.Through) + " led there"
 	case ByOrigin:
@@ -48,8 +53,44 @@ func (c *Clue) Source() string {
 		return "its flow"
 	case ByName:
 		return "by name"
+	case ByMention:
+		words := "named in " + c.Where
+		if c.Address.Exchange != "" {
+			words = model.Sayf("%s names the exchange %s, which reaches %s", c.Where, c.Address.Exchange,
+				model.Plural(c.Reaches, "queue"))
+		}
+		return model.Printable(words)
 	}
+
 	return "a similar name"
+}
+
+func (c *Clue) death() string {
+	switch c.Reason {
+	case "":
+		return ""
+	case model.Rejected:
+		return "x-death: it rejected the message last"
+	}
+
+	return "x-death: the message left it last, " + model.Printable(string(c.Reason))
+}
+
+// brought says how a message came from another vhost or broker.
+func (c *Clue) brought() string {
+	p := &c.Passage
+	if p.By == "" {
+		return ""
+	}
+	words := p.By + " brought the message from " + model.QueueRef{VHost: p.VHost, Name: p.Queue}.String()
+	if p.Queue == "" {
+		words = p.By + " brought the message from " + model.ExchangeName(p.Exchange) + " of the vhost " + p.VHost
+	}
+	if c.Reason != "" {
+		words = "; " + words
+	}
+
+	return model.Printable(words)
 }
 
 // reason says in which role the worker gets a message by name.
@@ -57,6 +98,8 @@ func (c *Clue) reason() string {
 	switch c.Kind {
 	case ByFramework:
 		return "the worker that it failed in, as " + c.Framework + " wrote it"
+	case ByRecord:
+		return "the worker that it failed in, by " + model.Printable(c.Where)
 	case ByRejection:
 		if c.Reason != model.Rejected {
 			return "the worker that it left last, by x-death"
@@ -65,6 +108,7 @@ func (c *Clue) reason() string {
 	case ByExpiry:
 		return "the worker that its last delay led to, by x-death"
 	}
+
 	return "the worker by name"
 }
 
@@ -81,12 +125,40 @@ func cluesWords(clues []Clue) string {
 type NoWorker struct {
 	Problem workerProblem
 	Clues   []Clue // the possible queues
+	Trace   Trace  // what the message says besides
+}
+
+// Trace is what an application wrote about a message's origin, from which no queue follows.
+type Trace struct {
+	Where    string // "x-original-queue"; "" for nothing
+	Unusable string // why it names no queue
+	Key      string // for a routing key
+}
+
+func traceIn(m *message.Message, e *message.Envelope) (t Trace) {
+	for _, s := range m.Stated(e) {
+		if s.Unusable != "" {
+			return Trace{Where: s.Where, Unusable: s.Unusable}
+		}
+	}
+	t.Key, t.Where, _ = m.FirstKey()
+	return t
+}
+
+func (t Trace) describe() string {
+	if t.Where == "" {
+		return "the message has no trace of its worker"
+	}
+	if t.Unusable != "" {
+		return model.Printable(t.Where + " names no queue: it " + t.Unusable)
+	}
+	return model.Sayf("the message names no queue (%s: %s)", t.Where, model.Quoted(t.Key))
 }
 
 type workerProblem string
 
 const (
-	noFlow        workerProblem = "this queue belongs to no flow, and the message has no trace of its worker"
+	noFlow        workerProblem = "this queue belongs to no flow"
 	cluesDisagree workerProblem = "the evidence for the worker disagrees: "
 	workerGone    workerProblem = "the worker is not here: " // named by the message
 )
@@ -101,21 +173,27 @@ func (o NoWorker) Words() string {
 			there = append(there, c)
 		}
 	}
+
 	words, name := string(noFlow), "NAME"
 	switch {
 	case o.Problem == cluesDisagree:
 		words = string(cluesDisagree) + cluesWords(o.Clues)
 	case len(gone) > 0:
 		words = string(workerGone) + cluesWords(gone)
+	case o.Trace.Where != "", !slices.ContainsFunc(there, func(c Clue) bool { return c.Kind != ByLikeness }):
+		words += ", and " + o.Trace.describe()
 	}
+
 	if len(there) > 0 && o.Problem != cluesDisagree {
 		words += "; it could be " + cluesWords(there)
 	}
+
 	switch {
 	case o.Problem != cluesDisagree && slices.ContainsFunc(there, func(c Clue) bool { return c.Kind == ByOrigin }):
 		words += "; what its first exchange and key reach now may have had a copy of its own"
 	case len(there) > 0:
 		name = model.Printable(there[0].Queue.Name)
 	}
+
 	return words + ": name a target, for example queue:" + name
 }

@@ -13,9 +13,9 @@ type Mode string
 
 // The modes, as --to names them.
 const (
-	// ToAuto is the narrowest address that keeps the routing key which the worker expects: the message's own origin if
-	// that reaches only the worker; otherwise the flow's own way back; otherwise the worker by name through the default
-	// exchange.
+	// ToAuto is the narrowest address that keeps the routing key with which the worker saw the message: the message's own
+	// origin if that reaches only the worker; otherwise another way that keeps the key; otherwise the way by which the
+	// worker's retries come back; otherwise the worker by name through the default exchange.
 	ToAuto     Mode = "auto"
 	ToOrigin   Mode = "origin"   // where the message was first published
 	ToQueue    Mode = "queue"    // one queue, through the default exchange
@@ -26,12 +26,13 @@ const (
 type Target struct {
 	Mode     Mode
 	From     model.QueueRef
-	Workers  []model.QueueRef  // the workers of the flows that From belongs to
-	Fixed    model.Address     // for ToQueue and ToExchange
-	WaysBack [][]model.Address // for each of Workers: the flow's own ways from a buffer back to it, narrowest first
-	ByName   bool              // only its name ties From to Workers
-	Alike    []model.QueueRef  // workers whose names begin like From's: offered when nothing else is known
-	Inside   bool              // From is a worker or a buffer of its flows: its messages are for Workers
+	Workers  []model.QueueRef // the workers of the flows that From belongs to
+	Fixed    model.Address    // for ToQueue and ToExchange
+	WaysBack [][]wayBack      // for each of Workers: the flow's own ways from a buffer back to it, narrowest first
+	ByName   bool             // only its name ties From to Workers
+	Alike    []model.QueueRef // workers whose names begin like From's: offered when nothing else is known
+	Inside   bool             // From is a worker or a buffer of its flows: its messages are for Workers
+	Itself   bool             // of ToAuto: From is the worker of its only flow
 }
 
 // Way is where one message goes and which queues it reaches.
@@ -52,55 +53,71 @@ func New(t *model.Topology, from model.QueueRef, mode Mode, fixed model.Address)
 	if mode == ToAuto {
 		to.Alike = t.NamedLike(from)
 	}
+
 	flows := t.FlowsOf(from)
 	to.ByName = len(flows) > 0
 	for _, flow := range flows {
 		worker := flow.Worker.Queue
-		if role := flow.Role(from); role != model.FailedRole {
+		if worker == from && mode == ToAuto {
+			continue // auto never sends a message back into the queue in which it is
+		}
+		if !flow.Role(from).IsEnd() {
 			to.Inside = true
 		}
-		if !slices.ContainsFunc(flow.Failed, func(m model.Member) bool { return m.Queue == from && m.ByName }) {
+		if end, ok := flow.End(from); !ok || !end.ByName {
 			to.ByName = false
 		}
+
 		to.Workers = append(to.Workers, worker)
 		to.WaysBack = append(to.WaysBack, waysBack(t, flow))
 	}
+
+	if len(flows) > 0 && len(to.Workers) == 0 {
+		to.Itself = true
+		to.Inside = true
+		to.ByName = false
+	}
+
 	return to
 }
 
-// waysBack are the addresses at which the flow's buffers pass messages to the worker: retry buffers first, and among
-// those the ones that reach no other queue.
-func waysBack(t *model.Topology, flow *model.Flow) []model.Address {
-	type candidate struct {
-		model.Address
-		reaches int
-	}
-	var found []candidate
+// wayBack is how a buffer passes its messages to the worker.
+type wayBack struct {
+	model.Address
+	KeepsKey bool // each message keeps its own key, and the address has none
+	Buffer   string
+	Retries  bool // the worker's failures come back this way, so that it knows the key
+	reaches  int
+}
+
+// waysBack are the ways by which the flow's buffers pass messages to the worker: first those that reach no other queue.
+func waysBack(t *model.Topology, flow *model.Flow) []wayBack {
+	var found []wayBack
 	for _, b := range flow.Buffers {
 		for _, hop := range t.Hops(b.Queue) {
-			if hop.Reason != model.Expired || hop.Exchange == "" || len(hop.Keys) != 1 || !hop.Route.Exact {
+			if hop.Reason != model.Expired || hop.Exchange == "" || len(hop.Keys) > 1 ||
+				!slices.Contains(hop.Route.Queues, flow.Worker.Queue) {
 				continue
 			}
-			if slices.Contains(hop.Route.Queues, flow.Worker.Queue) {
-				found = append(found, candidate{
-					model.Address{Exchange: hop.Exchange, RoutingKey: hop.Keys[0]}, len(hop.Route.Queues),
-				})
+			w := wayBack{Buffer: b.Queue.Name, Retries: b.Role == model.RetryBuffer, reaches: len(hop.Route.Queues)}
+			w.Exchange = hop.Exchange
+			w.KeepsKey = len(hop.Keys) == 0
+			if !w.KeepsKey {
+				w.RoutingKey = hop.Keys[0]
+			}
+			if w.KeepsKey || hop.Route.Exact {
+				found = append(found, w)
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return a.reaches - b.reaches })
-	var ways []model.Address
-	for _, c := range found {
-		if !slices.Contains(ways, c.Address) {
-			ways = append(ways, c.Address)
-		}
-	}
-	return ways
+
+	slices.SortStableFunc(found, func(a, b wayBack) int { return a.reaches - b.reaches })
+	return found
 }
 
 // WayOf decides where one message goes; its envelope, if any, must be open.
 func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) Way {
-	c := copied{r, m, o.Envelope, o.ReplayHeaders()}
+	c := copied{topology: r, message: m, envelope: o.Envelope, headers: o.ReplayHeaders()}
 	if t.Mode == ToQueue || t.Mode == ToExchange {
 		return t.routeBy(c, t.Fixed, "chosen")
 	}
@@ -109,40 +126,63 @@ func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) 
 		return t.routeBy(c, origin, "its origin")
 	}
 	chosen := t.choose(r, m, o.Envelope)
-	if chosen.problem != nil {
+	switch {
+	case chosen.problem != nil:
 		return Way{Problem: chosen.problem}
+	case chosen.clue == nil && t.Itself:
+		return Way{Problem: intoItself(t.From)}
 	}
+
 	workers := t.Workers
 	if chosen.clue != nil {
 		workers = []model.QueueRef{chosen.clue.Queue}
+		c.recorded = chosen.clue.Kind == ByRecord
 	}
-	w := t.routeBy(c, origin, "its origin")
+
+	w := t.autoBy(c, origin, "its origin")
 	if narrow := w.reachesOnly(workers...); !narrow || w.Loses() {
-		other := t.wayTo(c, chosen.clue)
+		other := t.wayTo(c, &chosen)
 		if !narrow || other.Problem == nil && !other.Loses() {
 			w = other
 		}
 	}
+
+	if slices.Contains(w.Reaches, t.From) {
+		w.Problem = intoItself(t.From)
+	}
+
 	w.Clue, w.Against = chosen.clue, chosen.against
 	return w
 }
 
+// intoItself: the only target that is known is the queue in which the message is.
+func intoItself(from model.QueueRef) model.Said {
+	return model.Saidf("it is in the queue of its worker, %s, already, and auto never sends a message back into its own "+
+		"queue: name a target, for example queue:NAME", from)
+}
+
 // wayTo is the way for a message whose origin does not lead to the worker alone, or would lose it if it fails again:
-// the first way that reaches only the worker and does not lose it. clue names the worker; nil: the flows do.
-func (t *Target) wayTo(c copied, clue *Clue) Way {
-	worker, why := model.QueueRef{}, "the worker by name"
-	if clue != nil {
-		worker, why = clue.Queue, clue.reason()
+// the first way that reaches only the worker and does not lose it. Without a clue, the flows name the worker.
+func (t *Target) wayTo(c copied, by *choice) Way {
+	worker := model.QueueRef{}
+	why := "the worker by name"
+	if by.clue != nil {
+		worker, why = by.clue.Queue, by.clue.reason()
 	} else {
 		var ok bool
 		if worker, ok = t.workerOf(c.message); !ok {
-			return Way{Problem: model.Saidf("this queue belongs to %d flows (%s), and the message has no trace of its worker: "+
-				"name a target, for example queue:NAME", len(t.Workers), t.Workers)}
+			trace := traceIn(c.message, c.envelope).describe()
+			if len(by.against) > 0 {
+				trace = "the message names " + cluesWords(by.against)
+			}
+			return Way{Problem: model.Saidf("this queue belongs to %d flows (%s), and %s: name a target, for example "+
+				"queue:NAME", len(t.Workers), t.Workers, trace)}
 		}
 	}
+
 	var lossy *Way
-	for _, to := range t.addressesOf(c, worker) {
-		w := t.routeBy(c, to.Address, to.why)
+	for _, to := range t.addressesOf(c, worker, why) {
+		w := t.autoBy(c, to.Address, to.why)
 		switch {
 		case !w.reachesOnly(worker):
 		case !w.Loses():
@@ -151,12 +191,16 @@ func (t *Target) wayTo(c copied, clue *Clue) Way {
 			lossy = &w
 		}
 	}
-	w := t.routeBy(c, model.Address{RoutingKey: worker.Name}, why)
-	if w.Loses() && lossy != nil {
+
+	if lossy != nil {
 		return *lossy
 	}
-	return w
+
+	return t.autoBy(c, model.Address{RoutingKey: worker.Name}, why)
 }
+
+// WhyEdited is the Way.Why of an address that an edit gave.
+const WhyEdited = "edited"
 
 // reasoned is an address with the reason to send a message there.
 type reasoned struct {
@@ -164,10 +208,11 @@ type reasoned struct {
 	why string
 }
 
-// addressesOf are the addresses by which a worker expects its messages, best first: the key that the message was
-// published with, through each exchange that routes it to the worker by that key; the flow's own ways back; the one key
-// that the worker is bound with. The worker's own name is not among them.
-func (t *Target) addressesOf(c copied, worker model.QueueRef) (found []reasoned) {
+// addressesOf are the addresses by which a worker expects its messages, best first: those that keep the key which it
+// saw, through each exchange that routes it to the worker by that key, through the flow's buffers' exchanges, or by its
+// name; the ways by which its retries, or this message's own delay, come back; the one key that it is bound with; its
+// name, for the reason byName. At last the ways of delayed messages: their key can mean something else to the worker.
+func (t *Target) addressesOf(c copied, worker model.QueueRef, byName string) (found []reasoned) {
 	var exchanges []string
 	for b := range c.topology.BindingsTo(worker) {
 		x, _ := c.topology.Handing(model.ExchangeRef{VHost: b.VHost, Name: b.Source})
@@ -175,34 +220,117 @@ func (t *Target) addressesOf(c copied, worker model.QueueRef) (found []reasoned)
 			exchanges = append(exchanges, b.Source)
 		}
 	}
+
 	through := func(key, why string) {
 		for _, x := range exchanges {
 			found = append(found, reasoned{model.Address{Exchange: x, RoutingKey: key}, why})
 		}
 	}
-	if key, told := PublishedKey(c.message, c.envelope); told {
-		through(key, "the key that it was published with")
-	}
+
+	var ways []wayBack
 	if i := slices.Index(t.Workers, worker); i >= 0 {
-		for _, a := range t.WaysBack[i] {
-			found = append(found, reasoned{a, "the flow's own way back"})
+		ways = t.WaysBack[i]
+	}
+
+	keys := keysSeen(c.message, c.envelope, worker)
+	for _, key := range keys {
+		through(key, "the key that it was published with")
+		for _, w := range ways {
+			if w.KeepsKey || w.RoutingKey == key {
+				found = append(found, reasoned{model.Address{Exchange: w.Exchange, RoutingKey: key}, "the flow's own way back"})
+			}
+		}
+
+		if key == worker.Name {
+			found = append(found, reasoned{model.Address{RoutingKey: key}, byName})
 		}
 	}
+
+	if key, where, named := loss.NamedKey(c.topology, worker, c.message); named {
+		through(key, "the key in "+model.Printable(where))
+	}
+
+	var delayed []reasoned
+	for _, w := range ways {
+		back := reasoned{w.Address, "the flow's own way back"}
+		switch {
+		case w.KeepsKey:
+		case w.Retries || c.message.ExpiredIn(w.Buffer):
+			found = append(found, back)
+		default:
+			delayed = append(delayed, back)
+		}
+	}
+
 	if key, one := c.topology.OnlyKey(worker); one && key != worker.Name {
 		through(key, "the key that the worker is bound by")
 	}
-	return found
+
+	found = append(found, reasoned{model.Address{RoutingKey: worker.Name}, byName})
+	return append(found, delayed...)
 }
 
-// PublishedKey is the routing key with which a message was first published, if known.
-func PublishedKey(m *message.Message, e *message.Envelope) (string, bool) {
+// keysSeen are the keys with which a worker saw a message, as far as that says: first the one that an application
+// recorded, then that of its death there, or else the one that it was first published with.
+func keysSeen(m *message.Message, e *message.Envelope, worker model.QueueRef) (keys []string) {
+	add := func(key string) {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+
 	if key, _, told := m.FirstKey(); told {
-		return key, true
+		add(key)
 	}
-	if a, told := m.ToldOrigin(e); told {
-		return a.RoutingKey, true
+
+	for d := range model.Each(m.Deaths) {
+		if d.Queue == worker.Name && len(d.RoutingKeys) > 0 {
+			add(m.OwnKey(d.RoutingKeys[0]))
+		}
 	}
-	return "", false
+
+	if a, told := m.ToldOrigin(e); told && (len(keys) == 0 || e != nil) {
+		add(a.RoutingKey)
+	}
+
+	return keys
+}
+
+// OtherKey is the key with which a worker at the end of a way sees a message, where it has not seen it with that key
+// before: also behind a buffer, which may give messages a key of its own. was is the one that it saw; unknown where the
+// message does not say.
+func (t *Target) OtherKey(
+	r *model.Topology, m *message.Message, e *message.Envelope, w *Way,
+) (key string, was model.Opt[string], differs bool) {
+	for _, ref := range w.Reaches {
+		key, worker := w.RoutingKey, ref
+		if hop, expires := r.Hop(ref, model.Expired); expires && !r.Works(ref) && len(hop.Route.Queues) > 0 {
+			worker = hop.Route.Queues[0]
+			if len(hop.Keys) == 1 {
+				key = hop.Keys[0]
+			}
+		}
+
+		seen := keysSeen(m, e, worker)
+		if i := slices.Index(t.Workers, worker); i >= 0 {
+			for _, back := range t.WaysBack[i] {
+				if !back.KeepsKey && m.ExpiredIn(back.Buffer) {
+					seen = append(seen, back.RoutingKey)
+				}
+			}
+		}
+
+		if slices.Contains(seen, key) {
+			continue
+		}
+		if len(seen) > 0 {
+			was = model.Some(seen[0])
+		}
+
+		return key, was, true
+	}
+
+	return "", was, false
 }
 
 // workerOf finds the worker that a message is for: the only one, or the one in which it died last.
@@ -215,6 +343,7 @@ func (t *Target) workerOf(m *message.Message) (model.QueueRef, bool) {
 			return ref, true
 		}
 	}
+
 	return model.QueueRef{}, false
 }
 
@@ -230,13 +359,24 @@ type copied struct {
 	message  *message.Message
 	envelope *message.Envelope
 	headers  model.Table
+	recorded bool // the application recorded in the message which queue it is for
 }
 
 // WayBy is the way of a message by an address; its copy will have these headers.
 func (t *Target) WayBy(
 	r *model.Topology, m *message.Message, e *message.Envelope, headers model.Table, a model.Address, why string,
 ) Way {
-	return t.routeBy(copied{r, m, e, headers}, a, why)
+	return t.routeBy(copied{topology: r, message: m, envelope: e, headers: headers}, a, why)
+}
+
+// autoBy is routeBy for a way that the user did not choose: then a key that the message does not name is a loss, too,
+// unless the application named the queue beside it.
+func (t *Target) autoBy(c copied, a model.Address, why string) Way {
+	w := t.routeBy(c, a, why)
+	if w.Problem == nil && w.Again == nil && len(w.Reaches) == 1 && !c.recorded {
+		w.Again = loss.OfOtherKey(c.topology, w.Reaches[0], c.message, w.RoutingKey)
+	}
+	return w
 }
 
 func (t *Target) routeBy(c copied, a model.Address, why string) Way {
@@ -257,7 +397,11 @@ func (t *Target) routeBy(c copied, a model.Address, why string) Way {
 			model.ExchangeName(a.Exchange))
 	default:
 		w.Again = c.secondFailure(&w)
+		if w.Again == nil && len(w.Reaches) == 1 {
+			w.Again, _ = loss.OfPublishedFailure(c.topology, t.From, w.Reaches[0], c.message, a.RoutingKey)
+		}
 	}
+
 	return w
 }
 
@@ -270,6 +414,7 @@ func (c *copied) secondFailure(w *Way) (again *loss.SecondFailure) {
 			again = f
 		}
 	}
+
 	return again
 }
 

@@ -25,6 +25,7 @@ func Parse(to string, key model.Opt[string]) (Mode, model.Address, error) {
 	case kind == string(ToQueue) && rest != "":
 		return ToQueue, model.Address{RoutingKey: rest}, nil
 	}
+
 	return "", model.Address{}, fmt.Errorf("%s is not a target: use auto, origin, queue:NAME or exchange:NAME/KEY",
 		message.Excerpt(to))
 }
@@ -49,6 +50,7 @@ func Split(t *model.Topology, from model.QueueRef, text string) (model.Address, 
 			meant = append(meant, a)
 		}
 	}
+
 	switch {
 	case len(lead) == 1:
 		return lead[0], nil
@@ -64,6 +66,7 @@ func Split(t *model.Topology, from model.QueueRef, text string) (model.Address, 
 	case len(there) > 0:
 		return there[0], nil
 	}
+
 	name, key, _ := strings.Cut(text, "/")
 	return model.Address{Exchange: name, RoutingKey: key}, nil
 }

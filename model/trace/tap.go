@@ -83,8 +83,16 @@ func (p *Passing) Follow(t *model.Topology) { p.topology = t }
 
 // See records a message passing now, by this machine's clock. Call it in the order in which messages pass.
 func (p *Passing) See(m *message.Message, now time.Time) Passed {
-	row := Passed{Time: now, Exchange: m.Exchange, RoutingKey: m.RoutingKey, Message: m, Tries: tries(m)}
+	row := Passed{
+		Time:       now,
+		Exchange:   m.Exchange,
+		RoutingKey: m.RoutingKey,
+		Message:    m,
+		Tries:      tries(m),
+	}
+
 	id, deaths := tapIdentity(m), m.DeathCount()
+
 	switch {
 	case m.DeathsError != "" && len(m.Deaths) == 0:
 		row.Unclear = m.DeathsError
@@ -93,6 +101,7 @@ func (p *Passing) See(m *message.Message, now time.Time) Passed {
 		row.From, row.Reason = d.Queue, d.Reason
 		p.waited(&row, m, p.entered[id].find(d.Queue, deaths-1))
 	}
+
 	p.remember(id, entrance{at: now, expiration: m.Properties.Expiration, deaths: deaths})
 	return row
 }
@@ -118,6 +127,7 @@ func (p *Passing) waited(row *Passed, m *message.Message, in *entrance) {
 	expired := d.Reason == model.Expired
 	ttl := p.topology.Settings(ref).TTL
 	var own string // its own TTL there, as text
+
 	switch {
 	case in != nil:
 		own = in.expiration
@@ -126,21 +136,31 @@ func (p *Passing) waited(row *Passed, m *message.Message, in *entrance) {
 	case !ttl.Set:
 		own = "?" // unknown
 	}
-	wait, known, ofQueue := ttl.Value, ttl.Set, true
+
+	wait := ttl.Value
+	known := ttl.Set
+	ofQueue := true
 	if e, ok := message.ParseExpiration(own); ok && (!known || e < wait) {
-		wait, known, ofQueue = e, true, false
+		wait = e
+		known = true
+		ofQueue = false
 	}
+
 	if expired && known {
 		row.Should = model.Some(wait)
 	}
+
 	if in != nil {
-		row.Waited, row.Known = model.Some(row.Time.Sub(in.at)), WaitTapped
+		row.Waited = model.Some(row.Time.Sub(in.at))
+		row.Known = WaitTapped
 	} else if began, how, ok := p.beganToWait(m, row.Time); ok {
 		waited := row.Time.Sub(began)
 		if believable(waited, row.Should, ofQueue) {
-			row.Waited, row.Known = model.Some(max(waited, 0)), how
+			row.Waited = model.Some(max(waited, 0))
+			row.Known = how
 		}
 	}
+
 	if !row.Waited.Known() || !row.Should.Known() {
 		return
 	}
@@ -153,6 +173,7 @@ func (p *Passing) waited(row *Passed, m *message.Message, in *entrance) {
 		row.Behind = model.Some(before.Sub(due))
 		due = before
 	}
+
 	row.Due = model.Some(due)
 	if len(p.leaves) < tapRemembers { // names of queues come from messages
 		p.leaves[d.Queue] = due
@@ -189,6 +210,7 @@ func (p *Passing) beganToWait(m *message.Message, now time.Time) (began time.Tim
 	if ms, told := m.Headers.Integer("timestamp_in_ms"); ok && told && at.Equal(time.UnixMilli(ms)) {
 		how, at = WaitBroker, at.Add(-skew)
 	}
+
 	return at, how, ok
 }
 
@@ -204,6 +226,7 @@ func (p *Passing) diedBefore(m *message.Message, skew time.Duration) (at time.Ti
 			return before.Time.Add(-skew), WaitDied, true
 		}
 	}
+
 	return at, "", false
 }
 
@@ -223,6 +246,7 @@ func believable(waited time.Duration, should model.Opt[time.Duration], ofQueue b
 	case ofQueue:
 		return waited <= ttl+clocks
 	}
+
 	return waited <= ttl+longest
 }
 
@@ -244,6 +268,7 @@ func (t *twins) find(queue string, deaths int64) *entrance {
 	if t.left == nil || len(t.left) >= tapQueues { // names of queues come from messages
 		t.left = map[string]int{}
 	}
+
 	t.left[queue] = t.forgotten + at + 1
 	return &t.seen[at]
 }
@@ -261,11 +286,13 @@ func (p *Passing) remember(id message.Fingerprint, e entrance) {
 		p.order[p.next] = id
 		p.next = (p.next + 1) % tapRemembers
 	}
+
 	t := p.entered[id]
 	if t == nil {
 		t = &twins{}
 		p.entered[id] = t
 	}
+
 	t.seen = append(t.seen, e)
 }
 
@@ -279,6 +306,7 @@ func tapIdentity(m *message.Message) message.Fingerprint {
 	} {
 		w.Text(s)
 	}
+
 	w.Value(q.Timestamp)
 	var without []string
 	for key := range m.Headers {
@@ -286,6 +314,7 @@ func tapIdentity(m *message.Message) message.Fingerprint {
 			without = append(without, key)
 		}
 	}
+
 	w.Table(m.Headers, without)
 	w.Number('b', uint64(m.BodyBytes))
 	return w.Sum(m.Body[:min(len(m.Body), tapHashes)])
@@ -299,15 +328,18 @@ func tries(m *message.Message) model.Opt[int64] {
 	}
 	var failed, expired int64
 	for i := range m.Deaths {
-		switch d := &m.Deaths[i]; d.Reason {
+		d := &m.Deaths[i]
+		switch d.Reason {
 		case model.Rejected, model.DeliveryLimit:
 			failed = message.AddCapped(failed, d.Times())
 		default:
 			expired = message.AddCapped(expired, d.Times())
 		}
 	}
+
 	if failed > 0 {
 		return model.Some(failed)
 	}
+
 	return model.Some(max(expired, m.CountedByWorker()))
 }

@@ -1,5 +1,5 @@
-// Package trace plans taps and probes: the queues and bindings with which copies of messages are followed through
-// exchanges, and what they show. It declares nothing itself: package broker does.
+// Package trace plans taps: the queues and bindings with which copies of messages are followed through exchanges, and
+// what they show. It declares nothing itself: package broker does.
 package trace
 
 import (
@@ -49,7 +49,7 @@ type TapPlan struct {
 	Refusal     Refusal  // why it must not run, nil when it may
 }
 
-// Refusal is why a tap or a probe must not run; nil when it may.
+// Refusal is why a tap must not run; nil when it may.
 type Refusal = model.Refusal
 
 func refuse(format string, values ...any) Refusal { return Refusal{model.Saidf(format, values...)} }
@@ -59,26 +59,34 @@ func refuse(format string, values ...any) Refusal { return Refusal{model.Saidf(f
 // receives such messages too, and then neither happens.
 func PlanTap(t *model.Topology, want TapWant) TapPlan {
 	p := TapPlan{
-		VHost: want.VHost, Exchanges: want.Exchanges, MaxMessages: tapMessages, MaxBytes: tapBytes,
-		Unrouted: want.Unrouted,
+		VHost:       want.VHost,
+		Exchanges:   want.Exchanges,
+		MaxMessages: tapMessages,
+		MaxBytes:    tapBytes,
+		Unrouted:    want.Unrouted,
 	}
+
 	if why := model.Unread(t.Snapshot); why != "" {
 		p.Refusal = refuse("%s, so it is unknown what a tap would do", why)
 		return p
 	}
+
 	for _, name := range want.Exchanges {
 		found, refusal := bindingsOf(t, model.ExchangeRef{VHost: want.VHost, Name: name}, want.Unrouted)
 		if refusal.Refused() {
 			p.Refusal = refusal
 			return p
 		}
+
 		if more := len(p.Bindings) + len(found) - tapBindings; more > 0 {
 			p.Notes = append(p.Notes, fmt.Sprintf("%s has more bindings than a tap repeats: messages through "+
 				"%s of them are not seen", model.Printable(name), model.Count(more)))
 			found = found[:max(len(found)-more, 0)]
 		}
+
 		p.Bindings = append(p.Bindings, found...)
 	}
+
 	p.Costs = []string{
 		fmt.Sprintf("an exclusive queue %s… for at most %s and %sB, which RabbitMQ deletes when the tap ends "+
 			"or dlxtop dies",
@@ -89,11 +97,13 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 		"it needs configure, write and read on " + model.TapPrefix +
 			"*, read on the exchange, and write on amq.default to count dropped messages",
 	}
+
 	if want.Unrouted {
 		p.Notes = append(p.Notes, "while the tap runs, RabbitMQ does not return mandatory messages that no other queue takes")
 	} else {
 		p.Notes = append(p.Notes, "messages that no queue takes are not seen")
 	}
+
 	return p
 }
 
@@ -114,14 +124,17 @@ func bindingsOf(t *model.Topology, ref model.ExchangeRef, unrouted bool) (found 
 		return nil, refuse("%s sends what no queue takes to its alternate exchange %s, and a tap would stop "+
 			"that: tap that one", name, model.Printable(x.Alternate))
 	}
+
 	found = repeated(t, ref, x)
 	if unrouted {
 		found = tapAll(t, ref, x, found)
 	}
+
 	if len(found) == 0 {
 		return nil, refuse("no binding of %s leads to a queue, so its messages reach none: tap what no queue "+
 			"takes, too", name)
 	}
+
 	return found, nil
 }
 
@@ -139,13 +152,17 @@ func repeated(t *model.Topology, ref model.ExchangeRef, x model.Handing) []TapBi
 		case "direct", "topic":
 			binding.Key = b.RoutingKey
 		case "headers":
-			binding.Key, binding.Arguments, binding.Identity = b.RoutingKey, b.Arguments, b.PropertiesKey
+			binding.Key = b.RoutingKey
+			binding.Arguments = b.Arguments
+			binding.Identity = b.PropertiesKey
 		}
+
 		if k := (key{binding.Key, binding.Identity}); !seen[k] {
 			seen[k] = true
 			found = append(found, binding)
 		}
 	}
+
 	return found
 }
 
@@ -157,6 +174,7 @@ func tapAll(t *model.Topology, ref model.ExchangeRef, x model.Handing, found []T
 	case "topic":
 		return []TapBinding{{Exchange: ref.Name, Key: "#"}}
 	}
+
 	for i := range t.Snapshot.Queues {
 		q := t.Snapshot.Queues[i].QueueRef
 		s := t.Settings(q)
@@ -167,6 +185,7 @@ func tapAll(t *model.Topology, ref model.ExchangeRef, x model.Handing, found []T
 		if !s.Key.Set {
 			keys = append(slices.Clone(t.EntryKeys(q).Keys), q.Name)
 		}
+
 		for _, key := range keys {
 			b := TapBinding{Exchange: ref.Name, Key: key}
 			if !slices.ContainsFunc(found, func(f TapBinding) bool { return f.Key == key }) {
@@ -174,6 +193,7 @@ func tapAll(t *model.Topology, ref model.ExchangeRef, x model.Handing, found []T
 			}
 		}
 	}
+
 	return found
 }
 
@@ -205,6 +225,7 @@ func (c TapCounts) MissedWords() string {
 	case c.Unsure:
 		return "some may have been missed"
 	}
+
 	return ""
 }
 
@@ -218,6 +239,7 @@ func TapChoices(t *model.Topology, f *model.Flow, ref model.QueueRef) []TapWant 
 			wants = append(wants, TapWant{VHost: f.VHost, Exchanges: exchanges})
 		}
 	}
+
 	for _, first := range []bool{true, false} {
 		for _, b := range f.Buffers {
 			if b.Has(ref) != first {
@@ -229,9 +251,11 @@ func TapChoices(t *model.Topology, f *model.Flow, ref model.QueueRef) []TapWant 
 			add(b.DLX)
 		}
 	}
+
 	for _, hop := range t.Hops(f.Worker.Queue) {
 		add(hop.Exchange)
 	}
+
 	return wants
 }
 
@@ -250,10 +274,12 @@ func TapsOf(t *model.Topology, x model.ExchangeRef) []TapWant {
 			}
 		}
 	}
+
 	alone := TapWant{VHost: x.VHost, Exchanges: exchanges[:1:1]}
 	if len(exchanges) == 1 {
 		return []TapWant{alone}
 	}
+
 	return []TapWant{{VHost: x.VHost, Exchanges: exchanges}, alone}
 }
 
@@ -270,6 +296,7 @@ func frontsOf(t *model.Topology, b *model.Buffer) []string {
 			fronts = append(fronts, binding.Source)
 		}
 	}
+
 	slices.Sort(fronts)
 	return fronts
 }

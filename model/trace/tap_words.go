@@ -18,6 +18,7 @@ func (p *Passed) WaitedWords() string {
 	case p.Known == WaitPublisher || p.Known == WaitDied:
 		return "≈ " + model.ShortDuration(waited.Round(time.Second))
 	}
+
 	return model.ShortDuration(waited.Round(time.Millisecond))
 }
 
@@ -30,6 +31,7 @@ func (p *Passed) ShouldWords() string {
 	case !known:
 		return "?"
 	}
+
 	return model.ShortDuration(should)
 }
 
@@ -44,11 +46,13 @@ func (p *Passed) LateWords() string {
 	if p.Known == WaitPublisher || p.Known == WaitDied {
 		unit, about = time.Second, "≈ "
 	}
+
 	late = max(late.Round(unit), 0) // negative values are due to the delay of its copies
 	words := about + "+" + model.ShortDuration(late)
 	if behind := p.Behind.Or(0); behind > lateWorthTelling {
 		words += " held"
 	}
+
 	return words
 }
 
@@ -84,11 +88,20 @@ type PassedJSON struct {
 
 func (p *Passed) JSON() PassedJSON {
 	return PassedJSON{
-		Time: p.Time.UTC().Format("2006-01-02T15:04:05.000Z07:00"), Exchange: p.Exchange, RoutingKey: p.RoutingKey,
-		From: p.From, Reason: p.Reason,
-		Waited: inMilliseconds(p.Waited), WaitedBy: p.Known, Should: inMilliseconds(p.Should),
-		Late: inMilliseconds(p.Late), Behind: inMilliseconds(p.Behind),
-		Tries: p.Tries, MessageID: p.Message.Properties.MessageID, Problem: p.Unclear, BodyBytes: p.Message.BodyBytes,
+		Time:       p.Time.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
+		Exchange:   p.Exchange,
+		RoutingKey: p.RoutingKey,
+		From:       p.From,
+		Reason:     p.Reason,
+		Waited:     inMilliseconds(p.Waited),
+		WaitedBy:   p.Known,
+		Should:     inMilliseconds(p.Should),
+		Late:       inMilliseconds(p.Late),
+		Behind:     inMilliseconds(p.Behind),
+		Tries:      p.Tries,
+		MessageID:  p.Message.Properties.MessageID,
+		Problem:    p.Unclear,
+		BodyBytes:  p.Message.BodyBytes,
 	}
 }
 
@@ -102,5 +115,6 @@ func inMilliseconds(d model.Opt[time.Duration]) model.Opt[int64] {
 	if v < 0 && v%time.Millisecond != 0 {
 		ms--
 	}
+
 	return model.Some(ms)
 }

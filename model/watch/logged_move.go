@@ -84,11 +84,13 @@ var moveWords = map[MoveKind]string{
 
 // String is the movement in words, printable: "5 left buffer-queue, 5 arrived in worker-queue after 5.0s".
 func (m *LoggedMove) String() string {
-	n, name := model.Count(m.N), model.Printable(m.Queue.Name)
+	n := model.Count(m.N)
+	name := model.Printable(m.Queue.Name)
 	late, more := "", ""
 	if m.Late {
 		late = " between two counts"
 	}
+
 	switch {
 	case m.Kind == MoveHop:
 		return m.hopWords() + late
@@ -107,6 +109,7 @@ func (m *LoggedMove) String() string {
 	case m.Kind == MoveLeft && m.Own:
 		return n + " left " + name + ", taken out by dlxtop"
 	}
+
 	return fmt.Sprintf(moveWords[m.Kind], n, name) + late
 }
 
@@ -123,6 +126,7 @@ func (m *LoggedMove) hopWords() string {
 	case len(m.To) == 0:
 		return words + after
 	}
+
 	var all, arrived, missing []string
 	same := !slices.ContainsFunc(m.To, func(r Reached) bool { return r.N != m.To[0].N })
 	for _, r := range m.To {
@@ -135,6 +139,7 @@ func (m *LoggedMove) hopWords() string {
 			missing = append(missing, model.Count(r.Missing)+" not seen to arrive in "+name)
 		}
 	}
+
 	switch {
 	case len(arrived) == 0 && len(missing) == 0:
 		return words + " for " + strings.Join(all, ", ") + after
@@ -143,6 +148,7 @@ func (m *LoggedMove) hopWords() string {
 	case len(arrived) > 0:
 		words += ", " + strings.Join(arrived, ", ")
 	}
+
 	words += after
 	if len(missing) > 0 {
 		why := "lost, or taken out by hand"
@@ -151,6 +157,7 @@ func (m *LoggedMove) hopWords() string {
 		}
 		words += ", " + strings.Join(missing, ", ") + ": " + why
 	}
+
 	return words
 }
 
@@ -163,6 +170,7 @@ func (m *LoggedMove) waitWords() string {
 	case most-least < 300*time.Millisecond:
 		return " after " + seconds((least+most)/2)
 	}
+
 	return " after " + seconds(least) + " to " + seconds(most)
 }
 

@@ -26,10 +26,13 @@ func (w *Watch) move(changes []change, at time.Time) {
 		if gone > 0 || ch.taken > 0 {
 			p.leftAt = at
 		}
+
 		if !p.consumed {
 			second := p.trace.at(at)
-			second.came, second.went = second.came+ch.came, second.went+gone
+			second.came = second.came + ch.came
+			second.went = second.went + gone
 		}
+
 		switch {
 		case gone > 0 && p.buffer:
 			m := w.hop(ch, gone, at)
@@ -40,13 +43,16 @@ func (w *Watch) move(changes []change, at time.Time) {
 			m.Own = m.Own || ch.own
 			m.taken.join(ch.left)
 		}
+
 		if ch.taken > 0 {
 			w.note(MoveTaken, p.ref, ch.taken, at)
 		}
 	}
+
 	for i := range changes {
 		changes[i].came -= w.match(changes[i].watched.ref, changes[i].came, at, matchedUntil)
 	}
+
 	for i := range changes {
 		p, n := changes[i].watched, changes[i].came
 		n -= w.givenBack(p, min(changes[i].seen, n), at)
@@ -54,14 +60,17 @@ func (w *Watch) move(changes []change, at time.Time) {
 			w.note(p.arrival(), p.ref, n, at)
 		}
 	}
+
 	for _, m := range hops {
 		w.reclaim(m, at)
 	}
+
 	for ch := range model.Each(changes) {
 		if ch.forced > 0 && w.unlikely(ch.watched, at) {
 			ch.watched.lawless = ch.watched.line.size() // something keeps them longer than their TTL, which is then useless here
 		}
 	}
+
 	for _, p := range w.places {
 		old := 0
 		for old < len(p.steps) && at.Sub(p.steps[old].at) >= rateSpan {
@@ -83,6 +92,7 @@ func (w *Watch) unlikely(p *watched, at time.Time) bool {
 		}
 		w.open(target, at, 0, func(m *LoggedMove, _ *Reached) { missing = missing || m.Queue == p.ref })
 	}
+
 	return missing
 }
 
@@ -96,6 +106,7 @@ func (p *watched) arrival() MoveKind {
 	case p.role == model.FailedRole:
 		return MoveGivenUp
 	}
+
 	return MoveArrival
 }
 
@@ -111,12 +122,21 @@ func (w *Watch) note(kind MoveKind, ref model.QueueRef, n int64, at time.Time) *
 			return m
 		}
 	}
-	m := &LoggedMove{At: at, Until: at, Kind: kind, Queue: ref, N: n}
-	w.keep(m)
+
+	m := &LoggedMove{
+		At:    at,
+		Until: at,
+		Kind:  kind,
+		Queue: ref,
+		N:     n,
+	}
+
+	w.logMove(m)
+
 	return m
 }
 
-func (w *Watch) keep(m *LoggedMove) {
+func (w *Watch) logMove(m *LoggedMove) {
 	w.log = append(w.log, m)
 	if extra := len(w.log) - loggedMoves; extra > 0 {
 		w.log = append([]*LoggedMove(nil), w.log[extra:]...)
@@ -141,6 +161,7 @@ func (w *Watch) hop(ch *change, gone int64, at time.Time) *LoggedMove {
 	} else {
 		m.waited = m.waited.and(ch.waited)
 	}
+
 	m.Own = m.Own || ch.own
 	m.early = m.early && p.notDue(ch)
 	m.taken.join(ch.left)
@@ -158,6 +179,7 @@ func (p *watched) notDue(ch *change) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -180,15 +202,18 @@ func (w *Watch) match(queue model.QueueRef, n int64, at time.Time, within time.D
 	if p := w.places[queue]; !p.fast {
 		within = max(within, model.LateStatistics) // polls see each queue at a different time
 	}
+
 	w.open(queue, at, within, func(m *LoggedMove, r *Reached) {
 		part := min(m.N-r.N, n-given)
 		r.N += part
 		r.Missing = min(r.Missing, m.N-r.N)
 		given += part
 	})
+
 	if given > 0 {
 		w.places[queue].stats.allotted += given
 	}
+
 	return given
 }
 
@@ -239,14 +264,18 @@ func (w *Watch) givenBack(p *watched, n int64, at time.Time) int64 {
 			m.vague = true // it may have been that, or an expiry and new arrivals
 			continue
 		}
+
 		p.line.takeLast(n)
 		p.line.join(m.taken)
 		p.came, p.went = p.came-n, p.went-n
 		p.forget(m, at, n)
-		m.Kind, m.To, m.taken = MoveLook, nil, waitingLine{}
+		m.Kind = MoveLook
+		m.To = nil
+		m.taken = waitingLine{}
 		m.waited = span{model.Some(at.Sub(m.Until)), model.Some(at.Sub(m.Until))}
 		return n
 	}
+
 	return 0
 }
 

@@ -34,7 +34,8 @@ type stats struct {
 	allotted int64            // dead letters matched with hops
 }
 
-// Poll takes in a poll. It is the only source for queues that are not counted, every two seconds or slower.
+// Poll updates all queues from a poll of the API, every two seconds or slower: the only source for queues that are not
+// counted.
 func (w *Watch) Poll(t *model.Topology, flow *model.Flow, held map[model.QueueRef]bool) {
 	w.follow(t, flow)
 	at := t.Snapshot.TakenAt
@@ -52,10 +53,12 @@ func (w *Watch) Poll(t *model.Topology, flow *model.Flow, held map[model.QueueRe
 		if p.stats.restarted(q) {
 			w.redeclared(p, at)
 		}
-		fresh := p.stats.take(q, on)
+
+		fresh := p.stats.update(q, on)
 		if w.began.IsZero() || at.Sub(w.began) < countedFirst {
 			fresh = handed{} // what the statistics report now may have happened earlier
 		}
+
 		if at.Sub(p.fastAt) > counting {
 			if ch, ok := p.read(at, t.Snapshot.Took, model.QueueCounts{
 				Ready: q.Ready, Consumers: q.Consumers, Held: held[ref],
@@ -63,24 +66,31 @@ func (w *Watch) Poll(t *model.Topology, flow *model.Flow, held map[model.QueueRe
 				changes = append(changes, ch)
 			}
 		}
+
 		if p.consumed && on {
 			second := p.trace.at(at)
 			second.depth, second.moves = p.ready, true
-			second.came, second.went = second.came+fresh.came, second.went+fresh.delivered
+			second.came = second.came + fresh.came
+			second.went = second.went + fresh.delivered
 		}
+
 		if n := fresh.delivered; n > 0 && p.role == model.WorkerRole && at.Sub(p.heldAt) > model.LateStatistics {
 			m := w.note(MoveDelivery, ref, n, at)
 			m.Acked += fresh.acked
 		}
+
 		w.compare(p, at, t.Snapshot.Took)
 	}
+
 	if w.began.IsZero() {
 		w.began = at
 	}
+
 	w.move(changes, at)
 	for _, ref := range w.order {
-		w.tell(w.places[ref], at)
+		w.assignArrivals(w.places[ref], at)
 	}
+
 	w.miss(at)
 }
 
@@ -99,9 +109,20 @@ func (w *Watch) redeclared(p *watched, at time.Time) {
 			p.went -= m.N
 		}
 	}
+
 	*p = watched{
-		ref: p.ref, role: p.role, buffer: p.buffer, targets: p.targets, exact: p.exact, ttl: p.ttl,
-		ttlFrom: p.ttlFrom, bounded: p.bounded, came: p.came, went: p.went, trace: p.trace, leftAt: at,
+		ref:     p.ref,
+		role:    p.role,
+		buffer:  p.buffer,
+		targets: p.targets,
+		exact:   p.exact,
+		ttl:     p.ttl,
+		ttlFrom: p.ttlFrom,
+		bounded: p.bounded,
+		came:    p.came,
+		went:    p.went,
+		trace:   p.trace,
+		leftAt:  at,
 	}
 }
 
@@ -115,20 +136,26 @@ func (m *LoggedMove) arrived() (n int64) {
 // handed is what arrived and what consumers received since the last poll.
 type handed struct{ came, delivered, acked int64 }
 
-// take takes over a queue's totals.
-func (s *stats) take(q *model.Queue, on bool) (fresh handed) {
+// update takes over a queue's totals.
+func (s *stats) update(q *model.Queue, on bool) (fresh handed) {
 	before := *s
 	s.seen, s.on, s.told, s.consumers = true, on, on && q.Consumers.Known(), q.Consumers.Or(0)
-	s.unacked, s.published, s.acked, s.noAck = q.Unacked, q.Published, q.Acked, q.DeliveredNoAck
+	s.unacked = q.Unacked
+	s.published = q.Published
+	s.acked = q.Acked
+	s.noAck = q.DeliveredNoAck
 	s.depth, _ = q.Depth()
 	s.delivered = model.Unknown[int64]()
+
 	if n, ok := q.Delivered.Get(); ok {
 		s.delivered = model.Some(n - q.Redelivered.Or(0))
 	}
+
 	if before.seen && on {
 		fresh.delivered = max(s.delivered.Or(0)-before.delivered.Or(0), 0)
 		fresh.acked = max(s.acked.Or(0)-before.acked.Or(0), 0)
 	}
+
 	s.entered = model.Unknown[int64]()
 	if ready, ok := q.Ready.Get(); ok && on {
 		// Arrivals are in the queue or were delivered; those that publishers did not send are dead letters. Ready and totals
@@ -143,6 +170,7 @@ func (s *stats) take(q *model.Queue, on bool) (fresh handed) {
 			s.first = came - s.published.Or(0)
 		}
 	}
+
 	return fresh
 }
 
@@ -166,6 +194,7 @@ func (w *Watch) compare(p *watched, at time.Time, took time.Duration) {
 	if !p.total.Known() { // otherwise the older one is compared first
 		p.total = model.Some(publishedBy{at, at.Add(took), published})
 	}
+
 	w.unseen(p, 0)
 }
 
@@ -181,22 +210,33 @@ func (w *Watch) unseen(p *watched, coming int64) {
 	if n <= 0 || p.consumed || p.fastAt.Sub(p.heldAt) < w.settled(p) {
 		return
 	}
-	p.came, p.went, p.leftAt = p.came+n, p.went+n, told.until
+	p.came = p.came + n
+	p.went = p.went + n
+	p.leftAt = told.until
 	p.steps = append(p.steps, step{told.at, n, n, true})
 	if there := min(n, p.line.size()); there > 0 {
-		p.line.take(there)
+		p.line.removeHead(there)
 		p.lawless = max(p.lawless-there, 0)
 		p.line.add(there, time.Time{}, told.until)
 	}
+
 	kind := MoveLeft
 	if p.buffer {
 		kind = MoveHop
 	}
-	w.keep(&LoggedMove{At: told.at, Until: told.at, Kind: kind, Queue: p.ref, N: n, Late: true})
+
+	w.logMove(&LoggedMove{
+		At:    told.at,
+		Until: told.at,
+		Kind:  kind,
+		Queue: p.ref,
+		N:     n,
+		Late:  true,
+	})
 }
 
-// tell assigns arrivals in a queue with consumers, known from statistics, to the hops that lead there.
-func (w *Watch) tell(p *watched, at time.Time) {
+// assignArrivals assigns arrivals in a queue with consumers, known from statistics, to the hops that lead there.
+func (w *Watch) assignArrivals(p *watched, at time.Time) {
 	entered, ok := p.stats.entered.Get()
 	if !ok || !p.consumed {
 		return
@@ -244,5 +284,6 @@ func (w *Watch) settled(queues ...*watched) time.Duration {
 			return model.LateStatistics + laterQuorum
 		}
 	}
+
 	return model.LateStatistics
 }

@@ -30,6 +30,7 @@ func (p Polls) After(moves model.Moves, took time.Duration) Polls {
 		first--
 		span += p[first].took
 	}
+
 	return append(append(Polls(nil), p[first:]...), polled{moves, took})
 }
 
@@ -52,12 +53,15 @@ func (p Polls) Moves() model.Moves {
 			sent += past.Sent.Or(0)
 			took += p[i].took
 		}
+
 		if m.Came.Known() && took > 0 {
 			m.In, m.Out, m.Dead = perSecond(came, took), perSecond(went, took), perSecond(gone, took)
 			m.New = perSecond(sent, took)
 		}
+
 		moves[ref] = m
 	}
+
 	return moves
 }
 

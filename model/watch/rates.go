@@ -33,6 +33,7 @@ func (w *Watch) Rates(now time.Time) map[model.QueueRef]Rates {
 			rates[ref] = r
 		}
 	}
+
 	return rates
 }
 
@@ -46,15 +47,20 @@ func (w *Watch) rates(p *watched, now time.Time) (Rates, bool) {
 		if now.Sub(s.at) >= over {
 			continue
 		}
-		steady.came, steady.went = steady.came+s.came, steady.went+s.went
+		steady.came = steady.came + s.came
+		steady.went = steady.went + s.went
 		switch {
 		case s.late: // it is unknown when
-			late.came, late.went = late.came+s.came, late.went+s.went
+			late.came = late.came + s.came
+			late.went = late.went + s.went
 		case now.Sub(s.at) < nowSpan:
-			latest.came, latest.went = latest.came+s.came, latest.went+s.went
+			latest.came = latest.came + s.came
+			latest.went = latest.went + s.went
 		}
 	}
+
 	sum := func(a, b model.Opt[float64]) model.Opt[float64] { return model.Some(a.Or(0) + b.Or(0)) }
+
 	return Rates{
 		Steady: model.Movement{In: perSecond(steady.came, over), Out: perSecond(steady.went, over)},
 		Latest: model.Movement{
@@ -76,6 +82,7 @@ func (w *Watch) Moves(byPolls model.Moves, rates map[model.QueueRef]Rates, now t
 			moves[ref] = m
 		}
 	}
+
 	for ref, r := range rates {
 		m := moves[ref]
 		if w.age(now) < steadySpan {
@@ -85,5 +92,6 @@ func (w *Watch) Moves(byPolls model.Moves, rates map[model.QueueRef]Rates, now t
 		}
 		moves[ref] = m
 	}
+
 	return moves
 }

@@ -35,6 +35,7 @@ func (t *trace) at(at time.Time) *traced {
 		}
 		*t = append((*t)[old:], traced{second: second})
 	}
+
 	return &(*t)[len(*t)-1]
 }
 
@@ -49,7 +50,9 @@ func (w *Watch) Trace(ref model.QueueRef, now time.Time, steps int) []TracePoint
 		depth, came, went int64
 		depths, moves     int
 	}
+
 	sums := make([]sum, steps)
+
 	start := now.Add(-traceSpan)
 	for _, s := range p.trace {
 		i := int(time.Unix(s.second, 0).Sub(start) * time.Duration(steps) / traceSpan)
@@ -59,10 +62,12 @@ func (w *Watch) Trace(ref model.QueueRef, now time.Time, steps int) []TracePoint
 		sums[i].depth += s.depth
 		sums[i].depths++
 		if s.moves {
-			sums[i].came, sums[i].went = sums[i].came+s.came, sums[i].went+s.went
+			sums[i].came = sums[i].came + s.came
+			sums[i].went = sums[i].went + s.went
 			sums[i].moves++
 		}
 	}
+
 	width := traceSpan / time.Duration(steps)
 	for i, s := range sums {
 		if s.depths > 0 {
@@ -72,5 +77,6 @@ func (w *Watch) Trace(ref model.QueueRef, now time.Time, steps int) []TracePoint
 			points[i].In, points[i].Out = perSecond(s.came, width), perSecond(s.went, width)
 		}
 	}
+
 	return points
 }

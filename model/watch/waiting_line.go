@@ -43,10 +43,12 @@ func insert(moments []moment, m moment) []moment {
 	for i > 0 && moments[i-1].at.After(m.at) {
 		i--
 	}
+
 	if i > 0 && moments[i-1].at.Equal(m.at) {
 		moments[i-1].n += m.n
 		return moments
 	}
+
 	return slices.Insert(moments, i, m)
 }
 
@@ -61,6 +63,7 @@ func halved(moments []moment, which int) []moment {
 		}
 		half = append(half, m)
 	}
+
 	return half
 }
 
@@ -78,8 +81,8 @@ func (l *waitingLine) burst() bool {
 	return n > 0 && !l.earliest[0].at.IsZero() && l.latest[len(l.latest)-1].at.Sub(l.earliest[0].at) < 2*vagueWait
 }
 
-// take removes up to n messages from the head.
-func (l *waitingLine) take(n int64) (taken waitingLine) {
+// removeHead removes up to n messages from the head.
+func (l *waitingLine) removeHead(n int64) (taken waitingLine) {
 	taken.earliest, l.earliest = cutMoments(l.earliest, n)
 	taken.latest, l.latest = cutMoments(l.latest, n)
 	return taken
@@ -91,6 +94,7 @@ func cutMoments(moments []moment, n int64) (head, rest []moment) {
 		n -= moments[i].n
 		i++
 	}
+
 	head = slices.Clone(moments[:i])
 	rest = moments[i:]
 	if n > 0 && len(rest) > 0 {
@@ -98,13 +102,14 @@ func cutMoments(moments []moment, n int64) (head, rest []moment) {
 		rest = slices.Clone(rest)
 		rest[0].n -= n
 	}
+
 	return head, rest
 }
 
 // takeLast removes up to n messages from the end.
 func (l *waitingLine) takeLast(n int64) {
 	keep := max(l.size()-n, 0)
-	*l = l.take(keep)
+	*l = l.removeHead(keep)
 }
 
 // join puts messages back, or adds others that left at the same time.
@@ -125,6 +130,7 @@ func (l *waitingLine) overdue(before time.Time) (n int64) {
 		}
 		n += m.n
 	}
+
 	return n
 }
 
@@ -145,6 +151,7 @@ func (l *waitingLine) waitedFor(from, to, notBefore time.Time) span {
 				left = l.latest[late].n
 				late++
 			}
+
 			came, before := early.at, l.latest[late-1].at
 			if came.Before(notBefore) {
 				came = notBefore
@@ -158,6 +165,7 @@ func (l *waitingLine) waitedFor(from, to, notBefore time.Time) span {
 			n, left = n-step, left-step
 		}
 	}
+
 	return s
 }
 

@@ -96,18 +96,24 @@ func (w *Watch) follow(t *model.Topology, flow *model.Flow) {
 	for _, ref := range flow.Queues() {
 		w.add(ref)
 	}
+
 	for _, b := range flow.Buffers {
 		for _, ref := range b.Queues() {
 			p := w.places[ref]
-			p.buffer, p.targets, p.exact = true, nil, false
+			p.buffer = true
+			p.targets = nil
+			p.exact = false
 			if hop, ok := t.Hop(ref, model.Expired); ok {
-				p.targets, p.exact = hop.Route.Queues, hop.Route.Exact && !hop.Route.Unread && !hop.Route.Delays
+				p.targets = hop.Route.Queues
+				p.exact = hop.Route.Exact && !hop.Route.Unread && !hop.Route.Delays
 			}
+
 			for _, target := range p.targets {
 				w.add(target)
 			}
 		}
 	}
+
 	fed := t.FedThroughRetries(flow)
 	for _, ref := range w.order {
 		p := w.places[ref]
@@ -118,10 +124,12 @@ func (w *Watch) follow(t *model.Topology, flow *model.Flow) {
 		if s.TTL.Set && s.TTL.Value > 0 {
 			ttl = model.Some(s.TTL.Value)
 		}
+
 		if ttl != p.ttl || s.TTL.Source.Kind != p.ttlFrom {
 			p.ttl, p.ttlFrom = ttl, s.TTL.Source.Kind
 			p.start(p.ready, p.at) // waiting messages may still have the old one
 		}
+
 		p.bounded = s.Bounded()
 	}
 }
@@ -158,7 +166,7 @@ func (w *Watch) Total(ref model.QueueRef) (came, went int64) {
 	return 0, 0
 }
 
-// Count takes in counts of some of the queues. A queue that is not among them is unknown at that moment.
+// Count updates the counts of some queues. At that moment the others are unknown.
 func (w *Watch) Count(c model.Counts) {
 	var changes []change
 	for _, ref := range w.order {
@@ -174,9 +182,11 @@ func (w *Watch) Count(c model.Counts) {
 		}
 		w.unseen(p, ch.came)
 	}
+
 	if w.began.IsZero() {
 		w.began = c.At
 	}
+
 	w.move(changes, c.At)
 }
 
@@ -186,21 +196,30 @@ func (p *watched) read(at time.Time, took time.Duration, q model.QueueCounts, fa
 		p.own, p.heldAt = true, at
 		return change{}, false // dlxtop's own look is not a movement: the next count is compared with the one before it
 	}
+
 	n, known := q.Ready.Get()
 	if !known || p.fast == fast && !at.After(p.at) {
 		return change{}, false
 	}
-	was, before, first := p.consumed, p.ready, p.at.IsZero() || p.fast != fast
+	was := p.consumed
+	before := p.ready
+	first := p.at.IsZero() || p.fast != fast
 	ch := change{watched: p, from: p.at, to: at.Add(took), own: p.own}
-	p.at, p.ready, p.fast, p.own = at, n, fast, false
+	p.at = at
+	p.ready = n
+	p.fast = fast
+	p.own = false
+
 	if consumers, known := q.Consumers.Get(); known {
 		p.consumed = consumers > 0
 	} else {
 		p.consumed = p.stats.consumers > 0
 	}
+
 	if first || was || p.consumed {
 		p.start(n, at)
 	}
+
 	second := p.trace.at(at)
 	second.depth = n
 	if first {
@@ -212,20 +231,22 @@ func (p *watched) read(at time.Time, took time.Duration, q model.QueueCounts, fa
 		ch.came, ch.taken = max(grown, 0), max(-grown, 0)
 		return ch, grown != 0
 	}
+
 	ttl, limited := p.ttl.Get()
 	var notBefore time.Time // messages present at the last count came after this moment
 	if limited && fast && p.lawless == 0 {
 		notBefore = ch.from.Add(-ttl - ttlSlack)
 		// Messages whose TTL had run out have left, and others came before and hid that.
 		if n := p.line.overdue(notBefore); n > 0 {
-			ch.leave(span{model.Some(ttl), model.Some(ttl)}, p.line.take(n), n)
+			ch.leave(span{model.Some(ttl), model.Some(ttl)}, p.line.removeHead(n), n)
 			ch.came, ch.forced = ch.came+n, n
 			p.line.add(n, notBefore, ch.from)
 		}
 	}
+
 	if grown < 0 {
 		burst := p.line.burst()
-		left := p.line.take(-grown)
+		left := p.line.removeHead(-grown)
 		p.lawless = max(p.lawless+grown, 0)
 		wait := left.waitedFor(ch.from, ch.to, notBefore)
 		if !burst && !(limited && wait.near(ttl)) || limited && wait.most.Or(0) > ttl+vagueWait/2 {
@@ -233,10 +254,12 @@ func (p *watched) read(at time.Time, took time.Duration, q model.QueueCounts, fa
 		}
 		ch.leave(wait, left, -grown)
 	}
+
 	if grown > 0 {
 		p.line.add(grown, ch.from, at.Add(took))
 		ch.came, ch.seen = ch.came+grown, grown
 	}
+
 	return ch, ch.came > 0 || ch.gone > 0
 }
 

@@ -37,12 +37,14 @@ func play(parts ...build.Part) *played {
 		snapshot: s, start: s.TakenAt, ready: map[string]int64{}, held: map[string]bool{},
 		unseen: map[string]bool{}, queues: map[string]*model.Queue{},
 	}
+
 	for i := range s.Queues {
 		q := &s.Queues[i]
 		p.queues[q.Name] = q
 		p.ready[q.Name] = q.Ready.Or(0)
 		q.Published, q.Acked = model.Some[int64](0), model.Some[int64](0)
 	}
+
 	t := model.NewTopology(s)
 	p.watch = New(t, &t.Flows()[0])
 	p.count()
@@ -59,6 +61,7 @@ func (p *played) count() {
 			}
 		}
 	}
+
 	p.watch.Count(c)
 }
 
@@ -69,6 +72,7 @@ func (p *played) poll() {
 	for i := range s.Queues {
 		s.Queues[i].Ready = model.Some(p.ready[s.Queues[i].Name])
 	}
+
 	t := model.NewTopology(&s)
 	p.watch.Poll(t, &t.Flows()[0], nil)
 }
@@ -85,6 +89,7 @@ func (p *played) pass(d time.Duration, moments ...func(at time.Duration)) *playe
 			p.poll()
 		}
 	}
+
 	return p
 }
 
@@ -119,7 +124,10 @@ func line(settings ...build.Setting) []build.Part {
 
 func TestWatch(t *testing.T) {
 	s := time.Second
-	consumed := []build.Part{build.Queue("w", build.Consumers(1)), build.Buffer("delay", "w", 2000)}
+	consumed := []build.Part{build.Text(`
+		queue w consumers=1
+		buffer delay w 2000
+	`)}
 	tests := []struct {
 		name string
 		play func() *played
@@ -137,6 +145,7 @@ func TestWatch(t *testing.T) {
 			for range 3 {
 				p.pass(1500*time.Millisecond).move("delay", "w", 1)
 			}
+
 			return p.pass(s)
 		}, []string{
 			"0.2 3 arrived in delay", "1.8 1 left delay, 1 arrived in w after 1.5s",
@@ -147,6 +156,7 @@ func TestWatch(t *testing.T) {
 			for range 4 {
 				p.move("delay", "w", 2).pass(everyCount)
 			}
+
 			return p
 		}, []string{"0.2 8 arrived in delay", "1.2 8 left delay, 8 arrived in w after 1.0s to 1.8s"}},
 		{"the arrival is counted before the departure", func() *played {
@@ -154,6 +164,7 @@ func TestWatch(t *testing.T) {
 			p.ready["w"] += 2
 			p.pass(everyCount)
 			p.ready["delay"] -= 2
+
 			return p.pass(s)
 		}, []string{"0.2 2 arrived in delay", "2.5 2 left delay, 2 arrived in w after 2.2s"}},
 		{"and long after it", func() *played {
@@ -177,6 +188,7 @@ func TestWatch(t *testing.T) {
 			for range 3 {
 				p.put("delay", 1).move("delay", "w", 1).pass(2 * s)
 			}
+
 			return p
 		}, []string{
 			"14.2 1 arrived in w", "16.0 1 left delay between two counts", "16.2 1 arrived in w",
@@ -187,6 +199,7 @@ func TestWatch(t *testing.T) {
 			p.put("delay", 1).at += everyCount / 2
 			p.poll() // reports ten already
 			p.at -= everyCount / 2
+
 			return p.pass(4 * s)
 		}, []string{"14.2 9 arrived in delay", "15.2 1 arrived in delay"}},
 		{"nothing arrives", func() *played {
@@ -208,11 +221,15 @@ func TestWatch(t *testing.T) {
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
 		{"nor when a client gets them from the worker's queue", func() *played {
 			p := play(line(build.TTL(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5)
+
 			p.queues["w"].Delivered = model.Some[int64](5)
 			return p.pass(16 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
 		{"nor when the queue behind drops its head", func() *played {
-			p := play(build.Queue("w", build.MaxLength(1)), build.Buffer("delay", "w", 2000))
+			p := play(build.Text(`
+				queue w max-length=1
+				buffer delay w 2000
+			`))
 			return p.put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
 		{"a purge is no loss", func() *played {
@@ -227,10 +244,12 @@ func TestWatch(t *testing.T) {
 			"0.2 5 arrived in delay", "2.2 3 of delay were held by another tool for 1.0s and given back",
 			"20.2 5 left delay, 5 arrived in w after 20.0s",
 		}},
+
 		{"dlxtop itself looks", func() *played {
 			p := play(line(build.TTL(20_000))...).put("delay", 5).pass(2 * s)
 			p.held["delay"] = true
 			p.move("delay", "", 5).pass(s)
+
 			p.held["delay"] = false
 			p.ready["delay"] = 5
 			return p.pass(s)
@@ -243,6 +262,7 @@ func TestWatch(t *testing.T) {
 		{"consumers take at once, and the statistics show it later", func() *played {
 			p := play(consumed...).pass(13*s).put("delay", 5).pass(2*s).move("delay", "", 5).pass(4 * s)
 			p.queues["w"].Delivered, p.queues["w"].Acked = model.Some[int64](5), model.Some[int64](4)
+
 			return p.pass(16 * s)
 		}, []string{
 			"13.2 5 arrived in delay", "15.2 5 left delay, 5 arrived in w after 2.0s", "20.0 5 delivered from w, 4 acknowledged",
@@ -252,11 +272,15 @@ func TestWatch(t *testing.T) {
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay after 2.0s, 5 not seen to arrive in w: lost, or " +
 			"taken out by hand"}},
 		{"what the buffer keeps is not lost", func() *played {
-			p := play(build.Queue("w", build.Consumers(1)), build.Buffer("delay", "w", 2000, build.AtLeastOnce))
+			p := play(build.Text(`
+				queue w consumers=1
+				buffer delay w 2000 at-least-once
+			`))
 			return p.put("delay", 5).pass(2*s).move("delay", "", 5).pass(30 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
 		{"never without statistics", func() *played {
 			p := play(consumed...)
+
 			p.snapshot.Overview.StatsOff = true
 			return p.put("delay", 5).pass(2*s).move("delay", "", 5).pass(30 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
@@ -264,17 +288,21 @@ func TestWatch(t *testing.T) {
 			return play(line(build.TTL(1000))...).put("delay", 2).pass(9 * s)
 		}, []string{"0.2 2 arrived in delay", "2.8 2 left delay for w after 1.0s", "2.8 2 arrived in delay"}},
 		{"a backlog is taken", func() *played {
-			p := play(build.Queue("w", build.Consumers(1), build.Ready(9)),
-				build.Buffer("delay", "w", 2000))
+			p := play(build.Text(`
+				queue w consumers=1 ready=9
+				buffer delay w 2000
+			`))
 			return p.pass(s).move("w", "", 4).pass(s)
 		}, []string{"1.2 4 taken by consumers of w"}},
 		{"polls alone are followed too", func() *played {
 			p := play(line(build.TTL(5000))...)
 			p.unseen["delay"], p.unseen["w"] = true, true
 			p.pass(6*s).put("delay", 5).pass(5*s).move("delay", "w", 5)
+
 			return p.pass(4 * s)
 		}, []string{"8.0 5 arrived in delay", "12.0 5 left delay, 5 arrived in w"}},
 	}
+
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			assert.NoDiff(t, cmp.Diff(test.want, test.play().log()))
@@ -283,13 +311,16 @@ func TestWatch(t *testing.T) {
 }
 
 func TestWatchShowsLoops(t *testing.T) {
-	p := play(build.Exchange("direct", "work"), build.Queue("w", build.Consumers(1)), build.Bind("work", "w", "w"),
-		build.Buffer("w.retry", "w", 3000),
-		build.Queue("w.failed"))
+	p := play(build.Text(`
+		exchange direct work
+		queue w consumers=1
+		bind work w w
+		buffer w.retry w 3000
+		queue w.failed
+	`))
 	flow := p.watch
-	must.That(t, flow.places[build.Ref("w.retry")].role == model.RetryBuffer &&
-		flow.places[build.Ref("w.failed")].role == model.FailedRole, "the roles are %s and %s",
-		flow.places[build.Ref("w.retry")].role, flow.places[build.Ref("w.failed")].role)
+	must.Equal(t, flow.places[build.Ref("w.retry")].role, model.RetryBuffer)
+	must.Equal(t, flow.places[build.Ref("w.failed")].role, model.FailedRole)
 	p.pass(time.Second).put("w.retry", 3).put("w.failed", 1).pass(time.Second)
 	want := []string{"1.2 3 returned to w.retry", "1.2 1 given up to w.failed"}
 	assert.NoDiff(t, cmp.Diff(want, p.log()))
@@ -297,7 +328,10 @@ func TestWatchShowsLoops(t *testing.T) {
 
 // If publishers use the worker's own retry buffer, it is unknown which messages are new.
 func TestWatchShowsNoLoopWhereAllComesTheSameWay(t *testing.T) {
-	p := play(build.Queue("w", build.Consumers(1)), build.Buffer("w.retry", "w", 3000))
+	p := play(build.Text(`
+		queue w consumers=1
+		buffer w.retry w 3000
+	`))
 	must.Equal(t, p.watch.places[build.Ref("w.retry")].role, model.RetryBuffer, "the role")
 	p.pass(time.Second).put("w.retry", 3).pass(time.Second)
 	assert.NoDiff(t, cmp.Diff([]string{"1.2 3 came into w.retry, new or sent again"}, p.log()))
@@ -319,8 +353,10 @@ func TestWatchCountsAll(t *testing.T) {
 			}
 			last = now
 		})
+
 		begin := p.at
 		last = 0
+
 		p.pass(10*time.Second+wait+8*time.Second, func(now time.Duration) {
 			now -= begin
 			for _, ms := range moments {
@@ -332,11 +368,15 @@ func TestWatchCountsAll(t *testing.T) {
 					p.move("delay", "w", 1)
 				}
 			}
+
 			last = now
 		})
-		n, old := int64(len(moments)), int64(len(waiting))
+
+		n := int64(len(moments))
+		old := int64(len(waiting))
 		came, went := p.watch.Total(build.Ref("delay"))
 		arrived, _ := p.watch.Total(build.Ref("w"))
+
 		var left, reached int64
 		for _, m := range p.watch.Log() {
 			if m.Kind == MoveHop {
@@ -344,13 +384,19 @@ func TestWatchCountsAll(t *testing.T) {
 			}
 			assert.That(t, m.Missing() == 0, "a false alarm: %s", m)
 			least, most := m.Waited()
-			assert.That(t, m.Kind != MoveLook && (!least.Known() || least.Or(0) >= wait-vagueWait/2 &&
-				most.Or(0) <= wait+vagueWait/2), "with a TTL of %s: %s", wait, m)
+			assert.That(t, m.Kind != MoveLook, "with a TTL of %s: %s", wait, m)
+			assert.That(t, !least.Known() || least.Or(0) >= wait-vagueWait/2 && most.Or(0) <= wait+vagueWait/2,
+				"with a TTL of %s: %s", wait, m)
 			for _, r := range m.To {
 				reached += r.N
 			}
 		}
-		assert.That(t, came == n && went == n+old && arrived == n+old && left == n+old && reached <= n+old,
+
+		assert.Equal(t, came, n)
+		assert.Equal(t, went, n+old)
+		assert.Equal(t, arrived, n+old)
+		assert.Equal(t, left, n+old)
+		assert.That(t, reached <= n+old,
 			"of %d messages %d came, %d went, %d arrived; the log has %d left and %d arrived:\n%s", n, came, went, arrived, left,
 			reached, strings.Join(p.log(), "\n"))
 	})
@@ -364,11 +410,15 @@ func TestWatchRates(t *testing.T) {
 			p.move("delay", "w", 25)
 		}
 	})
+
 	rates, ok := p.watch.Rates(p.start.Add(p.at))[build.Ref("delay")]
 	in := rates.Steady.In.Or(0)
-	assert.That(t, ok && in >= 90 && in <= 110, "%.1f/s came in ten seconds, want about 100", in)
+	assert.That(t, ok, "%.1f/s came in ten seconds, want about 100", in)
+	assert.That(t, in >= 90, "%.1f/s came in ten seconds, want about 100", in)
+	assert.That(t, in <= 110, "%.1f/s came in ten seconds, want about 100", in)
 	out := rates.Latest.Out.Or(0)
 	assert.That(t, out >= 75 && out <= 125, "%.1f/s left in the last second, want about 100", out)
+
 	if rates := p.watch.Rates(p.start.Add(p.at + time.Minute)); len(rates) > 0 {
 		t.Errorf("%v are known a minute after the last count", rates)
 	}
@@ -395,6 +445,7 @@ func TestRatesAreSteadyThoughTheBrokerCountsInSteps(t *testing.T) {
 		must.That(t, ok, "poll %d: the rate is not known", i)
 		assert.That(t, i < 5 || rate >= 7 && rate <= 13, "poll %d: %.1f/s left, want about 10", i, rate)
 	}
+
 	assert.Equal(t, r.Moves()[build.Ref("q")].Went.Or(-1), 0, "left since the last poll")
 	assert.That(t, len(r) <= 7, "%d polls are remembered for %v", len(r), steadySpan)
 }

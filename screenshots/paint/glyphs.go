@@ -79,6 +79,7 @@ func (g *glyphs) of(c Cell) (mask, error) {
 			return nil, err
 		}
 	}
+
 	g.masks[of] = made
 	return made, nil
 }
@@ -99,12 +100,15 @@ func (g *glyphs) written(of glyph) (mask, error) {
 		if advance := drawer.MeasureString(string(r)); advance > fixed.I(width) { // the font is wider
 			drawer.Dot.X = (fixed.I(width) - advance) / 2
 		}
+
 		drawer.DrawString(string(r)) // a combining mark is drawn over its base character
 	}
+
 	made := make(mask, len(target.Pix))
 	for i, alpha := range target.Pix {
 		made[i] = uint8((int(alpha)*(shades-1) + 127) / 255)
 	}
+
 	return made, nil
 }
 
@@ -114,6 +118,7 @@ func (g *glyphs) face(r rune, cut style) (font.Face, bool, error) {
 		if chosen == nil {
 			chosen = family[style{}]
 		}
+
 		index, err := chosen.GlyphIndex(&g.buffer, r)
 		if err != nil {
 			return nil, false, err
@@ -127,8 +132,10 @@ func (g *glyphs) face(r rune, cut style) (font.Face, bool, error) {
 				return nil, false, err
 			}
 		}
+
 		return g.faces[chosen], true, nil
 	}
+
 	return nil, false, nil
 }
 
@@ -165,6 +172,7 @@ func fontFolders() []string {
 			folders = append(folders, filepath.Join(home, name))
 		}
 	}
+
 	return folders
 }
 
@@ -180,6 +188,7 @@ func findFonts(folders []string) ([]cuts, error) {
 			return nil // skip folders that cannot be read
 		})
 	}
+
 	var found []cuts
 	for _, f := range monospace {
 		read, err := f.read(paths)
@@ -190,6 +199,7 @@ func findFonts(folders []string) ([]cuts, error) {
 			found = append(found, read)
 		}
 	}
+
 	goMono, err := ownFont()
 	if err != nil {
 		return nil, err
@@ -199,6 +209,7 @@ func findFonts(folders []string) ([]cuts, error) {
 	if err == nil && others != nil {
 		found = append(found, others)
 	}
+
 	return found, err
 }
 
@@ -221,6 +232,7 @@ func (f family) read(paths map[string]string) (cuts, error) {
 			return nil, fmt.Errorf("read the font %s: %w", path, err)
 		}
 	}
+
 	return read, nil
 }
 
@@ -232,5 +244,6 @@ func ownFont() (cuts, error) {
 			return nil, err
 		}
 	}
+
 	return read, nil
 }

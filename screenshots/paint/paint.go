@@ -31,6 +31,7 @@ func New(cell, padding int) (*Painter, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return &Painter{glyphs, padding}, nil
 }
 
@@ -57,6 +58,7 @@ func (p *Painter) Draw(s Screen, background color.RGBA) (*image.RGBA, error) {
 			}
 		}
 	}
+
 	return img, nil
 }
 
@@ -78,6 +80,7 @@ func (p *Painter) drawCell(img *image.RGBA, c Cell, x, y int) error {
 			}
 		}
 	}
+
 	rule := func(y int) {
 		fill(img, image.Rect(area.Min.X, y, area.Max.X, y+g.thin()).Intersect(area), c.Ink)
 	}
@@ -87,6 +90,7 @@ func (p *Painter) drawCell(img *image.RGBA, c Cell, x, y int) error {
 	if c.Struck {
 		rule(area.Min.Y + g.baseline*2/3)
 	}
+
 	return nil
 }
 
@@ -103,14 +107,17 @@ func PaletteOf(most int, pictures ...*image.RGBA) color.Palette {
 			uses[color.RGBA{img.Pix[i], img.Pix[i+1], img.Pix[i+2], 255}]++
 		}
 	}
+
 	value := func(c color.RGBA) uint32 { return uint32(c.R)<<16 | uint32(c.G)<<8 | uint32(c.B) }
 	colours := slices.SortedFunc(maps.Keys(uses), func(a, b color.RGBA) int {
 		return cmp.Or(cmp.Compare(uses[b], uses[a]), cmp.Compare(value(a), value(b)))
 	})
+
 	var palette color.Palette
 	for _, c := range colours[:min(most, len(colours))] {
 		palette = append(palette, c)
 	}
+
 	return palette
 }
 
@@ -136,6 +143,7 @@ func (n Indexed) index(c color.RGBA) uint8 {
 		index = uint8(n.palette.Index(c))
 		n.nearest[c] = index
 	}
+
 	return index
 }
 

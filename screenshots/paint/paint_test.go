@@ -7,7 +7,6 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	uv "github.com/charmbracelet/ultraviolet"
@@ -56,6 +55,7 @@ func (p *Painter) strongest(img *image.RGBA, x, y int, from color.RGBA) color.RG
 			}
 		}
 	}
+
 	return best
 }
 
@@ -65,6 +65,7 @@ func TestAttributesAreSeen(t *testing.T) {
 	p := testPainter(t)
 	img := p.mustDraw(t, s)
 	corner := func(x int) color.RGBA { return img.RGBAAt(p.padding+x*p.glyphs.width, p.padding) }
+
 	faint := mix(Dark.Ink, Dark.Paper, faintPart)
 	for x, want := range []struct{ ink, paper color.RGBA }{
 		{Dark.Ink, Dark.Paper},
@@ -78,14 +79,18 @@ func TestAttributesAreSeen(t *testing.T) {
 		got = p.strongest(img, x, 0, want.paper)
 		assert.That(t, got == want.ink, "cell %d: the ink is %v, want %v", x, got, want.ink)
 	}
-	assert.That(t, faint != Dark.Ink && faint != Dark.Paper, "faint is %v", faint)
+
+	assert.That(t, faint != Dark.Ink, "faint is %v", faint)
+	assert.That(t, faint != Dark.Paper, "faint is %v", faint)
 }
 
 // An underline is below the text, and bold and italic use their own cuts.
 func TestStylesOfCells(t *testing.T) {
 	s := screen(t, "\x1b[4m \x1b[0;1mb\x1b[0;3mi\x1b[0;9ms", 4, 1)
-	assert.That(t, s.at(0, 0).Underline && s.at(1, 0).Bold && s.at(2, 0).Italic && s.at(3, 0).Struck,
-		"the cells are %+v", s.Cells)
+	assert.That(t, s.at(0, 0).Underline, "the cells are %+v", s.Cells)
+	assert.That(t, s.at(1, 0).Bold, "the cells are %+v", s.Cells)
+	assert.That(t, s.at(2, 0).Italic, "the cells are %+v", s.Cells)
+	assert.That(t, s.at(3, 0).Struck, "the cells are %+v", s.Cells)
 	p := testPainter(t)
 	got := p.strongest(p.mustDraw(t, s), 0, 0, Dark.Paper)
 	assert.That(t, got == Dark.Ink, "the underline is %v", got)
@@ -113,6 +118,7 @@ func TestLinesJoin(t *testing.T) {
 	ink := func(x, y int) bool { return img.RGBAAt(x+p.padding, y+p.padding) != Dark.Paper }
 	middleX, middleY := g.middle()
 	x, y := int(middleX-0.5), int(middleY-0.5)
+
 	arrows := p.mustDraw(t, screen(t, "▲│\r\n│▼", 3, 2))
 	for at := y; at < g.height+y; at++ {
 		for column := range 2 {
@@ -120,13 +126,16 @@ func TestLinesJoin(t *testing.T) {
 			must.That(t, pixel != Dark.Paper, "arrow %d has a gap at %d", column, at)
 		}
 	}
+
 	for at := y + g.width; at < g.height*2+y-g.width; at++ { // between the arcs
 		must.That(t, ink(x, at), "the left side has a gap at %d", at)
 	}
+
 	for at := x + g.width; at < 3*g.width; at++ {
 		must.That(t, ink(at, y), "the top has a gap at %d", at)
 		must.That(t, at >= 3*g.width-2 || ink(at, 2*g.height+y), "the bottom has a gap at %d", at)
 	}
+
 	for _, corner := range []image.Point{{0, 0}, {g.width - 1, 0}, {0, g.height - 1}, {g.width - 1, g.height - 1}} {
 		assert.That(t, ink(g.width+corner.X, g.height+corner.Y), "the block does not fill its cell at %v", corner)
 	}
@@ -142,6 +151,7 @@ func TestOtherCharacters(t *testing.T) {
 		assert.That(t, !masks[string(mask)], "%s looks like a box or another sign", sign)
 		masks[string(mask)] = true
 	}
+
 	s := screen(t, "世x", 4, 1)
 	img := p.mustDraw(t, s)
 	for _, x := range []int{0, 1, 2} {
@@ -162,6 +172,7 @@ func TestPicturesAreTheSame(t *testing.T) {
 		data := file.Bytes()
 		files[i] = data
 		back := must.Get(png.Decode(bytes.NewReader(data)))(t)
+
 		drawn := p.mustDraw(t, s)
 		for y := range drawn.Rect.Dy() {
 			for x := range drawn.Rect.Dx() {
@@ -170,6 +181,7 @@ func TestPicturesAreTheSame(t *testing.T) {
 			}
 		}
 	}
+
 	assert.That(t, bytes.Equal(files[0], files[1]), "the second file is another one")
 }
 
@@ -178,15 +190,20 @@ func TestFonts(t *testing.T) {
 	if found, err := findFonts([]string{t.TempDir()}); err != nil || len(found) != 1 {
 		t.Errorf("without fonts: %v, %v", found, err)
 	}
+
 	folder := t.TempDir()
 	for _, name := range []string{"DejaVuSansMono.ttf", "DejaVuSans.ttf"} {
 		must.Do(t, os.WriteFile(filepath.Join(folder, name), gomonobold.TTF, 0o600))
 	}
+
 	found, err := findFonts([]string{"/nowhere", folder})
-	assert.That(t, err == nil && len(found) == 3 && len(found[1]) == 2, "found %v, %v", found, err)
+	must.Do(t, err)
+	must.Equal(t, len(found), 3, "found %v, %v", found, err)
+	assert.Equal(t, len(found[1]), 2)
 	if err := os.WriteFile(filepath.Join(folder, "DejaVuSansMono.ttf"), []byte("no font"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = findFonts([]string{folder})
-	assert.That(t, err != nil && strings.Contains(err.Error(), "DejaVuSansMono.ttf"), "a damaged font: %v", err)
+	assert.Fails(t, err, "DejaVuSansMono.ttf")
 }

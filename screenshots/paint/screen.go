@@ -63,17 +63,20 @@ func (l Look) Screen(e *vt.Emulator) Screen {
 				s.Cells = append(s.Cells, l.cell(c))
 				continue
 			}
+
 			half := s.at(x-1, y) // of a wide character
 			half.Text, half.Width = "", 0
 			s.Cells = append(s.Cells, half)
 		}
 	}
+
 	return s
 }
 
 func (l Look) cell(c *uv.Cell) Cell {
 	has := func(a uv.StyleAttr) bool { return c.Style.Attrs&a != 0 }
-	ink, paper := l.resolve(c.Style.Fg, l.Ink), l.resolve(c.Style.Bg, l.Paper)
+	ink := l.resolve(c.Style.Fg, l.Ink)
+	paper := l.resolve(c.Style.Bg, l.Paper)
 	if has(uv.AttrFaint) {
 		ink = mix(ink, paper, faintPart)
 	}
@@ -83,9 +86,15 @@ func (l Look) cell(c *uv.Cell) Cell {
 	if has(uv.AttrConceal) {
 		ink = paper
 	}
+
 	return Cell{
-		Text: strings.TrimSpace(c.Content), Width: c.Width, Ink: ink, Paper: paper,
-		Bold: has(uv.AttrBold), Italic: has(uv.AttrItalic), Struck: has(uv.AttrStrikethrough),
+		Text:      strings.TrimSpace(c.Content),
+		Width:     c.Width,
+		Ink:       ink,
+		Paper:     paper,
+		Bold:      has(uv.AttrBold),
+		Italic:    has(uv.AttrItalic),
+		Struck:    has(uv.AttrStrikethrough),
 		Underline: c.Style.Underline != uv.UnderlineStyleNone,
 	}
 }
@@ -102,6 +111,7 @@ func (l Look) resolve(c color.Color, none color.RGBA) color.RGBA {
 			return l.Basic[c]
 		}
 	}
+
 	return color.RGBAModel.Convert(c).(color.RGBA)
 }
 

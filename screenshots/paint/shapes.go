@@ -39,13 +39,16 @@ func (g *glyphs) drawn(of glyph) (made mask, ok bool) {
 			return g.fill(func(x, y float64) float64 { return shapes.draw(shape, x, y) }), true
 		}
 	}
+
 	if i := slices.Index(bars, of.text); i >= 0 {
 		top := math.Round(float64((7-i)*g.height) / 8)
 		return g.fill(func(_, y float64) float64 { return inside(y > top) }), true
 	}
+
 	if of.text == "░" {
 		return g.fill(func(float64, float64) float64 { return 0.25 }), true
 	}
+
 	return nil, false
 }
 
@@ -72,6 +75,7 @@ func (g *glyphs) standIn(of glyph) mask {
 	if of.style.bold {
 		thick *= 1.5
 	}
+
 	return g.fill(func(x, y float64) float64 {
 		nearest := math.Inf(1)
 		for _, s := range strokes {
@@ -96,6 +100,7 @@ func (g *glyphs) box(width int) mask {
 			}
 		}
 	}
+
 	return made
 }
 
@@ -108,6 +113,7 @@ func (g *glyphs) fill(covers func(x, y float64) float64) mask {
 			made[y*g.width+x] = uint8(math.Round(part * (shades - 1)))
 		}
 	}
+
 	return made
 }
 
@@ -141,12 +147,17 @@ func (g *glyphs) line(a arms, x, y float64) float64 {
 func (g *glyphs) corner(a arms, x, y float64) float64 {
 	middleX, middleY := g.middle()
 	if a.left { // mirror it to the right
-		x, middleX = float64(g.width)-x, float64(g.width)-middleX
+		x = float64(g.width) - x
+		middleX = float64(g.width) - middleX
 	}
+
 	if a.up { // mirror it down
-		y, middleY = float64(g.height)-y, float64(g.height)-middleY
+		y = float64(g.height) - y
+		middleY = float64(g.height) - middleY
 	}
-	radius, half := float64(g.width)-middleX, float64(g.thin())/2
+
+	radius := float64(g.width) - middleX
+	half := float64(g.thin()) / 2
 	if y >= middleY+radius {
 		return inside(math.Abs(x-middleX) <= half)
 	}
@@ -157,7 +168,10 @@ func (g *glyphs) corner(a arms, x, y float64) float64 {
 // head draws a triangle, with the rest of the line that leads to it.
 func (g *glyphs) head(a arms, x, y float64) float64 {
 	middleX, middleY := g.middle()
-	along, across, length := x, y-middleY, float64(g.width)
+	along := x
+	across := y - middleY
+	length := float64(g.width)
+
 	switch {
 	case a.left:
 		along = length - x
@@ -168,6 +182,7 @@ func (g *glyphs) head(a arms, x, y float64) float64 {
 			along = length - along
 		}
 	}
+
 	if along < 0 {
 		return inside(math.Abs(across) <= float64(g.thin())/2)
 	}

@@ -33,6 +33,7 @@ func findEditor(named string) (string, error) {
 			return name, nil
 		}
 	}
+
 	return "", errors.New("there is no editor: name one in VISUAL or EDITOR, or install vi or nano")
 }
 
@@ -63,6 +64,7 @@ func (d *drafting) Run() error {
 	if d.text, err = os.ReadFile(path); err != nil {
 		return fmt.Errorf("what the editor left cannot be read: %w", err)
 	}
+
 	return nil
 }
 
@@ -102,6 +104,7 @@ func NewEditDialog(e *shell.Env, about Subject) (PlanDialog, tea.Cmd) {
 		})
 		return read
 	})
+
 	d.edit.stop = stop
 	return d, cmd
 }
@@ -116,6 +119,7 @@ func (d *PlanDialog) drafted(read shell.EndedMsg[*message.Message]) tea.Cmd {
 		d.State = shell.DialogClosed
 		return shell.Notice(shell.ReadableError(read.Err), true)
 	}
+
 	d.edit.was = plan.NewDraft(d.Topology, d.Queue, read.Result, d.Env.Broker.User())
 	d.edit.text = d.edit.was.Text()
 	return d.openEditor()
@@ -124,7 +128,10 @@ func (d *PlanDialog) drafted(read shell.EndedMsg[*message.Message]) tea.Cmd {
 // openEditor lends the terminal to an editor, with the text as it was last left.
 func (d *PlanDialog) openEditor() tea.Cmd {
 	d.State, d.edit.state, d.Request = shell.DialogChoosing, editOpen, d.Env.NewRequest()
-	id, e, text := d.Request, d.Env, d.edit.text
+	id := d.Request
+	e := d.Env
+	text := d.edit.text
+
 	return e.Command(0, func(context.Context) tea.Msg {
 		editor, err := findEditor(e.Editor)
 		if err != nil {
@@ -149,12 +156,14 @@ func (d *PlanDialog) edited(saved shell.EndedMsg[[]byte]) tea.Cmd {
 		d.State = shell.DialogClosed
 		return shell.Notice(model.Printable(saved.Err.Error()), true)
 	}
+
 	d.edit.text = saved.Result
 	is, err := draft.Parse(d.edit.text)
 	if err != nil {
 		d.edit.state, d.edit.wrong = editWrong, err.Error()
 		return nil
 	}
+
 	edit := d.edit
 	*d = newDialog(d.Env, d.Operation, d.Subject)
 	edit.state, edit.is, edit.differences = editDone, is, draftDifferencesOf(&edit.was, &is)
@@ -164,15 +173,18 @@ func (d *PlanDialog) edited(saved shell.EndedMsg[[]byte]) tea.Cmd {
 			mode: target.ToExchange, fixed: to, name: "edited: the exchange and the key as they were typed",
 		}
 		if to.Exchange == "" {
-			typed.mode, typed.fixed = target.ToQueue, model.Address{RoutingKey: to.RoutingKey}
+			typed.mode = target.ToQueue
+			typed.fixed = model.Address{RoutingKey: to.RoutingKey}
 		}
 		d.Modes = append([]ReplayTarget{typed}, d.Modes...)
 	}
+
 	return d.Work()
 }
 
 func (d *PlanDialog) editKey(msg tea.KeyMsg) tea.Cmd {
-	switch cancel := term.Is(msg, d.Env.Keys.Cancel); {
+	cancel := term.Is(msg, d.Env.Keys.Cancel)
+	switch {
 	case d.edit.state == editReading && cancel:
 		d.edit.stop()
 		d.State = shell.DialogClosed
@@ -181,6 +193,7 @@ func (d *PlanDialog) editKey(msg tea.KeyMsg) tea.Cmd {
 	case d.edit.state == editWrong && term.Is(msg, d.Env.Keys.Edit):
 		return d.openEditor()
 	}
+
 	return nil
 }
 
@@ -208,6 +221,7 @@ func (d *PlanDialog) editView(l *shell.DialogLines) string {
 		l.Blank()
 		l.Keys(d.editKeys()...)
 	}
+
 	return l.Box("Edit, then replay")
 }
 
@@ -223,6 +237,7 @@ func (d *PlanDialog) askEdit(l *shell.DialogLines) {
 		l.Say("edited", "nothing was changed in the editor: this is a plain replay", l.Styles.Warning)
 		return
 	}
+
 	l.Say("edited", "before and after:", l.Styles.Muted)
 	for _, line := range changes[:min(len(changes), mostDifferences)] {
 		l.Minor = append(l.Minor, len(l.Lines))

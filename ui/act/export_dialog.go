@@ -70,6 +70,7 @@ func (d ExportDialog) Update(msg tea.Msg) (ExportDialog, tea.Cmd) {
 			d.Path.Update(msg)
 		}
 	}
+
 	return d, nil
 }
 
@@ -79,11 +80,13 @@ func (d ExportDialog) write() (ExportDialog, tea.Cmd) {
 		d.wrong = "name a file"
 		return d, nil
 	}
+
 	path, err := shell.Absolute(path)
 	if err != nil {
 		d.wrong = err.Error()
 		return d, nil
 	}
+
 	files, parts := d.Env.Files, d.Parts
 	cmd := shell.Running(&d.Dialog, func(ctx context.Context) (done ExportedFiles, err error) {
 		for _, p := range parts {
@@ -91,16 +94,20 @@ func (d ExportDialog) write() (ExportDialog, tea.Cmd) {
 			if p.Name != "" {
 				at = filepath.Join(path, p.Name)
 			}
+
 			n, err := files.Create(at, func(each func(*message.Message) error) error {
 				return shell.WholeMessages(ctx, p.Rows, each)
 			})
 			if err != nil {
 				return done, err
 			}
-			done.paths, done.messages = append(done.paths, at), done.messages+n
+			done.paths = append(done.paths, at)
+			done.messages = done.messages + n
 		}
+
 		return done, nil
 	})
+
 	return d, cmd
 }
 
@@ -108,12 +115,14 @@ func (d ExportDialog) write() (ExportDialog, tea.Cmd) {
 func (d ExportDialog) written(what ExportedFiles) (ExportDialog, tea.Cmd) {
 	d.State = shell.DialogClosed
 	files := ""
-	switch n := len(what.paths); {
+	n := len(what.paths)
+	switch {
 	case n == 1:
 		files = model.Printable(what.paths[0])
 	case n > 1:
 		files = fmt.Sprintf("%s and %s", model.Printable(what.paths[0]), model.Plural(n-1, "further file"))
 	}
+
 	words := fmt.Sprintf("%s written to %s", model.Plural(what.messages, "message"), files)
 	if d.Err == nil {
 		return d, shell.Notice(words, false)
@@ -128,6 +137,7 @@ func (d ExportDialog) written(what ExportedFiles) (ExportDialog, tea.Cmd) {
 	if files != "" {
 		d.wrong += "; " + words
 	}
+
 	d.Parts = d.Parts[len(what.paths):] // files already written stay
 	return d, nil
 }
@@ -135,22 +145,28 @@ func (d ExportDialog) written(what ExportedFiles) (ExportDialog, tea.Cmd) {
 func (d *ExportDialog) View(width, _ int) string {
 	l := shell.NewDialogLines(d.Env.Styles, width)
 	s := l.Styles
-	n, to, enter := model.Plural(d.messages(), "message"), "to", "write a new file"
+	n := model.Plural(d.messages(), "message")
+	to := "to"
+	enter := "write a new file"
 	l.Say("export", d.Words+": "+n+
 		", one line of JSON each, as `dlxtop import` and jq read them; they stay in the queue", s.Text)
+
 	if d.Parts[0].Name != "" {
 		to, enter = "into", "write "+model.Plural(len(d.Parts), "new file")
 		l.Say("files", "one for each queue: "+d.Parts[0].Name+", …", s.Text)
 	}
+
 	l.Named(to, &d.Path)
 	if d.wrong != "" {
 		l.Say("", term.MarkError+" "+model.Printable(d.wrong), s.Danger)
 	}
+
 	l.Blank()
 	if d.State != shell.DialogAsking {
 		l.Hints(s.Accent.Render("writing … ") + shell.Hint(s, "esc", "stop"))
 	} else {
 		l.Hints(shell.Hint(s, "enter", enter) + shell.Hint(s, "esc", "back"))
 	}
+
 	return l.Box("Export " + n)
 }

@@ -1,33 +1,30 @@
 package act
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // FollowUp is what can be done about a record of the journal: an undo, or a resume. It is empty until it is planned.
 type FollowUp interface {
 	// plan makes the plan: it reads the journal, and looks into queues if it is uncertain what they contain.
 	plan(ctx context.Context, e *shell.Env, t *model.Topology, insist bool) (FollowUp, error)
-	// again makes the plan again from another topology, without looking again.
-	again(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error)
-	promise() plan.Promise
-	offer(d *shell.Dialog) *shell.Offer
-	// say shows the plan, and may return a more specific title than the screen's own.
-	say(l *shell.DialogLines) (title string)
-	running(a *plan.Account) string
-	tell(d *shell.Dialog, l *shell.DialogLines)
-	did(e *shell.Env, a *plan.Account) // records what it did to queues
-	run(e *shell.Env) (begun plan.Account, run shell.AccountRun)
+	// replan makes the plan again from another topology, without looking again.
+	replan(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error)
+	action() action.Action
+	// options adds what else keys do about the plan.
+	options(e *shell.Env, o *shell.Offer)
+	// noteDone records what was done to queues.
+	noteDone(e *shell.Env, a *plan.Account)
 }
 
 // FollowUpScreen shows what a follow-up would do, does it, and shows the result.
@@ -44,26 +41,33 @@ func NewUndoScreen(e *shell.Env, ids ...int64) shell.Screen {
 	for _, id := range ids {
 		is = append(is, recordUndo{Id: id})
 	}
+
 	return FollowUpScreen{
-		Dialog: shell.NewDialog(e, shell.DialogPlanning), name: "undo", title: "Undo", looks: "reading the journal …",
-		Is: is,
+		Dialog: shell.NewDialog(e, shell.DialogPlanning),
+		name:   "undo",
+		title:  "Undo",
+		looks:  "reading the journal …",
+		Is:     is,
 	}
 }
 
 func NewResumeScreen(e *shell.Env, id int64) shell.Screen {
 	return FollowUpScreen{
-		Dialog: shell.NewDialog(e, shell.DialogPlanning), name: "resume", title: fmt.Sprintf("Resume %d", id),
-		looks: "looking for the messages whose outcome is unknown …", Is: Resuming{Id: id},
+		Dialog: shell.NewDialog(e, shell.DialogPlanning),
+		name:   "resume",
+		title:  fmt.Sprintf("Resume %d", id),
+		looks:  "looking for the messages whose outcome is unknown …",
+		Is:     Resuming{Id: id},
 	}
 }
 
 func (f FollowUpScreen) Title() string { return f.name }
 
-func (f FollowUpScreen) Typing() bool { return f.TypingIn(f.Is.offer(&f.Dialog)) }
+func (f FollowUpScreen) Typing() bool { return f.TypingIn(f.offer()) }
 
 func (f FollowUpScreen) Busy() bool { return f.IsBusy() }
 
-func (f FollowUpScreen) Keys() []key.Binding { return f.KeysFor(f.Is.offer(&f.Dialog)) }
+func (f FollowUpScreen) Keys() []term.Key { return term.Named(f.KeysFor(f.offer())...) }
 
 func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	switch msg := msg.(type) {
@@ -76,40 +80,46 @@ func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 		if msg.Request == f.Request {
 			cmd = f.planned(msg)
 		}
+
 	case tea.KeyMsg:
-		switch f.Press(msg, f.Is.offer(&f.Dialog)) {
+		switch f.Press(msg, f.offer()) {
 		case shell.PressedBack:
 			f.Request = 0 // an agreed plan may be on its way: it does not start
 			return f, shell.Pop
 		case shell.PressedAgree:
-			cmd = shell.Checking(&f.Dialog, f.again())
+			cmd = shell.Checking(&f.Dialog, f.replanner())
 		case shell.PressedTurn: // an enter before its plan is there agrees to the displayed one, and asks again if it differs
 			f.Is = f.Is.(Resuming).turn()
-			cmd = shell.Planning(&f.Dialog, f.topology, f.again())
+			cmd = shell.Planning(&f.Dialog, f.topology, f.replanner())
 		case shell.PressedInsist:
 			cmd = f.replan()
 		}
 	default:
 		ended := f.State == shell.DialogEnded
 		cmd = f.Executing(msg)
+
 		if f.State == shell.DialogEnded && !ended {
-			f.Is.did(f.Env, &f.Account)
+			f.Is.noteDone(f.Env, &f.Account)
+			cmd = tea.Batch(cmd, shell.Following(f.Is.action(), f.topology, &f.Account))
 		}
 	}
+
 	return f, cmd
 }
 
 func (f *FollowUpScreen) replan() tea.Cmd {
 	f.State = shell.DialogPlanning
-	e, is, insist := f.Env, f.Is, f.Insist
+	e := f.Env
+	is := f.Is
+	insist := f.Insist
 	return shell.Planning(&f.Dialog, f.topology, func(ctx context.Context, t *model.Topology) (FollowUp, error) {
 		return is.plan(ctx, e, t, insist)
 	})
 }
 
-func (f *FollowUpScreen) again() func(context.Context, *model.Topology) (FollowUp, error) {
+func (f *FollowUpScreen) replanner() func(context.Context, *model.Topology) (FollowUp, error) {
 	e, is := f.Env, f.Is
-	return func(ctx context.Context, t *model.Topology) (FollowUp, error) { return is.again(ctx, e, t) }
+	return func(ctx context.Context, t *model.Topology) (FollowUp, error) { return is.replan(ctx, e, t) }
 }
 
 // planned takes in a plan. An agreed one runs if it is what was agreed to; otherwise it is shown with the differences,
@@ -119,12 +129,15 @@ func (f *FollowUpScreen) planned(msg shell.PlannedMsg[FollowUp]) tea.Cmd {
 	if f.State, f.Unchecked = shell.DialogAsking, msg.Unread; msg.Unread != nil {
 		return nil
 	}
-	was, is := f.Is.promise(), msg.Plan.promise()
-	f.topology, f.Is, f.Err = msg.Topology, msg.Plan, msg.Err
-	if !agreed || f.Err != nil || f.Changed(was, is) || f.Is.offer(&f.Dialog).Refusal != "" {
+	was, is := f.Is.action().Promise(), msg.Plan.action().Promise()
+	f.topology = msg.Topology
+	f.Is = msg.Plan
+	f.Err = msg.Err
+	if !agreed || f.Err != nil || f.Changed(was, is) || f.offer().Refusal != "" {
 		return nil
 	}
-	return f.Execute(f.Is.run(f.Env))
+
+	return f.Execute(f.Is.action())
 }
 
 func (f FollowUpScreen) View(width, height int) string {
@@ -138,29 +151,56 @@ func (f FollowUpScreen) View(width, height int) string {
 	case shell.DialogAsking:
 		title = f.ask(l)
 	case shell.DialogRunning, shell.DialogStopping:
-		title = f.Is.running(&f.Account)
-		f.SayProgress(l)
+		title = f.Is.action().Words().Running
+		f.SayProgress(l, f.Is.action().Outcomes(&f.Account))
+		l.Blank()
+		f.SayStop(l, "")
 	case shell.DialogEnded:
 		title = "What happened"
-		f.Is.tell(&f.Dialog, l)
+		f.sayAccount(l)
 	}
+
+	f.Fit(l, height-3)
 	return l.Page(title, width, height)
 }
 
 // ask shows the plan and what the keys would do. It returns the title.
 func (f *FollowUpScreen) ask(l *shell.DialogLines) string {
-	o := f.Is.offer(&f.Dialog)
+	o, planned := f.offer(), f.Is.action()
 	f.SayChanges(l)
-	title := f.Is.say(l)
+	facts := planned.Facts(shell.MostNamed)
+	l.Tell(facts)
 	question := len(l.Lines)
 	l.Say("these", o.Choice, l.Styles.Strong)
-	f.SayAsked(l, o, f.Keys())
+	f.SayAsked(l, o, f.KeysFor(o))
 	l.Question(question)
-	return cmp.Or(title, f.title)
+	if len(facts) == 0 { // there is no plan
+		return f.title
+	}
+
+	return planned.Words().Title
 }
 
-// refuse says why a follow-up is refused, and offers to insist, if either applies. r is its plan's refusal.
-func refuse(d *shell.Dialog, o *shell.Offer, r model.Refusal) {
+func (f *FollowUpScreen) sayAccount(l *shell.DialogLines) {
+	planned, a := f.Is.action(), &f.Account
+	summary := fmt.Sprintf("%s of %s %s", model.Count(a.Moved+a.Dropped), model.Plural(a.Planned, "message"),
+		planned.Words().Done)
+	sayAccount(l, &f.Dialog, summary, "", planned.Outcomes(a), action.Ended{})
+	f.SayClose(l)
+}
+
+func (f *FollowUpScreen) offer() *shell.Offer {
+	o := offerOf(&f.Dialog, f.Is.action())
+	if o.Refusal == "" {
+		f.Is.options(f.Env, o)
+	}
+	return o
+}
+
+// offerOf is what enter would do about an action, or why it is refused, and whether a user may insist.
+func offerOf(d *shell.Dialog, a action.Action) *shell.Offer {
+	outline, words := a.Outline(), a.Words()
+	o := &shell.Offer{Does: words.Does}
 	switch {
 	case d.Env.ReadOnly:
 		o.Refusal = shell.ReadOnlyWords
@@ -170,14 +210,13 @@ func refuse(d *shell.Dialog, o *shell.Offer, r model.Refusal) {
 			o.Insist(d.Env, why.Refusal())
 		}
 	default:
-		o.Refusal = r.Words()
-		o.Insist(d.Env, r)
+		o.Refusal = outline.Refusal.Words()
+		o.Insist(d.Env, outline.Refusal)
 	}
-}
 
-// sayRecord shows the outcomes of a record. what names the record.
-func sayRecord(l *shell.DialogLines, what string, r *plan.Record) {
-	l.Say("of", fmt.Sprintf("%s, %s, by %s", what, r.Began.Format("2006-01-02 15:04:05"), model.Printable(r.Who())),
-		l.Styles.Text)
-	l.Say("outcome", model.Printable(r.ToldSince()), l.Styles.Text)
+	if n := outline.Planned; o.Refusal == "" && d.Env.Careful(n) {
+		o.Carefully(d.Env, n, words.Asks)
+	}
+
+	return o
 }

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -20,62 +21,138 @@ const (
 	journalPatience = 10 * time.Second
 )
 
-// JournalScreen lists what was done: who did it, when, to how many messages, and the outcome.
+// JournalScreen lists what was done on this broker, or on all: when, with what outcome, where it went, and who did it.
 type JournalScreen struct {
 	shell.Listing[int64, plan.Record]
 	Request shell.Request // the reading in flight; 0: none
 	err     error         // of the last reading
 	read    bool
+	records []plan.Record // of all brokers
+	cluster string        // that of this broker
+	every   bool          // records of all brokers are shown
+	fresh   bool          // it is shown again: the cursor goes to the newest record
 }
 
 func NewJournalScreen(e *shell.Env) shell.Screen {
-	return JournalScreen{Listing: shell.NewListing(e, "journal", func(r plan.Record) int64 { return r.ID },
+	j := JournalScreen{fresh: true}
+	j.Listing = shell.NewListing(e, "journal", func(r plan.Record) int64 { return r.ID },
 		func(a, b plan.Record) int { return cmp.Compare(b.ID, a.ID) }, func(r plan.Record) []string { return r.Texts() },
-		journalColumns(e)...)}
+		journalColumns(e, false, 0)...)
+	return j
 }
 
-func journalColumns(e *shell.Env) []term.Column[plan.Record] {
+// wholeOutcome is how wide an outcome may be that pushes other columns out of a narrow terminal.
+const wholeOutcome = 44
+
+// journalColumns are the columns: every adds the broker to the person, outcome is the width of the longest one.
+func journalColumns(e *shell.Env, every bool, outcome int) []term.Column[plan.Record] {
 	s := e.Styles
 	type column = term.Column[plan.Record]
+	who, width := (*plan.Record).Person, 8
+	if every {
+		who, width = (*plan.Record).Who, 16
+	}
+
 	return []column{
-		column{Title: "#", Width: 5, Right: true, Compare: func(a, b plan.Record) int { return cmp.Compare(a.ID, b.ID) }}.
+		column{Title: "#", Width: 4, Right: true, Compare: func(a, b plan.Record) int { return cmp.Compare(a.ID, b.ID) }}.
 			Text(&s.Muted, func(r plan.Record) string { return fmt.Sprint(r.ID) }),
-		column{Title: "WHEN", Width: 15, Compare: func(a, b plan.Record) int { return a.Began.Compare(b.Began) }}.
-			Text(&s.Text, func(r plan.Record) string { return r.Began.Format("Jan 02 15:04:05") }),
-		column{
-			Title: "WHAT", Width: 11, Compare: func(a, b plan.Record) int { return cmp.Compare(a.Operation, b.Operation) },
-		}.Text(&s.Text, func(r plan.Record) string { return r.What() }),
-		column{
-			Title: "QUEUE", Width: 16, Flex: 3, Max: 40, Middle: true,
-			Compare: func(a, b plan.Record) int { return cmp.Compare(a.From.Name, b.From.Name) },
-		}.Text(&s.Text, func(r plan.Record) string { return model.Printable(r.From.String()) }),
+		column{Title: "WHEN", Width: 12, Compare: func(a, b plan.Record) int { return a.Began.Compare(b.Began) }}.
+			Text(&s.Text, func(r plan.Record) string { return dayOrTime(r.Began, e.Shown) }),
 		{
-			Title: "OUTCOME", Width: 16, Flex: 4, Max: 60,
+			Title: "OUTCOME", Width: min(max(outcome, 12), wholeOutcome), Flex: 20,
 			Cell: func(r plan.Record) term.Field {
 				look := s.Text
 				if r.Unfinished() || r.Uncertain() > 0 {
 					look = s.Warning
 				}
+
 				return look.Field(r.ToldSince())
 			},
 			Compare: func(a, b plan.Record) int { return cmp.Compare(a.Planned, b.Planned) },
 		},
-		column{Title: "TO", Width: 14, Flex: 2, Max: 40, Middle: true, Drop: 2}.
-			Text(&s.Text, func(r plan.Record) string { return model.Printable(r.To) }),
-		column{Title: "WHO", Width: 16, Flex: 1, Max: 32, Middle: true, Drop: 1}.
-			Text(&s.Muted, func(r plan.Record) string { return model.Printable(r.Who()) }),
+		column{
+			Title:   "WHAT",
+			Width:   7,
+			Flex:    2,
+			Drop:    2,
+			Compare: func(a, b plan.Record) int { return cmp.Compare(a.Operation, b.Operation) },
+		}.Text(&s.Text, func(r plan.Record) string { return r.What() }),
+		column{
+			Title:   "QUEUE",
+			Width:   12,
+			Flex:    3,
+			Max:     40,
+			Middle:  true,
+			Compare: func(a, b plan.Record) int { return cmp.Compare(a.From.Name, b.From.Name) },
+		}.Text(&s.Text, func(r plan.Record) string { return model.Printable(r.From.String()) }),
+
+		column{
+			Title:  "TO",
+			Width:  10,
+			Flex:   2,
+			Max:    40,
+			Middle: true,
+			Drop:   1,
+			Blank:  true,
+		}.
+			Text(&s.Text, func(r plan.Record) string { return model.Printable(r.Where()) }),
+		column{
+			Title:  "WHO",
+			Width:  width,
+			Flex:   1,
+			Max:    32,
+			Middle: true,
+			Drop:   3,
+		}.
+			Text(&s.Muted, func(r plan.Record) string { return model.Printable(who(&r)) }),
 	}
 }
 
-func (j JournalScreen) Keys() []key.Binding {
-	if r, ok := j.Table.Current(); ok {
-		own := []key.Binding{term.Describe(j.Env.Keys.Open, "messages"), term.Describe(j.Env.Keys.Undo, "undo this")}
-		if r.Resumable() {
-			own = append(own, term.Describe(j.Env.Keys.Resume, "resume this"))
-		}
-		return j.Bindings(own...)
+// dayOrTime is the time of what was done today, to the second, and the day and time of what was done before.
+func dayOrTime(at, now time.Time) string {
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format(time.TimeOnly)
 	}
-	return j.Bindings()
+	return at.Format("Jan 02 15:04")
+}
+
+func (j JournalScreen) Keys() []term.Key { return j.keys() }
+
+func (j *JournalScreen) keys() []term.Key {
+	r, ok := j.Table.Current()
+	brokers := "all brokers"
+	if j.every {
+		brokers = "this broker"
+	}
+
+	k := j.Env.Keys
+	return j.List.Keys(
+		term.On(k.Open, "open what is under the cursor", shell.Opening(NewRecordScreen, j.Env, r)).As("messages").When(ok),
+		term.On(k.Undo, "undo the action under the cursor", pushUndo(j.Env, r.ID)).As("undo this").When(ok),
+		term.On(k.Resume, "resume the action under the cursor, if it did not come to its end",
+			shell.Opening(NewResumeScreen, j.Env, r.ID)).As("resume this").When(ok && r.Resumable()),
+		term.On(k.Brokers, "records of all brokers; of this one again", j.turnBrokers).As(brokers).
+			When(j.every || len(j.records) > len(j.Table.All)))
+}
+
+// list shows the records of this broker, or of all.
+func (j *JournalScreen) list() {
+	shown := j.records
+	if b := j.Env.Broker; b != nil && !j.every {
+		shown = slices.DeleteFunc(slices.Clone(shown), func(r plan.Record) bool { return !r.On(b.Address(), j.cluster) })
+	}
+
+	outcome := 0
+	for i := range shown {
+		outcome = max(outcome, ansi.StringWidthWc(shown[i].ToldSince()))
+	}
+
+	j.Table.SetColumns(journalColumns(j.Env, j.every, outcome))
+	j.Table.Set(shown)
+	if j.fresh && j.read {
+		j.fresh = false
+		j.Table.MoveTo(0)
+	}
 }
 
 func (j JournalScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
@@ -83,33 +160,50 @@ func (j JournalScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 		return j, nil
 	}
 	switch msg := msg.(type) {
+	case shell.RestMsg:
+		j.fresh = true
 	case shell.TopologyMsg: // at each poll, to follow running records
+		if msg.Topology != nil {
+			j.cluster = msg.Topology.Snapshot.Overview.ClusterName
+		}
 		if j.Env.Journal == nil || j.Request != 0 {
 			return j, nil
 		}
+
 		journal := j.Env.Journal
 		j.Request, cmd = shell.Ask(j.Env, journalPatience, func(ctx context.Context) ([]plan.Record, error) {
 			return journal.Records(ctx, shownRecords)
 		})
 	case shell.EndedMsg[[]plan.Record]:
 		if msg.Request == j.Request {
-			j.Request, j.read, j.err = 0, true, msg.Err
+			j.Request = 0
+			j.read = true
+			j.err = msg.Err
 			if msg.Err == nil {
-				j.Table.Set(msg.Result)
+				j.records = msg.Result
+				j.list()
 			}
 		}
 	case tea.KeyMsg:
-		r, ok := j.Table.Current()
-		switch {
-		case ok && term.Is(msg, j.Env.Keys.Open):
-			return j, shell.Push(NewRecordScreen(j.Env, r))
-		case ok && term.Is(msg, j.Env.Keys.Undo):
-			return j, shell.Push(NewUndoScreen(j.Env, r.ID))
-		case ok && r.Resumable() && term.Is(msg, j.Env.Keys.Resume):
-			return j, shell.Push(NewResumeScreen(j.Env, r.ID))
-		}
+		cmd, _ = term.Press(j.keys(), msg)
 	}
+
 	return j, cmd
+}
+
+func (j *JournalScreen) turnBrokers() {
+	j.every = !j.every
+	j.list()
+	j.Table.Regain()
+}
+
+// elsewhere says how many records of other brokers are not shown; "" when all are.
+func (j JournalScreen) elsewhere() string {
+	n := len(j.records) - len(j.Table.All)
+	if n == 0 {
+		return ""
+	}
+	return model.Plural(n, "record") + " of other brokers: " + j.Env.Keys.Brokers.Help().Key + " shows all"
 }
 
 func (j JournalScreen) View(width, height int) string {
@@ -121,17 +215,20 @@ func (j JournalScreen) View(width, height int) string {
 }
 
 func (j JournalScreen) empty(width int) []string {
-	head, text := "Nothing was done yet.",
-		"Every replay and drop is recorded here before it is done, with what is needed to undo it."
+	head := "Nothing was done yet."
+	text := "Every replay and drop is recorded here before it is done, with what is needed to undo it."
 	switch {
 	case j.Env.Journal == nil:
-		head, text = "There is no journal.",
-			"dlxtop was started with --no-journal: actions are not recorded, and cannot be undone."
+		head = "There is no journal."
+		text = "dlxtop was started with --no-journal: actions are not recorded, and cannot be undone."
 	case j.err != nil:
 		head, text = "The journal cannot be read.", j.err.Error()
 	case !j.read:
 		head, text = "", "reading …"
+	case j.elsewhere() != "":
+		head, text = "Nothing was done on this broker yet.", j.elsewhere()
 	}
+
 	return shell.EmptyPage(j.Env.Styles, head, text, width)
 }
 
@@ -141,12 +238,15 @@ func (j JournalScreen) detail(width int) []string {
 		if r.Account.Stopped != "" {
 			told += ": " + r.Account.Stopped
 		}
+
 		say := func(label, text string) { l.Say(label, model.Printable(text), term.Style{}) }
 		say("outcome", told)
-		say("to", r.To)
+		say("to", r.Where())
 		say("after", r.Sequel.Words(j.Env.Shown))
 		say("who", r.Who()+", "+r.Began.Format("2006-01-02 15:04:05"))
 		say("why", r.Reason)
+		say("others", j.elsewhere())
+
 		if r.Unfinished() {
 			say("ended", r.Interrupted())
 			for _, words := range r.Certain() {
@@ -155,6 +255,7 @@ func (j JournalScreen) detail(width int) []string {
 			k := j.Env.Keys
 			say("next", r.NextStep(k.Resume.Help().Key, k.Undo.Help().Key, k.Open.Help().Key))
 		}
+
 		return fmt.Sprintf("%d  %s %s", r.ID, r.What(), model.Printable(r.From.String()))
 	})
 }
@@ -164,6 +265,7 @@ func AwaitUnfinished(e *shell.Env) tea.Cmd {
 	if e.Journal == nil {
 		return nil
 	}
+
 	return e.Command(journalPatience, func(ctx context.Context) tea.Msg {
 		unfinished, err := e.Journal.Unfinished(ctx)
 		switch {
@@ -172,11 +274,14 @@ func AwaitUnfinished(e *shell.Env) tea.Cmd {
 		case len(unfinished) == 0:
 			return nil
 		}
+
 		words := unfinished[0].Interrupted()
 		if n := len(unfinished) - 1; n > 0 {
 			words += fmt.Sprintf(", and of %s more", model.Plural(n, "action"))
 		}
-		journal, resume := e.Keys.Screens[4].Help().Key, e.Keys.Resume.Help().Key
+
+		journal := e.Keys.Screens[4].Help().Key
+		resume := e.Keys.Resume.Help().Key
 		words += ": " + journal + " shows what is certain, " + resume + " resumes it"
 		return shell.NoticeMsg{Text: words, Bad: true}
 	})

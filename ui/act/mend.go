@@ -52,9 +52,14 @@ const (
 )
 
 func NewMendPrompt(e *shell.Env, messages int, words string) MendPrompt {
-	p := MendPrompt{env: e, State: MendTyping, field: term.NewTextField(""), Messages: messages, Words: words}
-	p.recall.Restart(e.Programs)
-	return p
+	return MendPrompt{
+		env:      e,
+		State:    MendTyping,
+		field:    term.NewTextField(""),
+		Messages: messages,
+		Words:    words,
+		recall:   e.Programs.Recall(),
+	}
 }
 
 func (p *MendPrompt) Open() bool { return p.State != mendIdle }
@@ -71,6 +76,7 @@ func (p *MendPrompt) Keys() []key.Binding {
 		}
 		return append(keys, k.Cancel)
 	}
+
 	return []key.Binding{k.Cancel}
 }
 
@@ -94,6 +100,7 @@ func (p *MendPrompt) Press(msg tea.KeyMsg) mendPress {
 	case p.State == mendShown:
 		p.shown.Key(k, msg)
 	}
+
 	return mendElse
 }
 
@@ -102,15 +109,16 @@ func (p *MendPrompt) typed(msg tea.KeyMsg) {
 	k := p.env.Keys
 	switch {
 	case term.Is(msg, k.ChooseUp):
-		p.recall.Step(&p.field, p.env.Programs, -1)
+		p.recall.Step(&p.field, -1)
 	case term.Is(msg, k.ChooseDown):
-		p.recall.Step(&p.field, p.env.Programs, 1)
+		p.recall.Step(&p.field, 1)
 	default:
 		before := p.field.Text()
 		if p.field.Update(msg); p.field.Text() != before {
-			p.recall.Restart(p.env.Programs)
+			p.recall.Restart()
 		}
 	}
+
 	p.wrong = ""
 	if p.field.Text() != "" {
 		if _, err := mend.Parse(p.field.Text()); err != nil {
@@ -127,14 +135,18 @@ func (p *MendPrompt) Try() (*mend.Program, tea.Cmd) {
 		p.wrong = err.Error()
 		return nil, nil
 	}
-	p.env.Programs = shell.Remembered(p.env.Programs, text)
-	p.recall.Restart(p.env.Programs)
+
+	p.env.Programs.Add(text)
+	p.recall.Restart()
 	p.State = MendTrying
 	return program, p.env.Keep(func(c *shell.KeptChoices) { c.Programs = shell.Remembered(c.Programs, text) })
 }
 
 func (p *MendPrompt) Show(mended *plan.Mended, refusal string) {
-	p.State, p.mended, p.refusal, p.shown = mendShown, mended, refusal, shell.Scroll{}
+	p.State = mendShown
+	p.mended = mended
+	p.refusal = refusal
+	p.shown = shell.Scroll{}
 }
 
 const leastDifferences = 3
@@ -181,6 +193,7 @@ func (p *MendPrompt) above(l *shell.DialogLines) {
 			l.Say("", term.MarkError+" "+model.Printable(p.wrong), s.Danger)
 		}
 	}
+
 	switch p.State {
 	case MendTrying:
 		l.Say("", "trying it on "+model.Plural(p.Messages, "message")+" …", s.Muted)
@@ -202,6 +215,7 @@ func (p *MendPrompt) sayMended(l *shell.DialogLines) {
 	for _, f := range m.Failures {
 		l.Say("stays", fmt.Sprintf("%s: %s", model.Plural(f.Messages, "message"), model.Printable(f.Why.Words())), s.Warning)
 	}
+
 	if more := m.Changed - len(m.Shown); more > 0 && len(m.Shown) > 0 {
 		which := fmt.Sprintf("the first %d that change", len(m.Shown))
 		if ofSeveralQueues(m) {
@@ -237,6 +251,7 @@ func (p *MendPrompt) differences(width int) []string {
 			lines = append(append(lines, ""), mendedMessage(p.env.Styles, &m.Shown[i], several, width)...)
 		}
 	}
+
 	return lines
 }
 
@@ -248,10 +263,14 @@ func ofSeveralQueues(m *plan.Mended) bool {
 func mendedMessage(s *term.Styles, m *plan.MendedMessage, several bool, width int) []string {
 	was := m.Was.Message()
 	was.Position = m.Position
-	name := comparedName(&was)
+	name := "#" + model.Count(was.Position)
+	if was.Properties.MessageID != "" {
+		name += "  " + model.Printable(was.Properties.MessageID)
+	}
 	if several {
 		name = model.Printable(m.Queue.String()) + "  " + name
 	}
+
 	lines := []string{term.Cut(s.Strong.Render(name), width, "…")}
 	d := draftDifferencesOf(&m.Was, &m.Is)
 	return append(lines, d.lay(s, width)...)
@@ -260,18 +279,19 @@ func mendedMessage(s *term.Styles, m *plan.MendedMessage, several bool, width in
 // draftDifferences are what an edit changes.
 type draftDifferences struct {
 	above []string
-	body  comparedPart
+	body  []body.Row
 }
 
 func draftDifferencesOf(was, is *draft.Draft) draftDifferences {
 	d := draftDifferences{above: was.DifferencesAbove(is)}
 	if !bytes.Equal(was.Body, is.Body) {
 		before, after := was.Message(), is.Message()
-		d.body.rows, d.body.near = body.Compare(body.Read(&before).Lines, body.Read(&after).Lines)
-		if !slices.ContainsFunc(d.body.rows, func(r body.Row) bool { return !r.Same }) {
+		d.body = body.Compare(body.Read(&before).Lines, body.Read(&after).Lines)
+		if !slices.ContainsFunc(d.body, func(r body.Row) bool { return !r.Same }) {
 			return draftDifferences{above: was.Differences(is)} // it is beyond the part of a body that is read
 		}
 	}
+
 	return d
 }
 
@@ -280,7 +300,7 @@ func (d *draftDifferences) lay(s *term.Styles, width int) (lines []string) {
 	for _, change := range d.above {
 		lines = append(lines, s.Text.Wrap(" ", change, width-1)...)
 	}
-	return append(lines, d.body.lay(s, comparedWidth(width), false)...)
+	return append(lines, layRows(s, d.body, comparedWidth(width))...)
 }
 
 func NewMendDialog(e *shell.Env, about Subject) PlanDialog {
@@ -306,18 +326,9 @@ func (d *PlanDialog) mendKey(msg tea.KeyMsg) tea.Cmd {
 	case MendAgree:
 		d.State = shell.DialogAsking
 	}
+
 	return nil
 }
 
 // Prepare lays out what a program makes of the messages.
 func (d *PlanDialog) Prepare(width, height int) { d.prompt.Prepare(width, height) }
-
-func (d *PlanDialog) askMend(l *shell.DialogLines) {
-	if d.Mend == nil {
-		return
-	}
-	if m := d.Plan.Mended; m != nil {
-		l.Say("edited", m.Words(), l.Styles.Strong)
-	}
-	l.Aside("by", model.Printable(d.Mend.Text), l.Styles.Muted)
-}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -40,21 +39,25 @@ func ActionKey(a *filter.Action) key.Binding {
 	return term.Binding(a.Key, model.Printable(a.Name), Pressed(a.Key))
 }
 
-// RunCommand runs an action's command without a shell and without the terminal, and shows the last line of its output.
+// RunCommand runs an action's command by sh, without the terminal, and shows the last line of its output. The message
+// is in its environment, and as JSON on its standard input.
 func RunCommand(ctx context.Context, a *filter.Action, m *message.Message) tea.Msg {
 	name := model.Printable(a.Name)
-	words, err := a.Command(m)
-	if err != nil {
-		return shell.NoticeMsg{Text: name + ": not run: " + err.Error(), Bad: true}
+	var input bytes.Buffer
+	if err := m.WriteJSON(&input, bytes.NewReader(m.Body), "", ""); err != nil {
+		return shell.NoticeMsg{Text: name + ": not run: " + model.Printable(err.Error()), Bad: true}
 	}
+
 	said := &lastOutput{}
-	program := exec.CommandContext(ctx, words[0], words[1:]...)
-	if ext := strings.ToLower(filepath.Ext(program.Path)); runtime.GOOS == "windows" && (ext == ".bat" || ext == ".cmd") {
-		return shell.NoticeMsg{Text: name + ": not run: it is a batch file, whose arguments cmd reads as commands", Bad: true}
-	}
-	program.Stdout, program.Stderr, program.WaitDelay = said, said, time.Second
-	err = program.Run()
+	program := exec.CommandContext(ctx, "sh", "-c", a.Command)
+	program.Env = filter.Environment(os.Environ(), m)
+	program.Stdin = &input
+	program.Stdout = said
+	program.Stderr = said
+	program.WaitDelay = time.Second
+	err := program.Run()
 	text := said.line()
+
 	switch {
 	case ctx.Err() != nil:
 		return shell.NoticeMsg{Text: fmt.Sprintf("%s: stopped after %s", name, ActionTimeout), Bad: true}
@@ -62,9 +65,11 @@ func RunCommand(ctx context.Context, a *filter.Action, m *message.Message) tea.M
 	case err != nil:
 		return shell.NoticeMsg{Text: strings.TrimRight(name+": "+model.Printable(err.Error())+": "+text, ": "), Bad: true}
 	}
+
 	if text == "" {
 		text = "done"
 	}
+
 	return shell.NoticeMsg{Text: name + ": " + text}
 }
 
@@ -85,12 +90,14 @@ func OpenURL(
 	if open == nil {
 		open = openOnDesktop
 	}
+
 	switch err := open(ctx, url); {
 	case err == nil:
 		done = "opened and " + done
 	case !errors.Is(err, ErrNoDesktop):
 		done += ", not opened (" + model.Printable(err.Error()) + ")"
 	}
+
 	return shell.NoticeMsg{Text: name + ": " + done + ": " + url}
 }
 
@@ -109,12 +116,14 @@ func openOnDesktop(ctx context.Context, url string) error {
 	case os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "":
 		return ErrNoDesktop
 	}
+
 	program := exec.CommandContext(ctx, opener[0], opener[1:]...)
 	program.WaitDelay = time.Second
 	err := program.Run()
 	if errors.Is(err, exec.ErrWaitDelay) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil // it is the browser itself, or waits for it
 	}
+
 	return err
 }
 

@@ -18,6 +18,7 @@ func TestOpenOnDesktop(t *testing.T) {
 	script := "#!/bin/sh\nprintf '%s %s' \"$#\" \"$1\" > '" + seen + "'\n"
 	must.Do(t, os.WriteFile(filepath.Join(dir, "xdg-open"), []byte(script), 0o700))
 	t.Setenv("PATH", dir)
+
 	for _, env := range [][3]string{{"", "", ""}, {":0", "", "10.0.0.1 1 10.0.0.2 22"}} {
 		t.Setenv("DISPLAY", env[0])
 		t.Setenv("WAYLAND_DISPLAY", env[1])
@@ -25,8 +26,10 @@ func TestOpenOnDesktop(t *testing.T) {
 		err := openOnDesktop(t.Context(), url)
 		assert.That(t, errors.Is(err, ErrNoDesktop), "%q: %v", env, err)
 	}
+
 	t.Setenv("SSH_CONNECTION", "")
 	must.Do(t, openOnDesktop(t.Context(), url))
 	text, err := os.ReadFile(seen)
-	assert.That(t, err == nil && string(text) == "1 "+url, "it got %q, %v", text, err)
+	must.Do(t, err)
+	assert.Equal(t, string(text), "1 "+url, "it got %q, %v", text, err)
 }

@@ -9,8 +9,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/model/target"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
@@ -30,13 +30,23 @@ func (d *PlanDialog) Check() tea.Cmd { return shell.Checking(&d.Dialog, d.planne
 func (d PlanDialog) planner() func(context.Context, *model.Topology) (Acting, error) {
 	rows := d.Rows
 	like := plan.ActionWant{
-		Operation: d.Operation, From: d.Queue, Planned: len(rows), User: d.Env.Broker.User(), Insist: d.Insist, Mark: true,
-		Journaled: d.Env.Journal != nil, KeepTries: d.tries, Mend: d.Mend, Doubles: d.doubles,
+		Operation: d.Operation,
+		From:      d.Queue,
+		Planned:   len(rows),
+		User:      d.Env.Broker.User(),
+		Insist:    d.Insist,
+		Mark:      true,
+		Journaled: d.Env.Journal != nil,
+		KeepTries: d.tries,
+		Mend:      d.Mend,
+		Doubles:   d.doubles,
 	}
+
 	if d.edit.state == editDone && !d.edit.was.Same(&d.edit.is) {
 		edited := d.edit.is
 		like.Edited = &edited
 	}
+
 	if d.Operation.Publishes() {
 		like.Over = Spreads[d.Over]
 	}
@@ -46,23 +56,27 @@ func (d PlanDialog) planner() func(context.Context, *model.Topology) (Acting, er
 	if len(d.Modes) > 0 {
 		like.Mode, like.Fixed = d.Modes[d.Mode].mode, d.Modes[d.Mode].fixed
 	}
+
 	if d.Operation == plan.Move {
-		like.Mode, like.Fixed = target.ToQueue, model.Address{RoutingKey: d.Target}
+		like.Mode = target.ToQueue
+		like.Fixed = model.Address{RoutingKey: d.Target}
 	}
+
 	return func(ctx context.Context, t *model.Topology) (a Acting, err error) {
 		want := like
-		want.Mend = like.Mend.Within(ctx)
+		want.Mend = like.Mend.Within(ctx, d.Env.JQ)
 		want.Sample, want.Selection = shell.SampleOf(rows)
 		if want.Sent, err = d.sentBefore(ctx, t, like); err != nil {
 			return a, err
 		}
 		p := plan.New(t, want)
-		if want.Counts = shell.Counted(ctx, d.Env.Broker, p.Limited(t)); want.Counts != nil {
+		if want.Counts = shell.Counted(ctx, d.Env.Broker, p.Counted(t)); want.Counts != nil {
 			p = plan.New(t, want)
 		}
 		if err := ctx.Err(); err != nil {
 			return a, err // messages that were not tried would stay
 		}
+		p.WarnOfRights(ctx, t, d.Env.Broker.MayWrite)
 		p.Mend = like.Mend
 		a = Acting{plan: p, arrived: d.arrivals(ctx, t)}
 		if len(rows) == 1 {
@@ -70,6 +84,7 @@ func (d PlanDialog) planner() func(context.Context, *model.Topology) (Acting, er
 				a.one = m.Properties.MessageID
 			}
 		}
+
 		return a, nil
 	}
 }
@@ -87,36 +102,47 @@ func (d *PlanDialog) sentBefore(ctx context.Context, t *model.Topology, like pla
 			return nil, err
 		}
 	}
+
 	for _, first := range d.Ahead {
 		want := like
-		want.From, want.Planned, want.Canary, want.Mend = first.Queue, len(first.Rows), 0, nil
+		want.From = first.Queue
+		want.Planned = len(first.Rows)
+		want.Canary = 0
+		want.Mend = nil
 		want.Sample, want.Selection = shell.SampleOf(first.Rows)
 		sent.Expect(t, want)
 	}
+
 	return sent, nil
 }
 
 // planned takes in a plan. An agreed one runs if it is what was agreed to; otherwise it is shown with the differences,
 // and asked about again.
 func (d *PlanDialog) planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
-	was, is := d.Plan.Promise(), msg.Plan.plan.Promise()
+	was := d.Plan.Promise()
+	is := msg.Plan.plan.Promise()
 	d.one = cmp.Or(msg.Plan.one, d.one)
 	d.Others.Arrived = msg.Plan.arrived.Or(d.Others.Arrived)
 	switch d.State {
 	case shell.DialogPlanning:
-		d.Plan, d.State, d.ChangedAt, d.Changes = msg.Plan.plan, shell.DialogAsking, time.Time{}, nil
+		d.Plan = msg.Plan.plan
+		d.State = shell.DialogAsking
+		d.ChangedAt = time.Time{}
+		d.Changes = nil
 		d.Promised = nil
 		if d.prompt.State == MendTrying {
 			d.State = shell.DialogChoosing
 			d.prompt.Show(d.Plan.Mended, d.Plan.Refusal.Words())
 		}
+
 		d.offerTargets()
 		return d.turnTyped()
 	case shell.DialogAsking:
 		d.Plan = msg.Plan.plan
 		d.Changed(was, is)
 	case shell.DialogChecking:
-		d.State, d.Unchecked = shell.DialogAsking, msg.Unread
+		d.State = shell.DialogAsking
+		d.Unchecked = msg.Unread
 		if msg.Unread != nil {
 			return nil
 		}
@@ -125,6 +151,7 @@ func (d *PlanDialog) planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
 			return d.run()
 		}
 	}
+
 	return nil
 }
 
@@ -138,21 +165,8 @@ func (d *PlanDialog) turnTyped() (cmd tea.Cmd) {
 			cmd = d.Work()
 		}
 	}
-	return cmd
-}
 
-// SayStrays shows queues that messages may have reached outside the plan, and what copies lack.
-func SayStrays(l *shell.DialogLines, a *plan.Account) {
-	for i := range a.Strayed {
-		l.Stress("beyond", model.Printable(a.Strayed[i].Words()), l.Styles.Danger)
-	}
-	if a.Converted > 0 {
-		l.Stress("lacks", plan.ConvertedWords(a.Converted), l.Styles.Warning)
-	}
-	if a.Unguarded != "" {
-		words := "whether the last of them reached a further queue is unknown: " + model.Printable(a.Unguarded)
-		l.Stress("unknown", words, l.Styles.Warning)
-	}
+	return cmd
 }
 
 // OtherMessages are what the queue of an action has besides the messages that were read.
@@ -173,6 +187,7 @@ func (d *PlanDialog) arrivals(ctx context.Context, t *model.Topology) (arrived m
 	if ready, known := counts[queue].Ready.Get(); known && !counts[queue].Held {
 		arrived = model.Some(frozen.Arrived(ready, 0))
 	}
+
 	return arrived
 }
 
@@ -183,12 +198,15 @@ func (d *PlanDialog) countArrived() (cmd tea.Cmd) {
 	if d.Err != nil || !known || !declare {
 		return nil
 	}
-	counter, queue, frozen := ports.Counter(d.Env.Broker), d.Queue, d.Others.Frozen
+	broker := d.Env.Broker
+	queue := d.Queue
+	frozen := d.Others.Frozen
 	d.Request, cmd = shell.Ask(d.Env, shell.CountTimeout, func(ctx context.Context) (n model.Opt[int64], _ error) {
-		if ready, known := ports.CountSettled(ctx, counter, queue).Get(); known {
+		if ready, known := peek.CountSettled(ctx, broker, queue).Get(); known {
 			n = model.Some(frozen.Arrived(ready, out))
 		}
 		return n, nil
 	})
+
 	return cmd
 }

@@ -1,7 +1,6 @@
 package act
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/model/target"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -76,23 +74,29 @@ func NewPlanDialog(e *shell.Env, operation plan.Operation, about Subject) (PlanD
 // newDialog is a dialog for which no plan is being made yet.
 func newDialog(e *shell.Env, operation plan.Operation, about Subject) PlanDialog {
 	d := PlanDialog{Dialog: shell.NewDialog(e, shell.DialogPlanning), Subject: about, Operation: operation}
-	switch t, queue := about.Topology, about.Queue; operation {
+	t, queue := about.Topology, about.Queue
+	switch operation {
 	case plan.Move:
-		d.chooser, d.State = NewQueueChooser(e, plan.MoveTargets(t, queue)), shell.DialogChoosing
+		d.chooser = NewQueueChooser(e, plan.MoveTargets(t, queue))
+		d.State = shell.DialogChoosing
 	case plan.Replay:
 		d.Modes = []ReplayTarget{
 			{mode: target.ToAuto, name: "auto: the narrowest way to the worker"},
 			{mode: target.ToOrigin, name: "origin: where each was first published"},
 		}
+
 		for _, flow := range t.FlowsOf(queue) {
 			d.Modes = append(d.Modes, queueTarget(flow.Worker.Queue, "by name"))
 		}
+
 		for _, later := range plan.Laters(t, queue) {
 			words := "later: " + model.ShortDuration(later.After) + " in the buffer " + model.Printable(later.Buffer.Name)
 			d.Modes = append(d.Modes, toQueue(later.Buffer.Name, words))
 		}
+
 		d.Modes = append(d.Modes, ReplayTarget{mode: target.ToQueue, name: "a queue of choice", choice: true})
 	}
+
 	return d
 }
 
@@ -124,17 +128,22 @@ func (d *PlanDialog) turnTarget() tea.Cmd {
 		d.State = shell.DialogChoosing
 		return nil
 	}
+
 	d.Mode, d.Insist = (d.Mode+1)%len(d.Modes), false
 	if d.Modes[d.Mode].choice {
-		d.chooser, d.State = NewQueueChooser(d.Env, plan.MoveTargets(d.Topology, d.Queue)), shell.DialogChoosing
+		d.chooser = NewQueueChooser(d.Env, plan.MoveTargets(d.Topology, d.Queue))
+		d.State = shell.DialogChoosing
 		return nil
 	}
+
 	return d.Work()
 }
 
 func (d *PlanDialog) choose(msg tea.KeyMsg) tea.Cmd {
-	cancel, move := term.Is(msg, d.Env.Keys.Cancel), d.Operation == plan.Move
-	switch q, ok := d.chooser.Current(); {
+	cancel := term.Is(msg, d.Env.Keys.Cancel)
+	move := d.Operation == plan.Move
+	q, ok := d.chooser.Current()
+	switch {
 	case cancel && move:
 		d.State = shell.DialogClosed
 		return nil
@@ -149,6 +158,7 @@ func (d *PlanDialog) choose(msg tea.KeyMsg) tea.Cmd {
 		chosen.choice = true
 		d.Modes[d.Mode] = chosen
 	}
+
 	return d.Work()
 }
 
@@ -170,6 +180,7 @@ func (d *PlanDialog) Polled(t *model.Topology) tea.Cmd {
 			d.chooser.Polled(plan.MoveTargets(t, d.Queue))
 		}
 	}
+
 	if d.State != shell.DialogAsking || len(d.Rows) > replanMost || d.Mend != nil && len(d.Rows) > remendMost {
 		return nil
 	}
@@ -178,63 +189,22 @@ func (d *PlanDialog) Polled(t *model.Topology) tea.Cmd {
 }
 
 func (d *PlanDialog) Offer() *shell.Offer {
-	does := DoesTo(d.Env, d.Operation, len(d.Rows))
-	o := &shell.Offer{Does: string(d.Operation), Refusal: d.Plan.Refusal.Words()}
+	o := offerOf(&d.Dialog, d.Action())
 	switch {
-	case d.Operation == plan.Drop:
-		o.Does = does
 	case d.Operation == plan.Move:
 		o.Turns = "other queue"
 	case len(d.Modes) > 1:
 		o.Turns = "other target"
 	}
-	if d.Env.ReadOnly {
-		o.Refusal = shell.ReadOnlyWords
-	} else {
-		o.Insist(d.Env, d.Plan.Refusal)
-	}
-	if n := len(d.Rows); o.Refusal == "" && d.Env.Careful(n) {
-		o.Carefully(d.Env, n, does+" of "+model.Printable(d.Queue.Name)+WhereTo(&d.Plan))
-	}
+
 	return o
-}
-
-// DoesTo is what an action does to a number of messages.
-func DoesTo(e *shell.Env, operation plan.Operation, messages int) string {
-	does := string(operation) + " " + model.Plural(messages, "message")
-	if operation == plan.Drop && e.Journal == nil {
-		does += " for good"
-	}
-	return does
-}
-
-// WhereTo are the queues that plans reach, to follow what they do: their name, or their number.
-func WhereTo(plans ...*plan.Plan) string {
-	if to := RecipientsOf(plans...); to != "" {
-		return " to " + to
-	}
-	return ""
-}
-
-// RecipientsOf are the queues that plans reach: the name of the only one, or their number.
-func RecipientsOf(plans ...*plan.Plan) string {
-	reached := map[model.QueueRef]bool{}
-	name := ""
-	for _, p := range plans {
-		for _, r := range p.Recipients {
-			reached[r.Queue], name = true, model.Printable(r.Queue.Name)
-		}
-	}
-	if len(reached) > 1 {
-		return model.Plural(len(reached), "queue")
-	}
-	return name
 }
 
 func (d *PlanDialog) Keys() []key.Binding {
 	k := d.Env.Keys
 	var more []key.Binding
-	switch asking := d.State == shell.DialogAsking; {
+	asking := d.State == shell.DialogAsking
+	switch {
 	case d.prompt.Open():
 		return d.prompt.Keys()
 	case d.edit.open():
@@ -247,12 +217,14 @@ func (d *PlanDialog) Keys() []key.Binding {
 		more = append(more, term.Describe(k.Mend, "edit again"))
 	case d.waits():
 		more = append(more, k.GoOn)
-	case d.State == shell.DialogEnded && d.CanUndo():
-		more = append(more, k.Undo)
+	case d.State == shell.DialogEnded:
+		more = append(more, d.after()...)
 	}
+
 	if d.State == shell.DialogAsking {
 		more = append(more, d.Options()...)
 	}
+
 	return d.Dialog.KeysFor(d.Offer(), more...)
 }
 
@@ -273,22 +245,26 @@ func (d PlanDialog) Update(msg tea.Msg) (_ PlanDialog, cmd tea.Cmd) {
 			d.Others.Arrived = msg.Result.Or(d.Others.Arrived)
 		}
 	default:
-		running, was := d.State != shell.DialogEnded, d.Account.Canary
+		running := d.State != shell.DialogEnded
+		was := d.Account.Canary
 		cmd = d.Executing(msg)
 		if is := d.Account.Canary; is.Phase != was.Phase || is.Sent != was.Sent {
 			d.waited = d.Env.Shown
 		}
+
 		if running && d.State == shell.DialogEnded {
-			d.Env.Together = nil
-			cmd = tea.Batch(cmd, d.countArrived(), shell.Following(&d.Plan, d.Topology, &d.Account))
+			d.Env.ActTogether()
+			cmd = tea.Batch(cmd, d.countArrived(), shell.Following(d.Action(), d.Topology, &d.Account))
 		}
 	}
+
 	return d, cmd
 }
 
 func (d *PlanDialog) handleKey(msg tea.KeyMsg) tea.Cmd {
 	k := d.Env.Keys
-	switch again := d.State == shell.DialogAsking && !d.Consent.Asked; {
+	again := d.State == shell.DialogAsking && !d.Consent.Asked
+	switch {
 	case d.prompt.Open():
 		return d.mendKey(msg)
 	case d.edit.open():
@@ -300,6 +276,7 @@ func (d *PlanDialog) handleKey(msg tea.KeyMsg) tea.Cmd {
 	case again && d.Mend != nil && term.Is(msg, k.Mend):
 		d.State, d.prompt.State = shell.DialogChoosing, MendTyping
 		return nil
+
 	case key.Matches(msg, d.Options()...):
 		d.Turn(k, msg)
 		return d.Work()
@@ -314,7 +291,11 @@ func (d *PlanDialog) handleKey(msg tea.KeyMsg) tea.Cmd {
 	case d.State == shell.DialogEnded && d.CanUndo() && term.Is(msg, k.Undo):
 		d.State = shell.DialogClosed
 		return shell.Push(NewUndoScreen(d.Env, d.Account.JournalID))
+	case d.State == shell.DialogEnded && d.canResume() && term.Is(msg, k.Resume):
+		d.State = shell.DialogClosed
+		return shell.Push(NewResumeScreen(d.Env, d.Account.JournalID))
 	}
+
 	switch d.Press(msg, d.Offer()) {
 	case shell.PressedBack:
 		d.State = shell.DialogClosed
@@ -326,6 +307,7 @@ func (d *PlanDialog) handleKey(msg tea.KeyMsg) tea.Cmd {
 	case shell.PressedInsist:
 		return d.Work()
 	}
+
 	return nil
 }
 
@@ -345,6 +327,19 @@ func (d *PlanDialog) CanUndo() bool {
 		return false
 	}
 	return a.JournalID > 0 && d.Env.Journal != nil && a.Moved+a.Dropped+a.Unknown > 0
+}
+
+func (d *PlanDialog) canResume() bool { return d.Env.Journal != nil && d.Account.Resumable() }
+
+// after are the keys for what can be done about what was done.
+func (d *PlanDialog) after() (keys []key.Binding) {
+	if d.CanUndo() {
+		keys = append(keys, d.Env.Keys.Undo)
+	}
+	if d.canResume() {
+		keys = append(keys, d.Env.Keys.Resume)
+	}
+	return keys
 }
 
 // Spreads are the times over which messages can be spread; the first is as fast as the broker confirms.
@@ -390,12 +385,16 @@ func (d *PlanDialog) Options() (keys []key.Binding) {
 			keys = append(keys, b)
 		}
 	}
-	can, replays := !p.Refusal.Refused(), d.Operation == plan.Replay
+
+	can := !p.Refusal.Refused()
+	replays := d.Operation == plan.Replay
 	add(can || d.canary, d.canary, k.Canary, "no canary")
 	waits := "wait as a retry takes"
+
 	if wait := canaryWaits[(d.wait+1)%len(canaryWaits)]; wait > 0 {
 		waits = "wait " + model.ShortDuration(wait)
 	}
+
 	add(can && d.canary, true, k.CanaryWait, waits)
 	add(can && replays && d.edit.state == editNone && p.CountsTries(), d.tries, k.KeepTries, "reset tries")
 	add(replays && p.HoldsDoubles(), d.doubles, k.Doubles, "leave copies")
@@ -403,22 +402,18 @@ func (d *PlanDialog) Options() (keys []key.Binding) {
 	if over := Spreads[(d.Over+1)%len(Spreads)]; over > 0 {
 		next = "spread over " + model.ShortDuration(over)
 	}
+
 	add(can && len(d.Rows) > 1, true, k.Spread, next)
 	return keys
 }
 
 func (d *PlanDialog) run() tea.Cmd {
-	run := d.Plan.On(d.Topology)
-	if run.Canary != nil {
+	if d.Plan.Canary != nil {
 		d.goOn = make(chan struct{}, 1)
-		run.GoOn = d.goOn
 	}
-	d.Env.Acting[d.Queue] = true
-	executor := ports.Executor(d.Env.Broker)
-	begun := plan.Account{Operation: run.Operation, From: run.From, Planned: run.Planned}
-	return d.Execute(begun, func(ctx context.Context, progress func(plan.Account)) (plan.Account, error) {
-		return executor.Execute(ctx, run, progress)
-	})
+
+	d.Env.SetActing(d.Queue, true)
+	return d.Execute(d.Action())
 }
 
 // waits reports whether a canary waits, so that the user may want to skip the wait.

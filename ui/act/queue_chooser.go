@@ -8,7 +8,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/ui/picture"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -22,7 +21,8 @@ type QueueChooser struct {
 }
 
 func NewQueueChooser(e *shell.Env, queues []*model.Queue) QueueChooser {
-	name, asGiven := func(q *model.Queue) string { return q.Name }, func(_, _ *model.Queue) int { return 0 }
+	name := func(q *model.Queue) string { return q.Name }
+	asGiven := func(_, _ *model.Queue) int { return 0 }
 	c := QueueChooser{env: e, list: term.NewTable(e.Kit(), name, asGiven), field: term.NewTextField("")}
 	c.Polled(queues)
 	return c
@@ -57,6 +57,7 @@ func (c *QueueChooser) Handle(msg tea.KeyMsg) (chosen bool) {
 			c.list.MoveTo(0)
 		}
 	}
+
 	return false
 }
 
@@ -70,26 +71,31 @@ func (c *QueueChooser) View(l *shell.DialogLines, height int) {
 	l.Say("", "Type a part of the queue's name:", s.Text)
 	l.Field(&c.field)
 	l.Blank()
+
 	shown, at := c.list.Shown, c.list.Index
 	if len(shown) == 0 {
 		l.Say("", "no queue has that in its name", s.Warning)
 	}
+
 	room := max(height-len(l.Lines)-2, 3)
 	first := min(max(at-room/2, 0), max(len(shown)-room, 0))
 	for i := first; i < min(first+room, len(shown)); i++ {
 		q := shown[i]
-		facts := string(q.Type) + ", " + picture.ConsumerCount(q.Consumers)
+		facts := string(q.Type) + ", " + model.ConsumerWords(q.Consumers)
 		if n, known := q.Ready.Get(); known {
 			facts += ", " + model.Count(n) + " ready"
 		}
+
 		mark, look := "  ", s.Text
 		if i == at {
 			mark, look = term.MarkCursor+" ", s.Strong
 		}
+
 		name := term.CutMiddle(model.Printable(q.Name), l.Width-shell.LabelWidth-4-ansi.StringWidthWc(facts))
 		l.Lines = append(l.Lines, term.Spread(strings.Repeat(" ", shell.LabelWidth)+s.Accent.Render(mark)+look.Render(name),
 			s.Muted.Render(facts), l.Width))
 	}
+
 	l.Blank()
 	l.Hints(shell.Hint(s, "enter", "choose") + shell.Hint(s, "↑ ↓", "move") + shell.Hint(s, "esc", "back") +
 		s.Muted.Render(model.Count(int64(len(shown)))+" of "+model.Count(int64(len(c.list.All)))))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -47,9 +46,17 @@ type Entries struct {
 func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
 	s := e.Styles
 	text := func(title string, width, flex, drop int, of func(EntryRow) string) term.Column[EntryRow] {
-		return term.Column[EntryRow]{Title: title, Width: width, Flex: flex, Max: 60, Drop: drop}.Name(&s.Text, of)
+		return term.Column[EntryRow]{
+			Title: title,
+			Width: width,
+			Flex:  flex,
+			Max:   60,
+			Drop:  drop,
+		}.Name(&s.Text, of)
 	}
+
 	byPosition := func(a, b EntryRow) int { return cmp.Compare(a.Position, b.Position) }
+
 	return RecordScreen{record: r, Listing: shell.NewListing(e, fmt.Sprintf("%s %d", r.Operation, r.ID),
 		func(r EntryRow) int { return r.Position }, byPosition,
 		func(r EntryRow) []string { return []string{r.Id, r.key, r.to, r.state, r.changed} },
@@ -64,50 +71,46 @@ func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
 	)}
 }
 
-func (r RecordScreen) Keys() []key.Binding {
-	own := []key.Binding{term.Describe(r.Env.Keys.Undo, "undo this")}
-	if _, ok := r.Table.Current(); ok {
-		own = append(own, term.Describe(r.Env.Keys.Open, "message"))
-	}
-	if r.record.Resumable() {
-		own = append(own, term.Describe(r.Env.Keys.Resume, "resume this"))
-	}
-	return r.Bindings(own...)
+func (r RecordScreen) Keys() []term.Key {
+	row, ok := r.Table.Current()
+	k := r.Env.Keys
+	return r.List.Keys(
+		term.On(k.Undo, "undo this action", pushUndo(r.Env, r.record.ID)).As("undo this"),
+		term.On(k.Open, "the message under the cursor", func() tea.Cmd { return r.openEntry(row) }).As("message").When(ok),
+		term.On(k.Resume, "resume this action, which did not come to its end",
+			shell.Opening(NewResumeScreen, r.Env, r.record.ID)).As("resume this").When(r.record.Resumable()))
 }
 
-func (r RecordScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+func pushUndo(e *shell.Env, id int64) func() tea.Cmd {
+	return func() tea.Cmd { return shell.Push(NewUndoScreen(e, id)) }
+}
+
+func (r RecordScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	if r.Handle(msg) {
 		return r, nil
 	}
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
-		if r.Request != 0 {
-			return r, nil
+		if r.Request == 0 {
+			r.Request, cmd = readEntries(r.Env, r.record)
 		}
-		var cmd tea.Cmd
-		r.Request, cmd = readEntries(r.Env, r.record)
-		return r, cmd
 	case shell.EndedMsg[Entries]:
 		if msg.Request != r.Request {
 			return r, nil
 		}
-		r.Request, r.read, r.err = 0, true, msg.Err
+
+		r.Request = 0
+		r.read = true
+		r.err = msg.Err
 		if read := msg.Result; msg.Err == nil || len(read.Rows) > len(r.Table.All) {
 			r.more = read.More
 			r.Table.Set(read.Rows)
 		}
 	case tea.KeyMsg:
-		row, ok := r.Table.Current()
-		switch {
-		case ok && term.Is(msg, r.Env.Keys.Open):
-			return r.openEntry(row)
-		case term.Is(msg, r.Env.Keys.Undo):
-			return r, shell.Push(NewUndoScreen(r.Env, r.record.ID))
-		case r.record.Resumable() && term.Is(msg, r.Env.Keys.Resume):
-			return r, shell.Push(NewResumeScreen(r.Env, r.record.ID))
-		}
+		cmd, _ = term.Press(r.Keys(), msg)
 	}
-	return r, nil
+
+	return r, cmd
 }
 
 var errEnough = errors.New("enough")
@@ -121,6 +124,7 @@ func readEntries(e *shell.Env, r plan.Record) (shell.Request, tea.Cmd) {
 			read.Rows = append(read.Rows, newEntryRow(&r, entry))
 			return nil
 		})
+
 		if errors.Is(err, errEnough) {
 			err = nil
 		}
@@ -130,16 +134,21 @@ func readEntries(e *shell.Env, r plan.Record) (shell.Request, tea.Cmd) {
 
 func newEntryRow(r *plan.Record, e *plan.Entry) EntryRow {
 	row := EntryRow{
-		Position: e.Position, Id: model.Printable(e.MessageID), key: model.Printable(e.Address.RoutingKey),
-		state: model.Printable(r.State(e)), size: "-",
-		changed: model.Printable(strings.Join(r.Changes(e), "; ")),
+		Position: e.Position,
+		Id:       model.Printable(e.MessageID),
+		key:      model.Printable(e.Address.RoutingKey),
+		state:    model.Printable(r.State(e)),
+		size:     "-",
+		changed:  model.Printable(strings.Join(r.Changes(e), "; ")),
 	}
+
 	if e.Message != nil {
 		row.size = message.Size(int64(e.Message.BodyBytes))
 	}
 	if e.Sent != nil {
 		row.to = model.Printable(model.ExchangeName(e.Sent.To.Exchange) + " " + e.Sent.To.RoutingKey)
 	}
+
 	return row
 }
 
@@ -151,11 +160,13 @@ func (r RecordScreen) View(width, height int) string {
 	case r.read:
 		words = "No message was acted on."
 	}
+
 	lines := append([]string{""}, shell.Indented(r.Env.Styles.Text, model.Printable(words), width)...)
 	feet := r.feet(width)
 	if len(feet) == 0 {
 		return r.List.View(width, height, lines)
 	}
+
 	return r.List.View(width, height-len(feet), lines) + "\n" + term.Block(feet, width, len(feet))
 }
 
@@ -167,14 +178,17 @@ func (r RecordScreen) feet(width int) (feet []string) {
 	if r.record.Edit != "" {
 		say("changed by the jq program " + model.Printable(r.record.Edit))
 	}
+
 	if r.err != nil && len(r.Table.All) > 0 {
 		words := term.MarkError + " these may not be all: " + shell.ReadableError(r.err)
 		feet = append(feet, shell.Indented(r.Env.Styles.Danger, words, width)...)
 	}
+
 	if r.more {
 		say(fmt.Sprintf("the first %s: `dlxtop journal show %d` has them all", model.Plural(shownEntries, "message"),
 			r.record.ID))
 	}
+
 	return feet
 }
 
@@ -198,7 +212,7 @@ type entryScreen struct {
 	text        shell.Scroll
 }
 
-func (r RecordScreen) openEntry(row EntryRow) (shell.Screen, tea.Cmd) {
+func (r RecordScreen) openEntry(row EntryRow) tea.Cmd {
 	s := entryScreen{
 		env: r.Env, record: r.record, row: row, bodies: shell.Bodies{Read: r.Env.Reads(r.record.From)},
 	}
@@ -210,12 +224,14 @@ func (r RecordScreen) openEntry(row EntryRow) (shell.Screen, tea.Cmd) {
 			m = entry.Message
 			return errEnough
 		})
+
 		if errors.Is(err, errEnough) {
 			err = nil
 		}
 		return m, err
 	})
-	return r, shell.Push(s)
+
+	return shell.Push(s)
 }
 
 func (s entryScreen) Init() tea.Cmd { return s.reads }
@@ -224,31 +240,31 @@ func (s entryScreen) Title() string { return "#" + model.Count(int64(s.row.Posit
 
 func (s entryScreen) Typing() bool { return false }
 
-func (s entryScreen) Keys() []key.Binding {
+func (s entryScreen) Keys() []term.Key { return s.keys() }
+
+func (s *entryScreen) keys() []term.Key {
 	if s.message == nil {
 		return nil
 	}
-	return append(s.env.Keys.Body(s.raw, s.folded), term.Describe(s.env.Keys.Down, "scroll"))
+	body := s.env.Keys.Body(&s.raw, &s.folded, func() { s.text.Lines = nil })
+	return append(body, term.Named(term.Describe(s.env.Keys.Down, "scroll"))...)
 }
 
-func (s entryScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+func (s entryScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.EndedMsg[*message.Message]:
 		if msg.Request == s.request {
-			s.read, s.message, s.err, s.text.Lines = true, msg.Result, msg.Err, nil
+			s.read = true
+			s.message = msg.Result
+			s.err = msg.Err
+			s.text.Lines = nil
 		}
 	case tea.KeyMsg:
-		k := s.env.Keys
-		switch {
-		case term.Is(msg, k.Raw):
-			s.raw, s.text.Lines = !s.raw, nil
-		case term.Is(msg, k.Fold):
-			s.folded, s.text.Lines = !s.folded, nil
-		default:
-			s.text.Key(k, msg)
-		}
+		s.text.Key(s.env.Keys, msg)
+		cmd, _ = term.Press(s.keys(), msg)
 	}
-	return s, nil
+
+	return s, cmd
 }
 
 func (s entryScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
@@ -262,7 +278,9 @@ func (s *entryScreen) lay(width int) []string {
 		model.Printable(s.record.From.String()))
 	lines := append(st.Text.Wrap("", head, width), st.Muted.Wrap("", s.row.changed, width)...)
 	lines = append(lines, "")
-	switch m := s.message; {
+
+	m := s.message
+	switch {
 	case s.err != nil:
 		return append(lines, st.Danger.Wrap("", shell.ReadableError(s.err), width)...)
 	case !s.read:
@@ -287,9 +305,11 @@ func (s entryScreen) View(width, height int) string {
 	if s.message != nil {
 		title += "  " + message.Size(int64(s.message.BodyBytes)) + "B"
 	}
+
 	lines := []string{term.Partition(s.env.Styles, title, "", width)}
 	for _, line := range s.text.Seen() {
 		lines = append(lines, "  "+line)
 	}
+
 	return term.Block(lines, width, height)
 }

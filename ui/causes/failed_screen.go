@@ -2,9 +2,9 @@ package causes
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -29,8 +29,14 @@ type failedScreen struct {
 }
 
 func NewFailedScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
+	reading := NewReading(e)
+	reading.all = worker == (model.QueueRef{})
 	return failedScreen{
-		env: e, worker: worker, queues: newFailedQueues(e), causes: newCausesList(e), reading: NewReading(e),
+		env:     e,
+		worker:  worker,
+		queues:  newFailedQueues(e),
+		causes:  newCausesList(e),
+		reading: reading,
 	}
 }
 
@@ -42,7 +48,9 @@ func (f *failedScreen) seen() shell.List {
 }
 
 func (f failedScreen) Title() string { return f.seen().Title() }
-func (f failedScreen) Typing() bool  { return f.reading.Asks || f.noting != nil || f.seen().Typing() }
+func (f failedScreen) Typing() bool {
+	return f.reading.Asking() || f.noting != nil || f.seen().Typing()
+}
 
 func (f failedScreen) Rests() {}
 
@@ -50,39 +58,64 @@ func (f failedScreen) Clicked() bool                      { return f.seen().Clic
 func (f failedScreen) Columns() (titles, hidden []string) { return f.seen().Columns() }
 func (f failedScreen) Listed(width, height int) string    { return f.seen().Listed(width, height) }
 
-func (f failedScreen) Keys() []key.Binding {
+func (f failedScreen) Keys() []term.Key { return f.keys() }
+
+func (f *failedScreen) keys() []term.Key {
 	k := f.env.Keys
-	var own []key.Binding
-	if f.listed {
-		if _, ok := f.queues.Table.Current(); ok {
-			own = append(own, term.Describe(k.Open, "messages"))
-		}
-		return f.queues.Bindings(append(own, term.Describe(k.Failed, "causes"))...)
-	}
 	switch {
+	case f.listed:
+		return f.queueKeys()
 	case f.noting != nil:
-		return []key.Binding{k.Accept, k.Cancel}
-	case f.reading.Asks:
-		return []key.Binding{term.Describe(k.Confirm, "read them"), k.Cancel}
+		return []term.Key{term.On(k.Accept, "", f.keepNote), term.On(k.Cancel, "", func() { f.noting = nil })}
+	case f.reading.Asking():
+		return f.reading.Keys()
 	}
-	_, current := f.causes.Table.Current()
-	if current {
-		own = append(own, term.Describe(k.Open, "messages"))
+
+	row, current := f.causes.Table.Current()
+	open := func(wish messages.Wish) tea.Cmd { return f.open(row, &wish) }
+	of := append(messages.CauseKeys(f.env, open),
+		resolve(f.env, &f.latest, row.OfCause),
+		term.On(k.Ignore, "ignore it; again: do not ignore it", func() tea.Cmd {
+			return f.env.Marks.Turn(f.latest.Topology, row.Group, cause.Ignored)
+		}),
+		term.On(k.Note, "a note of one line", func() {
+			f.noting = &causeNote{row, term.NewTextField(f.env.Marks.States.Of(row.ID).Note)}
+		}))
+
+	for i := range of {
+		of[i] = of[i].When(current)
 	}
-	own = append(own, term.Describe(k.Failed, "queues"))
-	if len(f.reading.Costly()) > 0 {
-		own = append(own, term.Describe(k.Insist, "read"))
-	}
-	if current {
-		own = append(append(own, messages.CauseKeys(k)...), k.Resolve, k.Ignore, k.Note)
-	}
-	if f.reading.More() > 0 {
-		own = append(own, term.Describe(k.More, "read more"))
-	}
-	return f.causes.Bindings(append(own, k.Peek)...)
+
+	keys := slices.Concat([]term.Key{
+		term.On(k.Open, "the messages that failed for this cause, in all its queues", func() tea.Cmd {
+			return f.open(row, nil)
+		}).As("messages").When(current),
+		term.On(k.Failed, "the failed queues; there, the causes again", func() { f.listed = true }).As("queues"),
+	}, f.reading.Keys(), of)
+
+	limited := f.reading.limited()
+	keys = append(keys,
+		term.On(k.Looks, "when looks begin that use up a delivery limit", f.reading.askConsent).When(limited),
+		term.On(k.Copy, "before anything was read: copy the command that makes looks free", f.copyCommands).
+			As("copy the command").When(limited && !current))
+
+	keys = append(keys, f.reading.consents()...)
+	return f.causes.Keys(append(keys, term.On(k.Peek, "read the queues again", func() {
+		f.reading.rereadFree()
+		f.causes.sort(f.reading)
+	}))...)
 }
 
-func (f failedScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+func (f *failedScreen) queueKeys() []term.Key {
+	k := f.env.Keys
+	r, ok := f.queues.Table.Current()
+	return f.queues.Keys(
+		term.On(k.Open, "open what is under the cursor", shell.Opening(messages.NewScreen, f.env, r.Queue)).
+			As("messages").When(ok),
+		term.On(k.Failed, "the causes again", func() { f.listed = false }).As("causes"))
+}
+
+func (f failedScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
 		f.latest = msg
@@ -91,21 +124,28 @@ func (f failedScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		for i, ref := range refs {
 			rows[i] = failedRowOf(ref, msg)
 		}
+
 		f.queues.Table.SetColumns(failedColumns(f.env.Styles, slices.ContainsFunc(rows,
 			func(r failedRow) bool { return r.looks.Counts })))
 		f.queues.Table.Set(rows)
+
+		rested := f.reading.topology == nil
 		f.reading.Polled(msg.Topology, refs)
+		if rested { // a look that was answered meanwhile could not name the workers
+			f.causes.set(f.reading)
+		}
 	case ReadMsg:
 		if f.reading.Answered(msg) {
 			if f.sorting && !slices.ContainsFunc(f.reading.Order, f.reading.wanted) {
 				f.sorting = false
 				f.causes.sort(f.reading)
 			}
+
 			f.causes.set(f.reading)
 			if f.reading.own {
 				f.causes.Table.Regain()
 			}
-			return f, f.env.Marks.Take(msg.Marks)
+			cmd = f.env.Marks.Take(msg.Marks)
 		}
 	case shell.HideMsg:
 		f.queues.Handle(msg)
@@ -115,83 +155,63 @@ func (f failedScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	case shell.RestMsg: // what was read of the queues stays
 		f.latest = shell.TopologyMsg{}
 		f.queues.Table.Rest()
+		f.reading.rest()
 	case tea.KeyMsg:
-		if f.listed {
-			return f.queueKey(msg)
-		}
-		return f.causeKey(msg)
+		cmd = f.pressed(msg)
 	}
-	return f, nil
+
+	return f, cmd
 }
 
-func (f failedScreen) queueKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
-	if f.queues.Handle(msg) {
-		return f, nil
-	}
-	k := f.env.Keys
-	r, ok := f.queues.Table.Current()
+func (f *failedScreen) pressed(msg tea.KeyMsg) tea.Cmd {
+	asked, keys := f.reading.Asking(), f.keys()
+	f.causes.aimed = f.causes.aimed || !f.listed
 	switch {
-	case term.Is(msg, k.Failed):
-		f.listed = false
-	case ok && term.Is(msg, k.Open):
-		return f, shell.Push(messages.NewScreen(f.env, r.Queue))
+	case f.noting != nil && !term.Offers(keys, msg):
+		next := *f.noting
+		next.field.Update(msg)
+		f.noting = &next
+		return nil
+	case f.noting == nil && !asked && f.seen().Handle(msg):
+		return nil
 	}
-	return f, nil
+
+	cmd, _ := term.Press(keys, msg)
+	f.sorting = f.sorting || asked && !f.reading.Asking()
+	return cmd
 }
 
-func (f failedScreen) causeKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
-	k := f.env.Keys
-	row, current := f.causes.Table.Current()
-	asked := f.reading.Asks
-	switch {
-	case f.noting != nil:
-		return f.noteKey(msg)
-	case !f.reading.Asks && f.causes.Handle(msg):
-	case f.reading.Press(msg):
-		f.sorting = f.sorting || asked && term.Is(msg, k.Confirm)
-	case term.Is(msg, k.Failed):
-		f.listed = true
-	case term.Is(msg, k.Peek):
-		f.reading.again()
-		f.causes.sort(f.reading)
-	case current && term.Is(msg, k.Resolve):
-		return f, f.env.Marks.Turn(f.latest.Topology, row.Group, cause.Resolved)
-	case current && term.Is(msg, k.Ignore):
-		return f, f.env.Marks.Turn(f.latest.Topology, row.Group, cause.Ignored)
-	case current && term.Is(msg, k.Note):
-		f.noting = &causeNote{row, term.NewTextField(f.env.Marks.States.Of(row.ID).Note)}
-	case current && term.Is(msg, k.Open), current && messages.CauseAction(k, msg) != nil:
-		return f, f.open(row, msg)
+// copyCommands copies the commands that make looks free.
+func (f failedScreen) copyCommands() tea.Cmd {
+	commands := f.reading.commands()
+	if commands == "" {
+		return nil
 	}
-	return f, nil
+	out := f.env.ToClipboard()
+	return f.env.Command(0, func(context.Context) tea.Msg { return shell.CopyText(out, "the command", commands) })
 }
 
-func (f failedScreen) open(row causeRow, msg tea.KeyMsg) tea.Cmd {
+// open opens the messages of a cause, or what acts on all of them.
+func (f *failedScreen) open(row causeRow, wish *messages.Wish) tea.Cmd {
 	seen := f.env.Marks.Open(f.latest.Topology, row.Group)
+	limits := f.reading.limitOf
 	var opened shell.Screen
-	if len(row.Queues) == 1 {
-		ref, then := row.Queues[0].Of, messages.CauseAction(f.env.Keys, msg)
-		opened = messages.NewCauseScreen(f.env, ref, row.OfCause, f.reading.limitOf(ref), then)
-	} else if opened = actOnCause(f.env, row.OfCause, f.reading.limitOf, msg); opened == nil {
-		opened = newCauseMessagesScreen(f.env, row.OfCause, f.reading.limitOf)
+	switch {
+	case len(row.Queues) == 1:
+		opened = openIn(f.env, row.Queues[0].Of, row.OfCause, limits, wish).Asking()
+	case wish != nil:
+		opened = actOnCause(f.env, row.OfCause, limits, *wish)
+	default:
+		opened = newCauseMessagesScreen(f.env, row.OfCause, limits)
 	}
+
 	return tea.Batch(shell.Push(opened), seen)
 }
 
-func (f failedScreen) noteKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
-	k, noting := f.env.Keys, f.noting
-	switch {
-	case term.Is(msg, k.Accept):
-		f.noting = nil
-		return f, f.env.Marks.Note(f.latest.Topology, noting.row.Group, noting.field.Text())
-	case term.Is(msg, k.Cancel):
-		f.noting = nil
-	default:
-		next := *noting
-		next.field.Update(msg)
-		f.noting = &next
-	}
-	return f, nil
+func (f *failedScreen) keepNote() tea.Cmd {
+	noting := f.noting
+	f.noting = nil
+	return f.env.Marks.Note(f.latest.Topology, noting.row.Group, noting.field.Text())
 }
 
 // Prepare reads on, and works out what is drawn: queues that are not visible are not read.
@@ -202,9 +222,11 @@ func (f failedScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	var cmd tea.Cmd
 	if !f.listed {
 		cmd = f.reading.Next(f.env.Shown)
+		f.reading.AskOnce()
 		f.causes.settle(f.reading, f.env.Shown)
 		f.causes.prepare(f.reading, width, height)
 	}
+
 	return f, cmd
 }
 
@@ -216,13 +238,15 @@ func (f failedScreen) View(width, height int) string {
 		rows := f.queues.Rows(height, 3)
 		return term.Below(f.queues.List.View(width, rows, nil), f.queues.detail(width), width, height)
 	}
+
 	page := f.causes.view(f.reading, width, height)
-	if f.reading.Asks {
-		return term.Overlay(f.env.Styles, page, CostDialog(f.env.Styles, f.reading.Costly(), width), width, height)
+	if f.reading.Asking() {
+		return term.Overlay(f.env.Styles, page, f.reading.Dialog(width), width, height)
 	}
 	if f.noting != nil {
 		return term.Overlay(f.env.Styles, page, f.noting.view(f.env.Styles, width), width, height)
 	}
+
 	return page
 }
 
@@ -236,6 +260,12 @@ func (f failedScreen) empty(width int) []string {
 	if len(f.latest.Flows) == 0 {
 		text = "There are no flows here, so there is nothing whose failures could end in one."
 	}
+	if t := f.latest.Topology; t != nil && len(t.Abandoned()) > 0 {
+		abandoned := t.Abandoned()
+		text = "Nothing consumes " + model.Names(abandoned) + ": if failures end there, say so in the configuration " +
+			"([roles], \"failed\")."
+	}
+
 	return shell.EmptyPage(f.env.Styles, "No failed queues.", text, width)
 }
 
@@ -273,16 +303,29 @@ func fullestFirst(a, b failedRow) int {
 func failedColumns(s *term.Styles, limited bool) []term.Column[failedRow] {
 	type column = term.Column[failedRow]
 	columns := []column{
-		column{Title: "FAILED QUEUE", Width: 24, Flex: 3, Max: 52, Middle: true}.
+		column{
+			Title:  "FAILED QUEUE",
+			Width:  24,
+			Flex:   3,
+			Max:    52,
+			Middle: true,
+		}.
 			Name(&s.Text, func(r failedRow) string { return r.name }),
 		{
 			Title: "MESSAGES", Width: 9, Right: true, Most: true,
 			Cell:    func(r failedRow) term.Field { return shell.ReadyField(s, r.ready, r.down, s.Danger) },
 			Compare: func(a, b failedRow) int { return shell.CompareOpt(a.ready, b.ready) },
 		},
+
 		shell.Rates(column{Title: "IN/s", Width: 7, Right: true, Most: true}, s,
 			func(r failedRow) model.Opt[float64] { return r.in }),
-		column{Title: "OF FLOW", Width: 16, Flex: 2, Max: 40, Middle: true}.
+		column{
+			Title:  "OF FLOW",
+			Width:  16,
+			Flex:   2,
+			Max:    40,
+			Middle: true,
+		}.
 			Name(&s.Text, func(r failedRow) string { return r.flowName }),
 		{
 			Title: "CONSUMERS", Width: 9, Right: true, Drop: 1,
@@ -290,13 +333,17 @@ func failedColumns(s *term.Styles, limited bool) []term.Column[failedRow] {
 		},
 		column{Title: "TYPE", Width: 9, Drop: 2}.Text(&s.Muted, func(r failedRow) string { return r.kind }),
 	}
+
 	if limited {
 		columns = append(columns, term.Column[failedRow]{
-			Title: "LOOKS LEFT", Width: 10, Right: true,
+			Title:   "LOOKS LEFT",
+			Width:   10,
+			Right:   true,
 			Cell:    func(r failedRow) term.Field { return r.looks.Field(s) },
 			Compare: func(a, b failedRow) int { return cmp.Compare(a.looks.Left, b.looks.Left) },
 		})
 	}
+
 	return columns
 }
 
@@ -312,6 +359,7 @@ func FailedRefs(msg shell.TopologyMsg, worker model.QueueRef) []model.QueueRef {
 		}
 		return refs
 	}
+
 	refs := msg.Topology.FailedQueues()
 	for i := range msg.Topology.Snapshot.Queues {
 		q := &msg.Topology.Snapshot.Queues[i]
@@ -319,6 +367,7 @@ func FailedRefs(msg shell.TopologyMsg, worker model.QueueRef) []model.QueueRef {
 			refs = append(refs, q.QueueRef)
 		}
 	}
+
 	return refs
 }
 
@@ -337,6 +386,7 @@ func failedRowOf(ref model.QueueRef, msg shell.TopologyMsg) failedRow {
 			}
 		}
 	}
+
 	if flows > 1 {
 		row.flowName += " and " + model.Count(int64(flows-1)) + " more"
 	}
@@ -348,21 +398,29 @@ func failedRowOf(ref model.QueueRef, msg shell.TopologyMsg) failedRow {
 			return newFailedRow(m, "-", msg)
 		}
 	}
+
 	why := ""
 	if q, ok := msg.Topology.Queue(ref); ok {
 		why = msg.Looks.Failed(msg.Topology, q)
 	}
+
 	return newFailedRow(model.Member{Queue: ref, Reason: why}, "-", msg)
 }
 
 func newFailedRow(m model.Member, flowName string, msg shell.TopologyMsg) failedRow {
 	r := failedRow{
-		Member: m, name: model.Printable(m.Queue.String()), flowName: flowName, kind: "?",
-		in: msg.Moves[m.Queue].In, looks: shell.NewLooksField(msg.Topology, m.Queue),
+		Member:   m,
+		name:     model.Printable(m.Queue.String()),
+		flowName: flowName,
+		kind:     "?",
+		in:       msg.Moves[m.Queue].In,
+		looks:    shell.NewLooksField(msg.Topology, m.Queue),
 	}
+
 	if q, ok := msg.Topology.Queue(m.Queue); ok {
 		r.ready, r.consumers, r.kind, r.down = q.Ready, q.Consumers, queueRow{Queue: q}.kind(), q.Outage() != model.NoOutage
 	}
+
 	return r
 }
 

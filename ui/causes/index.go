@@ -33,10 +33,14 @@ func (c *Reading) seek(now time.Time) tea.Cmd {
 			}
 		}
 	}
+
 	if len(sought) == 0 {
 		return nil
 	}
-	index, groups, broker := c.Env.Index, c.Groups, c.Broker
+	index := c.Env.Index
+	groups := c.Groups
+	broker := c.Broker
+
 	return c.command(nil, now, shell.KeepingTime, func(_ context.Context, msg *ReadMsg) {
 		for _, q := range sought {
 			name := cause.IndexName(broker, q.Ref)
@@ -57,13 +61,14 @@ func (c *Reading) seek(now time.Time) tea.Cmd {
 	})
 }
 
-func (c *Reading) take(recalled []recalledQueue) {
+func (c *Reading) addRecalled(recalled []recalledQueue) {
 	for _, r := range recalled {
 		q := c.Queues[r.ref]
 		if q == nil { // it was deleted meanwhile
 			c.gone = append(c.gone, r.ref)
 			continue
 		}
+
 		q.Earlier, q.ReadAt = &r.earlier, r.earlier.At
 		q.Read, q.Depth = int64(r.earlier.Messages), model.Some(r.earlier.Depth)
 		for q.Limit < r.earlier.Messages && q.Limit < messages.PeekMost { // this many were requested once
@@ -75,15 +80,20 @@ func (c *Reading) take(recalled []recalledQueue) {
 // withdraw removes what is shown of a queue that is not reread automatically, when messages have left it since: which
 // ones is unknown.
 func (c *Reading) withdraw(q *Queue) {
-	if q == c.at || q.ReadAt.IsZero() || c.Env.Acting[q.Ref] || q.Plan.Allowed() && q.Plan.Free {
+	if q == c.at || q.ReadAt.IsZero() || c.Env.Acting(q.Ref) || q.Plan.Allowed() && q.Plan.Free {
 		return
 	}
 	read := cause.Earlier{At: q.ReadAt, Depth: q.Depth.Or(q.Read)}
 	if !read.Left(q.Ready, q.CountedAt) {
 		return
 	}
-	q.Earlier, q.ReadAt, q.Read, q.Depth = nil, time.Time{}, 0, model.Opt[int64]{}
-	c.gone, c.unknown = append(c.gone, q.Ref), append(c.unknown, q.Ref)
+	q.Earlier = nil
+	q.ReadAt = time.Time{}
+	q.Read = 0
+	q.Depth = model.Opt[int64]{}
+	c.gone = append(c.gone, q.Ref)
+	c.unknown = append(c.unknown, q.Ref)
+	c.Env.Peeks.Drop(q.Ref)
 }
 
 // catchUp takes in what actions did to the queues since they were read: no look is needed for that.
@@ -99,20 +109,31 @@ func (c *Reading) catchUp() {
 			q.Wanted = true
 			continue
 		}
+
 		c.leaving = append(c.leaving, d)
 	}
 }
 
 // forgetting removes deleted queues, and messages that actions took, outside Update.
 func (c *Reading) forgetting() func(*ReadMsg) {
-	groups, index, broker, gone, unknown := c.Groups, c.Env.Index, c.Broker, c.gone, c.unknown
-	leaving, kept := c.leaving, map[model.QueueRef]cause.Earlier{}
+	groups := c.Groups
+	index := c.Env.Index
+	broker := c.Broker
+	gone := c.gone
+	unknown := c.unknown
+	leaving := c.leaving
+
+	kept := map[model.QueueRef]cause.Earlier{}
 	for _, d := range leaving {
 		if q := c.Queues[d.Queue]; q != nil {
 			kept[d.Queue] = cause.Earlier{At: q.ReadAt, Depth: q.Depth.Or(0)}
 		}
 	}
-	c.gone, c.unknown, c.leaving = nil, nil, nil
+
+	c.gone = nil
+	c.unknown = nil
+	c.leaving = nil
+
 	return func(msg *ReadMsg) {
 		msg.left = map[model.QueueRef]int64{}
 		for _, d := range leaving {
@@ -123,6 +144,7 @@ func (c *Reading) forgetting() func(*ReadMsg) {
 					}
 				}
 			}
+
 			for f, twins := range d.Came {
 				for range twins {
 					if groups.Return(d.Queue, f) {
@@ -131,14 +153,17 @@ func (c *Reading) forgetting() func(*ReadMsg) {
 				}
 			}
 		}
+
 		for ref, earlier := range kept {
 			if index != nil && broker != "" {
-				_ = index.Save(cause.IndexName(broker, ref), groups.Keep(broker, ref, earlier))
+				_ = index.Save(cause.IndexName(broker, ref), groups.Encode(broker, ref, earlier))
 			}
 		}
+
 		for _, ref := range gone {
 			groups.Forget(ref)
 		}
+
 		for _, ref := range unknown {
 			if index != nil {
 				_ = index.Save(cause.IndexName(broker, ref), nil)
@@ -149,13 +174,16 @@ func (c *Reading) forgetting() func(*ReadMsg) {
 
 // Finishing works out what a look has changed, outside Update. but is the queue that was read.
 func (c *Reading) Finishing(but *Queue) func(*ReadMsg) {
-	groups, marks, broker := c.Groups, c.Env.Marks, c.Broker
+	groups := c.Groups
+	marks := c.Env.Marks
+	broker := c.Broker
 	earlier := map[model.QueueRef]bool{}
 	for ref, q := range c.Queues {
 		if q.Earlier != nil && q != but {
 			earlier[ref] = true
 		}
 	}
+
 	return func(msg *ReadMsg) {
 		for _, r := range msg.recalled {
 			earlier[r.ref] = true
@@ -183,6 +211,7 @@ func (c *Reading) earlier() string {
 			last = q.ReadAt
 		}
 	}
+
 	if count == 0 {
 		return ""
 	}
@@ -190,6 +219,7 @@ func (c *Reading) earlier() string {
 	if from != to {
 		from += " to " + to
 	}
+
 	return model.Count(count) + " of them as of " + from
 }
 

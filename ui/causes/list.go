@@ -17,13 +17,14 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// causesList lists causes. A cause in the list stays where it is: later ones are appended, and only a key sorts them
-// again.
+// causesList lists causes, those with the most messages first. Until all queues were read once, the cursor is on the
+// first, unless the user moves it; then it stays on its cause.
 type causesList struct {
 	shell.Listing[cause.ID, causeRow]
 	places map[cause.ID]int
 	opened time.Time // when the screen was first seen
 	shown  bool      // the list is shown: before that, the first round is awaited
+	aimed  bool      // the cursor stays on its cause
 	head   string
 	below  []string // about the cause under the cursor, and what was not read
 	least  *string  // what stands before counts, as prepared
@@ -47,12 +48,15 @@ func newCausesList(e *shell.Env) causesList {
 		func(a, b causeRow) int { return cmp.Compare(a.place, b.place) },
 		func(r causeRow) []string { return []string{r.Words, r.workers} }, causeColumns(e, least)...)
 	c.Hides, c.Above = true, 1 // the line that says what was read
+	c.Table.SortBy("MESSAGES")
+
 	return c
 }
 
 func causeColumns(e *shell.Env, least *string) []term.Column[causeRow] {
 	s := e.Styles
 	type column = term.Column[causeRow]
+
 	return []column{
 		{
 			Title: "CAUSE", Width: 28, Flex: 8,
@@ -66,14 +70,22 @@ func causeColumns(e *shell.Env, least *string) []term.Column[causeRow] {
 				if r.Messages >= 100_000 {
 					text = strings.ReplaceAll(text, " ", "") // for the width of the column
 				}
+
 				return s.Danger.Field(text)
 			},
 			Compare: func(a, b causeRow) int { return cmp.Compare(a.Messages, b.Messages) },
 		},
-		column{Title: "WORKER", Width: 10, Flex: 1, Max: 30, Middle: true}.
+		column{
+			Title:  "WORKER",
+			Width:  10,
+			Flex:   1,
+			Max:    30,
+			Middle: true,
+		}.
 			Name(&s.Text, func(r causeRow) string { return r.workers }),
 		{
 			Title: "FIRST", Width: 6, Drop: 1,
+
 			Cell:    func(r causeRow) term.Field { return s.Muted.Field(shell.ClockOf(r.First, e.Shown)) },
 			Compare: func(a, b causeRow) int { return a.First.Or(time.Time{}).Compare(b.First.Or(time.Time{})) },
 		},
@@ -104,24 +116,28 @@ func (c *causesList) set(r *Reading) {
 			place = len(c.places)
 			c.places[g.ID] = place
 		}
+
 		rows[i] = causeRow{
 			OfCause: messages.OfCause{Group: g, Words: model.Printable(g.Cause.String())}, workers: oneOf(r.workers(g)),
 			place: place, recent: r.recent[g.ID],
 		}
 	}
+
 	c.Table.Set(rows)
+	if !c.aimed {
+		c.Table.MoveTo(0)
+	}
 }
 
 func (c *Reading) workers(g *cause.Group) []string {
-	names := g.WorkerNames(func(ref model.QueueRef) []string {
-		if q := c.Queues[ref]; q != nil {
-			return q.workers
-		}
+	if c.topology == nil {
 		return nil
-	})
+	}
+	names := g.WorkerNames(c.topology)
 	for i := range names {
 		names[i] = model.Printable(names[i])
 	}
+
 	return names
 }
 
@@ -136,6 +152,7 @@ func (c *causesList) sort(r *Reading) {
 	for i := range list {
 		c.places[list[i].ID] = i
 	}
+
 	c.set(r)
 }
 
@@ -144,10 +161,13 @@ func (c *causesList) settle(r *Reading, now time.Time) {
 	if c.opened.IsZero() {
 		c.opened = now
 	}
+
 	if !c.shown && (!r.first(now) || len(r.List) > 0 && (now.Sub(c.opened) >= causesWait || r.recalls())) {
 		c.shown = true
 		c.sort(r)
 	}
+
+	c.aimed = c.aimed || c.shown && !r.first(now)
 }
 
 const leastBelow = 8 // how many lines the pane below the list has
@@ -158,6 +178,7 @@ func (c *causesList) prepare(r *Reading, width, height int) {
 	if r.at != nil {
 		right = s.Accent.Render("reading " + term.CutMiddle(model.Printable(r.at.Ref.String()), width/3) + " … ")
 	}
+
 	c.head = term.Spread(" "+s.Strong.Render(r.Words()), right, width)
 	room := height - 1 - c.rows(height)
 	*c.least = r.AtLeast()
@@ -197,23 +218,29 @@ func (c *causesList) view(r *Reading, width, height int) string {
 	case r.read == 0 && r.Empty():
 		why = "the failed queues are empty"
 	}
+
 	empty := []string{"", "   " + s.Muted.Render(why)}
+	if waiting := r.Waiting(width); waiting != nil && c.shown {
+		return c.head + "\n\n" + term.Block(waiting, width, height-2)
+	}
+
 	return c.head + "\n" + term.Below(c.List.View(width, rows, empty), c.below, width, height-1)
 }
 
 // detail shows the cause at the cursor in full: what one of its messages says, and where they are.
 func (c *causesList) detail(reading *Reading, width int) []string {
 	return c.Pane("cause", width, func(r causeRow, l *shell.DialogLines) string {
-		c.tell(reading, &r, l)
+		c.showCause(reading, &r, l)
 		return r.Words
 	})
 }
 
-func (c *causesList) tell(reading *Reading, r *causeRow, l *shell.DialogLines) {
+func (c *causesList) showCause(reading *Reading, r *causeRow, l *shell.DialogLines) {
 	say := func(label, text string, most int) { l.SayFirst(most, label, text, term.Style{}) }
 	if r.Cause.Evidence == cause.ByError && r.Sample.Text != "" { // the index has none
 		say("example", model.Printable(r.Sample.Text), 2)
 	}
+
 	queues := make([]string, len(r.Queues))
 	for i, q := range r.Queues {
 		queues[i] = model.Printable(q.Of.String()) + " "
@@ -222,10 +249,12 @@ func (c *causesList) tell(reading *Reading, r *causeRow, l *shell.DialogLines) {
 		}
 		queues[i] += model.Count(q.Messages)
 	}
+
 	if r.Different < r.Messages {
 		say("copies", model.Plural(r.Messages, "message")+", "+model.Count(int64(r.Different))+" different: the others are "+
 			"copies in other queues", 2)
 	}
+
 	say("queues", namesOf(queues, 4), 2)
 	say("state", c.Env.Marks.Sentence(r.ID, c.Env.Shown), 1)
 	say("note", model.Printable(c.Env.Marks.States.Of(r.ID).Note), 2)
@@ -239,22 +268,30 @@ func (c *Reading) Empty() bool {
 			return false
 		}
 	}
+
 	return true
 }
 
 // Words say how much was read: "14 failed queues 1,180 of 1,204 read; M reads the rest".
 func (c *Reading) Words() string {
-	var count, left int64
-	known, whole, extends := true, true, false
+	var count, left, came int64
+	known := true
+	whole := true
+	extends := false
 	for _, ref := range c.Order {
 		q := c.Queues[ref]
 		total, ok := q.total().Get()
 		known = known && ok
 		count, left = count+max(total, q.Read), left+q.left()
-		if q.extends() {
-			extends, whole = true, whole && total <= int64(q.Limit*messages.PeekFactor)
+		switch {
+		case q.extends() && q.Plan.Free:
+			extends = true
+			whole = whole && total <= int64(q.Limit*messages.PeekFactor)
+		case q.extends():
+			came += q.left()
 		}
 	}
+
 	words := model.Plural(len(c.Order), "failed queue") + "   "
 	switch read := model.Count(c.read); {
 	case !known:
@@ -264,12 +301,23 @@ func (c *Reading) Words() string {
 	default:
 		words += model.Plural(count, "message") + "   " + read + " read"
 	}
+
 	if earlier := c.earlier(); earlier != "" {
 		words += ", " + earlier
 	}
-	if extends {
-		words += "; " + c.Env.Keys.More.Help().Key + " reads " + map[bool]string{true: "the rest", false: "more"}[whole]
+
+	if t := c.topology; t != nil && c.all && t.Parked() > 0 {
+		words += "   " + model.Count(t.Parked()) + " parked"
 	}
+
+	more := c.Env.Keys.More.Help().Key
+	if extends {
+		words += "; " + more + " reads " + map[bool]string{true: "the rest", false: "more"}[whole]
+	}
+	if came > 0 {
+		words += "; " + more + " reads all with " + model.Count(came) + " new, at a cost"
+	}
+
 	var costly int64
 	for _, q := range c.Costly() {
 		costly += q.left()
@@ -277,6 +325,7 @@ func (c *Reading) Words() string {
 	if costly > 0 {
 		words += "; " + c.Env.Keys.Insist.Help().Key + " reads " + model.Count(costly) + ", at a cost"
 	}
+
 	return words
 }
 
@@ -287,6 +336,7 @@ func (c *Reading) AtLeast() string {
 			return mark
 		}
 	}
+
 	return ""
 }
 
@@ -318,6 +368,7 @@ func (q *Queue) why() string {
 	case q.Read >= int64(q.Limit):
 		return "the first " + model.Plural(q.Read, "message") + " were read"
 	}
+
 	return ""
 }
 
@@ -329,6 +380,7 @@ func (c *Reading) Unread(s *term.Styles, width, most int) []string {
 			unread = append(unread, q)
 		}
 	}
+
 	each, more := 1, 0 // lines for one queue
 	if 2*len(unread) <= most {
 		each = 2
@@ -336,6 +388,7 @@ func (c *Reading) Unread(s *term.Styles, width, most int) []string {
 		more = len(unread) - most + 1
 		unread = unread[:most-1]
 	}
+
 	var lines []string
 	for _, q := range unread {
 		words := term.Wrap(c.unreadWords(q), width-6)
@@ -346,14 +399,17 @@ func (c *Reading) Unread(s *term.Styles, width, most int) []string {
 			lines = append(lines, "   "+s.Warning.Render(part))
 		}
 	}
+
 	if more > 0 {
 		lines = append(lines, "   "+s.Warning.Render("and of "+model.Plural(more, "more queue")))
 	}
+
 	return lines
 }
 
 func (c *Reading) unreadWords(q *Queue) string {
-	name, left := model.Printable(q.Ref.String()), q.left()
+	name := model.Printable(q.Ref.String())
+	left := q.left()
 	switch {
 	case q.Earlier != nil && q.err == nil:
 		words := fmt.Sprintf("as of %s: %s of %s", c.clock(q.ReadAt), model.Count(q.Read), name)
@@ -366,27 +422,8 @@ func (c *Reading) unreadWords(q *Queue) string {
 	case !q.total().Known():
 		return fmt.Sprintf("not read: messages of %s: %s", name, q.why())
 	}
-	return fmt.Sprintf("not read: %s of %s: %s", model.Count(left), name, q.why())
-}
 
-// CostDialog asks whether to read queues where a look has a cost.
-func CostDialog(s *term.Styles, queues []*Queue, width int) string {
-	const shown = 6
-	l := shell.NewDialogLines(s, width)
-	l.Say("", "A look at these queues costs more than the mark \"redelivered\". Each is read once.", s.Text)
-	l.Blank()
-	for i, q := range queues {
-		if i == shown {
-			l.Say("", "and "+model.Plural(len(queues)-i, "more queue"), s.Muted)
-			break
-		}
-		reads := min(q.total().Or(int64(q.Plan.Limit)), int64(q.Plan.Limit))
-		l.Say("queue", model.Printable(q.Ref.String())+", "+model.Plural(reads, "message"), s.Strong)
-		l.Say("cost", model.Printable(q.Plan.Cost), s.Warning)
-	}
-	l.Blank()
-	l.Hints(shell.Hint(s, "enter", "read them") + shell.Hint(s, "esc", "back"))
-	return l.Box("Read " + model.Plural(len(queues), "failed queue"))
+	return fmt.Sprintf("not read: %s of %s: %s", model.Count(left), name, q.why())
 }
 
 // oneOf is the first name of a list, and how many more there are, for a narrow column: "orders +2"; "?" for none.
@@ -398,6 +435,7 @@ func oneOf(names []string) string {
 	if more := len(names) - 1; more > 0 {
 		text += " +" + model.Count(more)
 	}
+
 	return text
 }
 
@@ -410,5 +448,6 @@ func namesOf(names []string, most int) string {
 	if more := len(names) - most; more > 0 {
 		text += " and " + model.Count(more) + " more"
 	}
+
 	return text
 }

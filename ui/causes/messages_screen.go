@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -31,45 +32,73 @@ func newCauseMessagesScreen(e *shell.Env, only messages.OfCause, limits func(mod
 	for _, q := range only.Queues {
 		queues[q.Of] = true
 	}
+
 	search := messages.NewSearchScreen(e, "messages of a cause", find.Want{
 		Has: only.Has, Queue: func(ref model.QueueRef) bool { return queues[ref] }, Hits: causeMessagesMost,
 	}, messages.FindColumns(e, true))
 	search.Only = only
-	return causeMessagesScreen{FindScreen: search, limits: limits, done: len(e.Doings)}
+	return causeMessagesScreen{FindScreen: search, limits: limits, done: e.Done()}
 }
 
-func (s causeMessagesScreen) Keys() []key.Binding {
+func (s causeMessagesScreen) Keys() []term.Key { return s.keys() }
+
+func (s *causeMessagesScreen) keys() []term.Key {
 	k := s.Env.Keys
-	all := func(b key.Binding) key.Binding {
-		return term.Describe(b, b.Help().Desc+" "+model.Count(int64(len(s.Rows))))
+	row, ok := s.Table.Current()
+	noRow, none := "", ""
+	if !ok {
+		noRow = "no message is under the cursor: move it onto one first"
 	}
-	keys := []key.Binding{k.Replay, k.Drop, all(term.Describe(k.ReplayAll, "replay all")), k.Move, k.Mend, k.Export}
-	return s.Bindings(append(keys, all(term.Describe(k.DropAll, "drop all")), k.Resolve,
-		term.Describe(k.Failed, "queues"))...)
+	if s.Ended && len(s.Rows) == 0 && len(s.Missed) == 0 {
+		none = "no message of this cause is in its queues any more"
+	}
+
+	one := func(b key.Binding, does string, operation plan.Operation) term.Key {
+		return shell.Unless(noRow, term.On(b, does, func() tea.Cmd {
+			return shell.Push(messages.NewScreenAt(s.Env, &row.Hit, s.Only, messages.OnRow(operation)))
+		}))
+	}
+
+	all := messages.CauseKeys(s.Env, func(w messages.Wish) tea.Cmd {
+		return shell.Push(actOnCause(s.Env, s.Only, s.limits, w))
+	})
+	for i := range all {
+		all[i] = shell.Unless(none, all[i])
+	}
+
+	count := " " + model.Count(int64(len(s.Rows)))
+
+	return s.KeysWith(
+		one(k.Replay, "replay the message under the cursor", plan.Replay),
+		one(k.Drop, "drop the message under the cursor", plan.Drop),
+		all[5].As("replay all"+count).Shown(none == ""),
+		one(k.Move, "move the message under the cursor to a queue of choice", plan.Move),
+		all[3], all[4],
+		all[6].As("drop all"+count).Shown(none == ""),
+		resolve(s.Env, &s.Latest, s.Only),
+		term.On(k.Failed, "the queues of these messages", func() tea.Cmd {
+			return shell.Push(newCauseQueuesScreen(s.Env, s.Only, s.limits))
+		}).As("queues"))
 }
 
 func (s causeMessagesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
-	if pressed, ok := msg.(tea.KeyMsg); ok && !s.Typing() {
-		k, acts := s.Env.Keys, actOnCause(s.Env, s.Only, s.limits, pressed)
-		row, ok := s.Table.Current()
-		switch one := messages.RowAction(k, pressed); {
-		case one != nil && ok:
-			return s, shell.Push(messages.NewScreenAt(s.Env, &row.Hit, s.Only, one))
-		case one != nil:
-			return s, shell.Notice("no message is under the cursor: move it onto one first", true)
-		case acts != nil && s.Ended && len(s.Rows) == 0 && len(s.Missed) == 0:
-			return s, shell.Notice("no message of this cause is in its queues any more", true)
-		case acts != nil:
-			return s, shell.Push(acts)
-		case term.Is(pressed, k.Failed):
-			return s, shell.Push(newCauseQueuesScreen(s.Env, s.Only, s.limits))
-		case term.Is(pressed, k.Resolve):
-			return s, s.Env.Marks.Turn(s.Latest.Topology, s.Only.Group, cause.Resolved)
+	if pressed, ok := msg.(tea.KeyMsg); ok {
+		if s.Handle(msg) {
+			return s, nil
 		}
+		cmd, _ := term.Press(s.keys(), pressed)
+		return s, cmd
 	}
+
 	next, cmd := s.FindScreen.Update(msg)
 	s.FindScreen = next.(messages.FindScreen)
 	return s, cmd
+}
+
+// resolve is the key that marks a cause as resolved.
+func resolve(e *shell.Env, latest *shell.TopologyMsg, of messages.OfCause) term.Key {
+	return term.On(e.Keys.Resolve, "mark it as resolved; again: not resolved. If it fails again, it is shown as back",
+		func() tea.Cmd { return e.Marks.Turn(latest.Topology, of.Group, cause.Resolved) })
 }
 
 // Prepare removes what actions took from the queues. If it is unknown which messages these were, the queues are read
@@ -87,15 +116,18 @@ func (s causeMessagesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) 
 			}
 			return r.Hit.Fingerprint
 		}
+
 		gone, kept, _ := shell.Among(s.Rows, d.Gone, of)
 		back, left, _ := shell.Among(append(slices.Clone(s.left), gone...), d.Came, of)
 		s.Rows, s.left = append(kept, back...), left
 		s.Table.Set(s.Rows)
 		s.Table.Regain()
 	}
+
 	if changed && !s.Want.Costly && s.Ended {
-		s.FindScreen, cmd = s.Begin(true)
+		cmd = s.Begin(true)
 	}
+
 	next, _ := s.FindScreen.Prepare(width, height)
 	s.FindScreen = next.(messages.FindScreen)
 	return s, cmd
@@ -123,30 +155,58 @@ func newCauseQueuesScreen(e *shell.Env, only messages.OfCause, limits func(model
 		func(a, b causeQueueRow) int {
 			return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.name, b.name))
 		}, func(r causeQueueRow) []string { return []string{r.name} },
-		column{Title: "QUEUE", Width: 30, Flex: 1, Max: 70, Middle: true}.
+		column{
+			Title:  "QUEUE",
+			Width:  30,
+			Flex:   1,
+			Max:    70,
+			Middle: true,
+		}.
 			Name(&s.Text, func(r causeQueueRow) string { return r.name }),
 		shell.Numbers(column{Title: "OF THE CAUSE", Width: 12, Right: true, Most: true}, s, &s.Danger,
 			func(r causeQueueRow) model.Opt[int64] { return model.Some(int64(r.Messages)) }),
 		shell.Numbers(column{Title: "MESSAGES", Width: 9, Right: true, Most: true}, s, &s.Text,
 			func(r causeQueueRow) model.Opt[int64] { return r.ready }))
+
 	rows := make([]causeQueueRow, len(only.Queues))
 	for i, q := range only.Queues {
 		rows[i] = causeQueueRow{Count: q, name: model.Printable(q.Of.String())}
 	}
+
 	c.Above = 1
 	c.Table.Set(rows)
 	return c
 }
 
-func (c causeQueuesScreen) Keys() []key.Binding {
-	if _, ok := c.Table.Current(); ok {
-		return c.Bindings(append([]key.Binding{term.Describe(c.Env.Keys.Open, "messages")},
-			append(messages.CauseKeys(c.Env.Keys), c.Env.Keys.Resolve)...)...)
+func (c causeQueuesScreen) Keys() []term.Key {
+	r, ok := c.Table.Current()
+	open := func(wish *messages.Wish) tea.Cmd { return shell.Push(openIn(c.Env, r.Of, c.only, c.limits, wish)) }
+
+	keys := append([]term.Key{
+		term.On(c.Env.Keys.Open, "its messages that failed for this cause", func() tea.Cmd { return open(nil) }).
+			As("messages"),
+	}, messages.CauseKeys(c.Env, func(w messages.Wish) tea.Cmd { return open(&w) })...)
+
+	keys = append(keys, resolve(c.Env, &c.Latest, c.only))
+	for i := range keys {
+		keys[i] = keys[i].When(ok)
 	}
-	return c.Bindings()
+
+	return c.List.Keys(keys...)
 }
 
-func (c causeQueuesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+// openIn opens the messages of a cause in one queue, and does something with all of them once they were read.
+func openIn(
+	e *shell.Env, queue model.QueueRef, only messages.OfCause, limits func(model.QueueRef) int, wish *messages.Wish,
+) messages.Screen {
+	var then func(*messages.Screen) tea.Cmd
+	if wish != nil {
+		then = wish.OnAll
+	}
+	return messages.NewCauseScreen(e, queue, only, limits(queue), then)
+}
+
+func (c causeQueuesScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	if c.Handle(msg) {
 		return c, nil
 	}
@@ -158,18 +218,10 @@ func (c causeQueuesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		}
 		c.Table.Set(rows)
 	case tea.KeyMsg:
-		r, ok := c.Table.Current()
-		if !ok {
-			return c, nil
-		}
-		if term.Is(msg, c.Env.Keys.Resolve) {
-			return c, c.Env.Marks.Turn(c.Latest.Topology, c.only.Group, cause.Resolved)
-		}
-		if then := messages.CauseAction(c.Env.Keys, msg); then != nil || term.Is(msg, c.Env.Keys.Open) {
-			return c, shell.Push(messages.NewCauseScreen(c.Env, r.Of, c.only, c.limits(r.Of), then))
-		}
+		cmd, _ = term.Press(c.Keys(), msg)
 	}
-	return c, nil
+
+	return c, cmd
 }
 
 func (c causeQueuesScreen) View(width, height int) string {

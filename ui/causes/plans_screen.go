@@ -9,8 +9,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/cause"
-	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -33,6 +33,9 @@ type causePlansScreen struct {
 	consent shell.Consent
 	act.PlanOptions
 
+	listed, shown, hidden int // rows of the list that fit, and lines of the pane that fit and that do not
+	scrolled              int // the first line of the pane that is shown, from 1; 0: as many as fit, by their importance
+
 	stopped bool      // stopped by a key after the user agreed: no further queue begins
 	endedAt time.Time // when it ended before its last queue
 }
@@ -47,18 +50,22 @@ const (
 	causePlansEnded
 )
 
-// actOnCause is the screen for a key that acts on all messages of a cause in several queues; nil for other keys.
-func actOnCause(e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int, msg tea.KeyMsg) shell.Screen {
-	wish, ok := messages.WishOf(e.Keys, msg)
-	if !ok || wish.Asks == messages.AsksPath && e.Files == nil {
-		return nil
-	}
+// actOnCause is the screen that acts on all messages of a cause in several queues.
+func actOnCause(
+	e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int, wish messages.Wish,
+) shell.Screen {
 	c := causePlansScreen{
-		env: e, only: only, wish: causeWish{Wish: wish}, table: newCausePlanTable(e, wish), consent: shell.NewConsent(),
+		env:     e,
+		only:    only,
+		wish:    causeWish{Wish: wish},
+		table:   newCausePlanTable(e, wish),
+		consent: shell.NewConsent(),
 	}
+
 	for _, q := range only.Queues {
 		c.queues = append(c.queues, messages.NewCauseScreen(e, q.Of, only, limits(q.Of), nil))
 	}
+
 	c.show()
 	return c
 }
@@ -70,6 +77,7 @@ func (c causePlansScreen) Title() string {
 	case messages.AsksPath:
 		return "export a cause"
 	}
+
 	return string(c.wish.Operation) + " a cause"
 }
 
@@ -86,6 +94,7 @@ func (c *causePlansScreen) where(is func(d *act.PlanDialog) bool) (queues []int)
 			queues = append(queues, i)
 		}
 	}
+
 	return queues
 }
 
@@ -123,14 +132,18 @@ func (c *causePlansScreen) messages(queues []int) (n int) {
 
 func (c *causePlansScreen) offer() *shell.Offer {
 	ready := c.ready()
-	n, plans := c.messages(ready), make([]*plan.Plan, len(ready))
+	n := c.messages(ready)
+	actions := make([]*action.Messages, len(ready))
 	for i, at := range ready {
-		plans[i] = &c.queues[at].Dialog.Plan
+		actions[i] = c.queues[at].Dialog.Action()
 	}
-	o := &shell.Offer{Does: act.DoesTo(c.env, c.wish.Operation, n)}
+
+	does, asks := action.Together(actions...)
+	o := &shell.Offer{Does: does}
 	if c.env.Careful(n) {
-		o.Carefully(c.env, n, o.Does+" of "+model.Plural(len(ready), "queue")+act.WhereTo(plans...))
+		o.Carefully(c.env, n, asks)
 	}
+
 	return o
 }
 
@@ -143,7 +156,9 @@ func (c *causePlansScreen) agreeable() bool {
 		c.consent.Given(c.offer())
 }
 
-func (c causePlansScreen) Keys() []key.Binding {
+func (c causePlansScreen) Keys() []term.Key { return term.Named(c.bindings()...) }
+
+func (c *causePlansScreen) bindings() []key.Binding {
 	k := c.env.Keys
 	switch c.state {
 	case causePlansWishing:
@@ -164,20 +179,25 @@ func (c causePlansScreen) Keys() []key.Binding {
 		if len(c.ready()) > 0 {
 			keys = append(keys, term.Describe(k.Confirm, "go on"))
 		}
-		switch n := len(c.undoable()); {
+
+		n := len(c.undoable())
+		switch {
 		case n > 1:
 			keys = append(keys, term.Describe(k.Undo, fmt.Sprintf("undo all %d", n)))
 		case n > 0:
 			keys = append(keys, k.Undo)
 		}
+
 		if done, planned := c.done(); done == planned && len(c.ready()) == 0 && c.unread() == "" {
 			keys = append(keys, k.Resolve)
 		}
 		if len(c.ready()) == 0 {
 			keys = append(keys, term.Describe(k.Confirm, "close"))
 		}
+
 		return append(keys, term.Describe(k.Cancel, "close"))
 	}
+
 	return []key.Binding{k.Cancel}
 }
 
@@ -192,6 +212,7 @@ func (c *causePlansScreen) options() (keys []key.Binding) {
 	case c.wish.Asks == messages.AsksProgram:
 		keys = append(keys, term.Describe(k.Mend, "edit"))
 	}
+
 	for _, i := range planned {
 		for _, b := range c.queues[i].Dialog.Options() {
 			if same := func(o key.Binding) bool { return o.Help().Key == b.Help().Key }; !slices.ContainsFunc(keys, same) {
@@ -199,6 +220,7 @@ func (c *causePlansScreen) options() (keys []key.Binding) {
 			}
 		}
 	}
+
 	return keys
 }
 
@@ -220,6 +242,7 @@ func (c causePlansScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		}
 		cmd = tea.Batch(cmds...)
 	}
+
 	cmd = tea.Batch(cmd, c.onward())
 	c.show()
 	return c, cmd
@@ -242,12 +265,14 @@ func (c *causePlansScreen) polled() tea.Cmd {
 	case c.state == causePlansWishing:
 		return nil // the displayed results are those of the trial
 	}
+
 	var cmds []tea.Cmd
 	for i := range c.queues {
 		if c.queues[i].Asked { // otherwise it is read when its turn comes
 			cmds = append(cmds, c.give(i, c.latest))
 		}
 	}
+
 	return tea.Batch(cmds...)
 }
 
@@ -265,6 +290,7 @@ func (c *causePlansScreen) onward() tea.Cmd {
 	case causePlansRunning:
 		return c.runOn()
 	}
+
 	return nil
 }
 
@@ -281,6 +307,7 @@ func (c *causePlansScreen) turnTyped() tea.Cmd {
 			cmds = append(cmds, c.option(msg))
 		}
 	}
+
 	return tea.Batch(cmds...)
 }
 
@@ -298,11 +325,13 @@ func (c *causePlansScreen) readOn() tea.Cmd {
 		case c.wish.Asks == messages.AsksNothing:
 			cmds = append(cmds, c.planOne(c.at))
 		}
+
 		if c.at++; c.at == len(c.queues) {
 			c.at = 0
 			c.ask()
 		}
 	}
+
 	return tea.Batch(cmds...)
 }
 
@@ -312,7 +341,9 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 	case c.state == causePlansWishing:
 		return c.wishKey(msg)
 	case c.state == causePlansAsking && c.consent.Explains(k, msg):
+	case c.scrollPane(msg):
 	case c.table.Motion(msg):
+		c.scrolled = 0
 	case c.state == causePlansRunning:
 		return c.runKey(msg)
 	case term.Is(msg, k.Cancel):
@@ -328,6 +359,7 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 			for i := range c.queues {
 				c.queues[i].Dialog.Request = c.env.NewRequest() // a plan that is on its way comes too late
 			}
+
 			c.stopped = false
 			return c.start(c.ready()[0]) // the later ones stay agreed to, and those left out stay so
 		}
@@ -338,32 +370,41 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 	case c.Typing():
 		c.consent.Typed(msg)
 	}
+
 	return nil
 }
 
 // option changes all plans that have not run, and makes them again.
 func (c *causePlansScreen) option(msg tea.KeyMsg) tea.Cmd {
-	switch k := c.env.Keys; {
+	k := c.env.Keys
+	switch {
 	case term.Is(msg, k.Target):
-		c.wish.chooser, c.state = act.NewQueueChooser(c.env, c.moveTargets()), causePlansWishing
+		c.wish.chooser = act.NewQueueChooser(c.env, c.moveTargets())
+		c.state = causePlansWishing
 		return nil
 	case term.Is(msg, k.Mend):
-		c.wish.mending.State, c.state = act.MendTyping, causePlansWishing
+		c.wish.mending.State = act.MendTyping
+		c.state = causePlansWishing
 		c.wish.mending.Messages, _ = c.read()
 		return nil
 	default:
 		c.Turn(k, msg)
 	}
+
 	var cmds []tea.Cmd
 	for _, i := range c.planned() {
 		cmds = append(cmds, c.optOne(&c.queues[i].Dialog))
 	}
+
 	return tea.Batch(cmds...)
 }
 
 // optOne plans a queue with the options selected for all.
 func (c *causePlansScreen) optOne(d *act.PlanDialog) tea.Cmd {
-	d.PlanOptions, d.Target, d.Mend, d.Ahead = c.PlanOptions, c.wish.target, c.wish.program, nil
+	d.PlanOptions = c.PlanOptions
+	d.Target = c.wish.target
+	d.Mend = c.wish.program
+	d.Ahead = nil
 	for i := range c.queues {
 		first := &c.queues[i].Dialog
 		if c.queues[i].Queue == d.Queue {
@@ -373,27 +414,32 @@ func (c *causePlansScreen) optOne(d *act.PlanDialog) tea.Cmd {
 			d.Ahead = append(d.Ahead, first.Subject)
 		}
 	}
+
 	if len(d.Rows) == 1 {
 		d.Over = 0
 	}
+
 	return d.Work()
 }
 
 // runOn starts the next plan after one that ended well. One that is no longer what was agreed to is asked about again.
 func (c *causePlansScreen) runOn() tea.Cmd {
-	switch d := c.running(); d.State {
+	d := c.running()
+	switch d.State {
 	case shell.DialogAsking:
 		c.state = causePlansAsking
 	case shell.DialogEnded:
 		rest := c.ready()
 		if !d.AsPlanned() || c.stopped || len(rest) == 0 {
-			c.state, c.endedAt, c.env.Together = causePlansEnded, c.env.Shown, c.undoable()
+			c.state, c.endedAt = causePlansEnded, c.env.Shown
+			c.env.ActTogether(c.undoable()...)
 			return nil
 		}
 		return c.start(rest[0])
 	default:
 		return nil
 	}
+
 	c.consent = shell.NewConsent()
 	return nil
 }
@@ -413,6 +459,7 @@ func (c *causePlansScreen) runKey(msg tea.KeyMsg) tea.Cmd {
 		}
 		return nil
 	}
+
 	cmd := c.give(c.at, msg)
 	c.stopped = c.stopped || c.running().State == shell.DialogStopping // the queue itself may be done already
 	return cmd
@@ -439,6 +486,7 @@ func (c *causePlansScreen) endKey(msg tea.KeyMsg) tea.Cmd {
 			return shell.Push(act.NewUndoScreen(c.env, ids...))
 		}
 	}
+
 	return nil
 }
 
@@ -449,5 +497,6 @@ func (c *causePlansScreen) undoable() (ids []int64) {
 	})) {
 		ids = append(ids, c.queues[i].Dialog.Account.JournalID)
 	}
+
 	return ids
 }

@@ -10,6 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
@@ -36,17 +37,31 @@ func newCausePlanTable(e *shell.Env, wish messages.Wish) term.Table[model.QueueR
 	s := e.Styles
 	type column = term.Column[causePlanRow]
 	columns := []column{
-		column{Title: "QUEUE", Width: 20, Flex: 2, Max: 50, Middle: true}.
+		column{
+			Title:  "QUEUE",
+			Width:  20,
+			Flex:   2,
+			Max:    50,
+			Middle: true,
+		}.
 			Text(&s.Text, func(r causePlanRow) string { return r.name }),
 		{
 			Title: "MESSAGES", Width: 8, Right: true,
 			Cell: func(r causePlanRow) term.Field { return shell.NumberField(s, r.messages, s.Danger) },
 		},
 	}
+
 	if wish.Asks != messages.AsksPath && wish.Operation.Publishes() {
-		columns = append(columns, column{Title: "TO", Width: 14, Flex: 1, Max: 40, Middle: true}.
+		columns = append(columns, column{
+			Title:  "TO",
+			Width:  14,
+			Flex:   1,
+			Max:    40,
+			Middle: true,
+		}.
 			Text(&s.Text, func(r causePlanRow) string { return r.to }))
 	}
+
 	state := func(r causePlanRow) term.Field { return r.state }
 	columns = append(columns, column{Title: "STATE", Width: 20, Flex: 2, Cell: state})
 	return term.NewTable(e.Kit(), func(r causePlanRow) model.QueueRef { return r.queue },
@@ -59,11 +74,12 @@ func (c *causePlansScreen) show() {
 		q := &c.queues[i]
 		rows[i] = causePlanRow{index: i, queue: q.Queue, name: model.Printable(q.Queue.String()), state: c.stateOf(i)}
 		if n := len(q.Table.Shown); q.Dialog.Open() {
-			rows[i].messages, rows[i].to = model.Some(int64(len(q.Dialog.Rows))), act.RecipientsOf(&q.Dialog.Plan)
+			rows[i].messages, rows[i].to = model.Some(int64(len(q.Dialog.Rows))), action.Reached(q.Dialog.Action())
 		} else if n > 0 {
 			rows[i].messages = model.Some(int64(n))
 		}
 	}
+
 	c.table.Set(rows)
 }
 
@@ -82,6 +98,7 @@ func (c *causePlansScreen) stateOf(i int) term.Field {
 	case !d.Open():
 		return s.Text.Field("read")
 	}
+
 	switch d.State {
 	case shell.DialogEnded:
 		if d.Err == nil && d.Account.Complete() {
@@ -96,6 +113,7 @@ func (c *causePlansScreen) stateOf(i int) term.Field {
 	case shell.DialogPlanning:
 		return s.Muted.Field("working out where they go …")
 	}
+
 	switch {
 	case d.Offer().Refusal != "":
 		return s.Danger.Field(term.MarkError + " not possible")
@@ -106,6 +124,7 @@ func (c *causePlansScreen) stateOf(i int) term.Field {
 	case len(d.Plan.Warnings) > 0:
 		return s.Warning.Field(term.MarkWarning + " ready")
 	}
+
 	return s.Good.Field("ready")
 }
 
@@ -113,28 +132,69 @@ func (c causePlansScreen) View(width, height int) string {
 	s := c.env.Styles
 	foot := c.lines(width)
 	c.foot(foot)
-	lines := []string{
-		s.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1, "…")), " " + term.Cut(c.words(), width-2, "…"),
+	lines := []string{ // headlines of them
+
+		s.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1, "…")),
+		" " + term.Cut(c.headline(), width-2, "…"),
 	}
-	room := height - len(lines) - len(foot.Lines)
-	rows := max(min(len(c.queues)+1, room/2), 2)
+	rows, pane := c.split(height, len(lines)+len(foot.Lines))
 	lines = append(lines, strings.Split(c.table.View(width, rows), "\n")...)
-	lines = append(lines, strings.Split(term.Block(c.pane(width, room-rows), width, max(room-rows, 0)), "\n")...)
+	lines = append(lines, strings.Split(term.Block(c.pane(width, pane), width, max(pane, 0)), "\n")...)
 	page := term.Block(append(lines, foot.Indented()...), width, height)
+
 	if box := c.wishBox(width, height); box != "" {
 		return term.Overlay(s, page, box, width, height)
 	}
+
 	return page
 }
 
+const headlines = 2
+
+// split divides the room between the list and the pane below it.
+func (c *causePlansScreen) split(height, others int) (rows, pane int) {
+	room := height - others
+	rows = max(min(len(c.queues)+1, room/2), 2)
+	return rows, room - rows
+}
+
+// scrollPane moves what the pane shows by a step where not all of it fits. Pages are those of the list where that does
+// not fit, either.
+func (c *causePlansScreen) scrollPane(msg tea.KeyMsg) bool {
+	k := c.env.Keys
+	down := key.Matches(msg, k.HalfDown, k.PageDown)
+	paged := key.Matches(msg, k.PageDown, k.PageUp)
+	if !down && !key.Matches(msg, k.HalfUp, k.PageUp) || paged && c.listed < len(c.queues) {
+		return false
+	}
+
+	step := max(c.shown, 1)
+	switch {
+	case !down:
+		c.scrolled = max(c.scrolled-step, 0)
+	case c.hidden == 0:
+	case c.scrolled == 0:
+		c.scrolled = 1
+	default:
+		c.scrolled = min(c.scrolled+step, c.hidden+1)
+	}
+
+	return true
+}
+
 func (c causePlansScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+	foot := c.lines(width)
+	c.foot(foot)
+	rows, pane := c.split(height, headlines+len(foot.Lines))
+	c.listed, c.shown = rows-1, max(pane-1, 0)
+	c.hidden = max(len(c.paneLines(width).Lines)-c.shown, 0)
 	if c.wish.Asks == messages.AsksProgram && c.state == causePlansWishing {
 		c.wish.mending.Prepare(width, height)
 	}
 	return c, nil
 }
 
-func (c *causePlansScreen) words() string {
+func (c *causePlansScreen) headline() string {
 	rest := c.ready()
 	what := fmt.Sprintf("%s of %s", model.Plural(c.messages(rest), "message"), model.Plural(len(rest), "queue"))
 	switch c.state {
@@ -157,6 +217,7 @@ func (c *causePlansScreen) words() string {
 			return c.summary() + ", then " + what
 		}
 	}
+
 	return c.summary()
 }
 
@@ -164,15 +225,17 @@ func (c *causePlansScreen) words() string {
 func (c *causePlansScreen) done() (done, planned int) {
 	for i := range c.queues {
 		if a := &c.queues[i].Dialog.Account; a.Operation != "" {
-			done, planned = done+a.Moved+a.Dropped, planned+a.Planned
+			done = done + a.Moved + a.Dropped
+			planned = planned + a.Planned
 		}
 	}
+
 	return done, planned
 }
 
 func (c *causePlansScreen) summary() string {
 	done, planned := c.done()
-	return act.DoneWords(c.wish.Operation, done, planned)
+	return act.DoneWords(c.wish.Operation.Done(), done, planned)
 }
 
 func (c *causePlansScreen) asOf() string {
@@ -188,21 +251,43 @@ func (c *causePlansScreen) asOf() string {
 		}
 		arrived += q.Dialog.Others.Arrived
 	}
+
 	words := ", as read at " + first.Local().Format("15:04:05")
 	if later := plan.ArrivedWords(arrived); later != "" {
 		words += "; " + later
 	}
+
 	return words
 }
 
 func (c *causePlansScreen) pane(width, height int) []string {
-	s := c.env.Styles
 	r, ok := c.table.Current()
 	if !ok || height < 1 {
 		return nil
 	}
+	l := c.paneLines(width)
+	position := c.table.Position()
+	room := height - 1
+	if from := min(c.scrolled-1, len(l.Lines)-room); from >= 0 {
+		position = fmt.Sprintf("%d–%d of %d", from+1, from+room, len(l.Lines))
+		l.Lines = l.Lines[from : from+room]
+	}
+
+	l.Fit(room)
+	head := term.Partition(c.env.Styles, model.Printable(c.queues[r.index].Queue.String()), position, width)
+	return append([]string{head}, l.Indented()...)
+}
+
+// paneLines are all lines about the queue under the cursor.
+func (c *causePlansScreen) paneLines(width int) *shell.DialogLines {
+	s := c.env.Styles
+	l := c.lines(width)
+	r, ok := c.table.Current()
+	if !ok {
+		return l
+	}
 	q := &c.queues[r.index]
-	l, d := c.lines(width), &q.Dialog
+	d := &q.Dialog
 	switch {
 	case q.Failed != nil:
 		l.Stress("not read", shell.ReadableError(q.Failed), s.Danger)
@@ -219,9 +304,8 @@ func (c *causePlansScreen) pane(width, height int) []string {
 		d.SayChanges(l) // first: the end may not be visible
 		d.SayPlan(l)
 	}
-	l.Fit(height - 1)
-	head := term.Partition(s, model.Printable(q.Queue.String()), c.table.Position(), width)
-	return append([]string{head}, l.Indented()...)
+
+	return l
 }
 
 // lines are for a page of this width: lines longer than a dialog's are hard to read.
@@ -244,9 +328,10 @@ func (c *causePlansScreen) foot(l *shell.DialogLines) {
 			}
 			l.Say("", term.MarkWarning+" "+words, s.Warning)
 		}
+
 		c.sayUnread(l)
 		c.consent.Say(l, c.offer())
-		l.Keys(c.Keys()...)
+		l.Keys(c.bindings()...)
 	case causePlansRunning:
 		c.running().SayStop(l)
 	case causePlansEnded:
@@ -255,7 +340,7 @@ func (c *causePlansScreen) foot(l *shell.DialogLines) {
 				model.Plural(c.messages(rest), "message")+" are untouched", s.Warning)
 		}
 		c.sayUnread(l)
-		l.Keys(c.Keys()...)
+		l.Keys(c.bindings()...)
 	}
 }
 
@@ -296,6 +381,7 @@ func (c *causePlansScreen) read() (count, queues int) {
 			count, queues = count+n, queues+1
 		}
 	}
+
 	return count, queues
 }
 
@@ -310,6 +396,7 @@ func (c *causePlansScreen) unread() string {
 			count += q.Others().Unread
 		}
 	}
+
 	var words []string
 	if queues > 0 {
 		words = append(words, model.Plural(queues, "queue"))
@@ -320,13 +407,15 @@ func (c *causePlansScreen) unread() string {
 	if len(words) == 0 {
 		return ""
 	}
+
 	return "not read: " + strings.Join(words, ", ")
 }
 
 // moveTargets are the queues that messages can be moved to, each name once: it stands for the queue of that name in
 // each virtual host.
 func (c *causePlansScreen) moveTargets() (targets []*model.Queue) {
-	named, vhosts := map[string]bool{}, map[string]bool{}
+	named := map[string]bool{}
+	vhosts := map[string]bool{}
 	for i := range c.queues {
 		from := c.queues[i].Queue
 		if vhosts[from.VHost] {
@@ -339,6 +428,7 @@ func (c *causePlansScreen) moveTargets() (targets []*model.Queue) {
 			}
 		}
 	}
+
 	return targets
 }
 
@@ -380,6 +470,7 @@ func (c *causePlansScreen) wishKey(msg tea.KeyMsg) tea.Cmd {
 	default:
 		c.state = causePlansAsking
 	}
+
 	return nil
 }
 
@@ -402,6 +493,7 @@ func (c *causePlansScreen) programKey(msg tea.KeyMsg) tea.Cmd {
 	case act.MendAgree:
 		w.agreed, c.state = w.program, causePlansAsking
 	}
+
 	return nil
 }
 
@@ -417,18 +509,22 @@ func (c *causePlansScreen) tried() {
 		case d.State != shell.DialogAsking:
 			continue
 		}
+
 		if d.Plan.Mended != nil {
 			all = append(all, d.Plan.Mended)
 		}
+
 		if words := d.Offer().Refusal; words == "" {
 			can = true
 		} else if refusal == "" {
 			refusal = words
 		}
 	}
+
 	if can {
 		refusal = ""
 	}
+
 	mended := plan.MendedTogether(all)
 	c.wish.mending.Show(&mended, refusal)
 }
@@ -443,7 +539,8 @@ func (c *causePlansScreen) saved(msg tea.Msg) tea.Cmd {
 }
 
 func (c *causePlansScreen) wishBox(width, height int) string {
-	switch w := &c.wish; {
+	w := &c.wish
+	switch {
 	case c.state != causePlansWishing:
 		return ""
 	case w.Asks == messages.AsksProgram:
@@ -459,7 +556,8 @@ func (c *causePlansScreen) wishBox(width, height int) string {
 }
 
 func (c *causePlansScreen) wishKeys() []key.Binding {
-	switch w := &c.wish; w.Asks {
+	w := &c.wish
+	switch w.Asks {
 	case messages.AsksProgram:
 		return w.mending.Keys()
 	case messages.AsksPath:

@@ -36,18 +36,25 @@ func NewQueuesScreen(e *shell.Env) shell.Screen {
 	q := queuesScreen{Listing: shell.NewListing(e, "queues", func(r queueRow) model.QueueRef { return r.QueueRef },
 		func(a, b queueRow) int { return cmp.Compare(a.name, b.name) },
 		func(r queueRow) []string { return []string{r.name} }, queueColumns(e.Styles)...)}
-	q.Hides, q.Opens = true, "messages"
+	q.Hides = true
 	return q
 }
 
 func queueColumns(s *term.Styles) []term.Column[queueRow] {
 	type column = term.Column[queueRow]
 	return []column{
-		column{Title: "QUEUE", Width: 20, Flex: 4, Max: 56, Middle: true}.
+		column{
+			Title:  "QUEUE",
+			Width:  20,
+			Flex:   4,
+			Max:    56,
+			Middle: true,
+		}.
 			Name(&s.Text, func(r queueRow) string { return r.name }),
 		column{Title: "TYPE", Width: 9, Drop: 3}.Name(&s.Muted, queueRow.kind),
 		{
 			Title: "ROLE", Width: 7, Drop: 1,
+
 			Cell:    func(r queueRow) term.Field { return r.roleField(s) },
 			Compare: func(a, b queueRow) int { return cmp.Compare(a.role, b.role) },
 		},
@@ -56,13 +63,33 @@ func queueColumns(s *term.Styles) []term.Column[queueRow] {
 			Cell:    func(r queueRow) term.Field { return shell.ReadyField(s, r.Ready, r.Outage() != model.NoOutage, s.Text) },
 			Compare: func(a, b queueRow) int { return shell.CompareOpt(a.Ready, b.Ready) },
 		},
-		shell.Numbers(column{Title: "UNACKED", Width: 7, Right: true, Drop: 4, Most: true}, s, &s.Text,
+		shell.Numbers(column{
+			Title: "UNACKED",
+			Width: 7,
+			Right: true,
+			Drop:  4,
+
+			Most: true,
+		}, s, &s.Text,
 			func(r queueRow) model.Opt[int64] { return r.Unacked }),
 		shell.Numbers(column{Title: "CONS", Width: 4, Right: true, Most: true}, s, &s.Text,
 			func(r queueRow) model.Opt[int64] { return r.Consumers }),
-		shell.Rates(column{Title: "IN/s", Width: 6, Right: true, Drop: 2, Most: true}, s,
+		shell.Rates(column{
+			Title: "IN/s",
+			Width: 6,
+			Right: true,
+			Drop:  2,
+			Most:  true,
+		}, s,
 			func(r queueRow) model.Opt[float64] { return r.moves.In }),
-		shell.Rates(column{Title: "OUT/s", Width: 6, Right: true, Drop: 2, Most: true}, s,
+
+		shell.Rates(column{
+			Title: "OUT/s",
+			Width: 6,
+			Right: true,
+			Drop:  2,
+			Most:  true,
+		}, s,
 			func(r queueRow) model.Opt[float64] { return r.moves.Out }),
 		{
 			Title: "TTL", Width: 5, Drop: 1,
@@ -70,6 +97,7 @@ func queueColumns(s *term.Styles) []term.Column[queueRow] {
 				if ttl := r.ttl(); ttl >= 0 {
 					return s.Waiting.Field(model.ShortDuration(ttl))
 				}
+
 				return s.Muted.Field("-")
 			},
 			Compare: func(a, b queueRow) int { return cmp.Compare(a.ttl(), b.ttl()) },
@@ -89,6 +117,7 @@ func (r queueRow) kind() string {
 	case r.Type == "":
 		return "?"
 	}
+
 	return model.Printable(string(r.Type))
 }
 
@@ -101,6 +130,7 @@ func (r queueRow) roleField(s *term.Styles) term.Field {
 	case model.DelayedBuffer, model.RetryBuffer:
 		return s.Waiting.Field(string(r.role))
 	}
+
 	return s.Text.Field(string(r.role))
 }
 
@@ -125,6 +155,7 @@ func (r queueRow) wayOut(s *term.Styles) term.Field {
 	case 1:
 		return s.Text.Field(name + " → " + model.Printable(targets[0].Name))
 	}
+
 	return s.Text.Field(name + " → " + model.Count(len(targets)) + " queues")
 }
 
@@ -135,10 +166,17 @@ func deadLetterTargets(t *model.Topology, ref model.QueueRef) []model.QueueRef {
 			return hop.Route.Queues
 		}
 	}
+
 	return nil
 }
 
-func (q queuesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+func (q queuesScreen) Keys() []term.Key {
+	r, ok := q.Table.Current()
+	open := func() tea.Cmd { return shell.Push(messages.NewScreen(q.Env, r.QueueRef)) }
+	return q.List.Keys(term.On(q.Env.Keys.Open, "open what is under the cursor", open).As("messages").When(ok))
+}
+
+func (q queuesScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	if q.Handle(msg) {
 		return q, nil
 	}
@@ -148,11 +186,10 @@ func (q queuesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	case shell.TopologyMsg:
 		q.Table.Set(queueRows(msg))
 	case tea.KeyMsg:
-		if r, ok := q.Table.Current(); ok && term.Is(msg, q.Env.Keys.Open) {
-			return q, shell.Push(messages.NewScreen(q.Env, r.QueueRef))
-		}
+		cmd, _ = term.Press(q.Keys(), msg)
 	}
-	return q, nil
+
+	return q, cmd
 }
 
 func queueRows(msg shell.TopologyMsg) []queueRow {
@@ -167,17 +204,24 @@ func queueRows(msg shell.TopologyMsg) []queueRow {
 		}
 		roles[f.Worker.Queue] = model.WorkerRole
 	}
+
 	for _, m := range msg.Topology.FailedWithoutFlow() {
 		roles[m.Queue] = model.FailedRole
 	}
+
 	queues := msg.Topology.Snapshot.Queues
-	rows, targets := make([]queueRow, len(queues)), map[model.QueueRef][]model.QueueRef{}
+	rows := make([]queueRow, len(queues))
+	targets := map[model.QueueRef][]model.QueueRef{}
 	for i := range queues {
 		q, _ := msg.Topology.Queue(queues[i].QueueRef) // as counted, if it was
+		if stated, ok := msg.Topology.StatedRole(q.QueueRef); ok {
+			roles[q.QueueRef] = stated.Role
+		}
 		rows[i] = queueRow{
 			q, model.Printable(q.String()), roles[q.QueueRef], msg.Moves[q.QueueRef], msg.Topology, targets,
 		}
 	}
+
 	return rows
 }
 
@@ -188,10 +232,12 @@ func (q queuesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 			r.targets[r.QueueRef] = deadLetterTargets(r.topo, r.QueueRef)
 		}
 	}
+
 	q.below = q.detail(width)
 	if room := height - q.Rows(height, 5); len(q.below) > room && room > 0 {
 		q.below[room-1] = term.Cut(q.below[room-1], width-2, "") + q.Env.Styles.Muted.Render(" …")
 	}
+
 	return q, nil
 }
 
@@ -216,6 +262,7 @@ func (q queuesScreen) detail(width int) []string {
 	if settings.TTL.Set {
 		ttl = fmt.Sprintf("TTL %s (%s)", model.ShortDuration(settings.TTL.Value), settings.TTL.Source)
 	}
+
 	dlx := "no dead-letter exchange"
 	if settings.DLX.Set {
 		dlx = fmt.Sprintf("dead-letters to %s (%s)", model.ExchangeName(settings.DLX.Value), settings.DLX.Source)
@@ -225,24 +272,29 @@ func (q queuesScreen) detail(width int) []string {
 			dlx += " with each message's own key"
 		}
 	}
+
 	lines := []string{
 		term.Partition(s, r.name, q.Table.Position(), width), "   " + model.Printable(r.traits()),
 		"   " + model.Printable(ttl+", "+dlx),
 	}
+
 	for _, way := range shell.ExitLines(s, r.topo.Exits(r.QueueRef)) {
 		lines = append(lines, term.Cut(way, width, "…"))
 	}
+
 	for _, f := range q.Latest.About.Queue(r.QueueRef) {
 		if f.Level != findings.LevelInfo {
 			lines = append(lines, shell.FindingLines(s, []*findings.Finding{f}, width)...)
 		}
 	}
+
 	return lines
 }
 
 func (r queueRow) traits() string {
 	words := []string{cmp.Or(string(r.Type), "unknown type")}
-	left, down := shell.LooksLeft(r.topo, r.QueueRef), r.OutageWords()
+	left := shell.LooksLeft(r.topo, r.QueueRef)
+	down := r.OutageWords()
 	odd := down == "" && r.State != "" && r.State != "running" && r.State != "idle"
 	for _, t := range []struct {
 		is    bool
@@ -263,5 +315,6 @@ func (r queueRow) traits() string {
 			words = append(words, t.words)
 		}
 	}
+
 	return strings.Join(words, ", ")
 }

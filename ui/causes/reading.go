@@ -13,10 +13,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
-	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // How failed queues are read automatically, for their causes.
@@ -40,25 +38,28 @@ const (
 // Reading is what was read of failed queues, and what to read next: one queue at a time. It is only changed by Update
 // and Prepare of its screen; the command in flight owns the groups.
 type Reading struct {
-	Env     *shell.Env
-	Groups  *cause.Groups
-	Queues  map[model.QueueRef]*Queue
-	Broker  string           // the name of its cluster
-	Order   []model.QueueRef // of the queues, as in the topology
-	gone    []model.QueueRef // deleted queues whose messages are still in the groups
-	done    int              // how many doings since the start are taken in
-	leaving []shell.Doing    // those not applied to the groups yet
-	unknown []model.QueueRef // those for which the index is no longer valid
-	Request shell.Request    // the look in flight; 0: none
-	at      *Queue           // of that look; nil: no queue is read
-	wish    causesWish       // what that look was to answer
-	spent   []spending       // what was reread in the last minute
-	List    []cause.Group
-	recent  map[cause.ID][]float64
-	listed  time.Time // when these were worked out
-	own     bool      // the last rows that left the list did so because of an action, or a key that reads
-	read    int       // their messages
-	Asks    bool      // whether to ask about reading queues where that costs more than a mark
+	Env      *shell.Env
+	Groups   *cause.Groups
+	Queues   map[model.QueueRef]*Queue
+	Broker   string           // the name of its cluster
+	Order    []model.QueueRef // of the queues, as in the topology
+	gone     []model.QueueRef // deleted queues whose messages are still in the groups
+	done     int              // how many doings since the start are taken in
+	leaving  []shell.Doing    // those not applied to the groups yet
+	unknown  []model.QueueRef // those for which the index is no longer valid
+	Request  shell.Request    // the look in flight; 0: none
+	at       *Queue           // of that look; nil: no queue is read
+	wish     causesWish       // what that look was to answer
+	topology *model.Topology  // of the last poll; nil before the first one, and while the screen is hidden
+	spent    []spending       // what was reread in the last minute
+	List     []cause.Group
+	recent   map[cause.ID][]float64
+	listed   time.Time // when these were worked out
+	own      bool      // the last rows that left the list did so because of an action, or a key that reads
+	read     int       // their messages
+	all      bool      // it is about all failed queues, not those of one flow
+	asks     asking
+	asked    []*Queue // about which
 }
 
 type spending struct {
@@ -69,7 +70,6 @@ type spending struct {
 // Queue is a failed queue with what was read of it.
 type Queue struct {
 	Ref       model.QueueRef
-	workers   []string         // whose failures go there
 	Ready     model.Opt[int64] // by the newest poll
 	CountedAt time.Time
 	Plan      peek.Plan // of the next look
@@ -85,6 +85,7 @@ type Queue struct {
 	triedAt time.Time
 	settled time.Time // when an action last changed the queue; older counts are outdated
 
+	begun   bool           // a look that costs has begun by itself since the start: no other one does
 	sought  bool           // in the index
 	Earlier *cause.Earlier // what is shown of it is from the index; nil: it was read, or nothing is shown
 }
@@ -100,6 +101,7 @@ type ReadMsg struct {
 	Request shell.Request
 	At      time.Time // when the look began
 	Looked  bool      // at a queue; otherwise queues were removed
+	before  time.Time // when a look of another screen read its messages; zero: this one did
 	Read    int64
 	Depth   model.Opt[int64]
 	stopped string
@@ -115,14 +117,17 @@ type ReadMsg struct {
 
 func NewReading(e *shell.Env) *Reading {
 	return &Reading{
-		Env: e, Groups: cause.NewGroups(), Queues: map[model.QueueRef]*Queue{}, done: len(e.Doings),
+		Env: e, Groups: cause.NewGroups(), Queues: map[model.QueueRef]*Queue{}, done: e.Done(),
 	}
 }
 
 // Polled takes in a poll: these are the failed queues now.
 func (c *Reading) Polled(t *model.Topology, refs []model.QueueRef) {
 	c.catchUp()
-	c.Order, c.Broker = refs, t.Snapshot.Overview.ClusterName
+	c.Order = refs
+	c.Broker = t.Snapshot.Overview.ClusterName
+	c.topology = t
+
 	present := make(map[model.QueueRef]bool, len(refs))
 	for _, ref := range refs {
 		present[ref] = true
@@ -131,14 +136,19 @@ func (c *Reading) Polled(t *model.Topology, refs []model.QueueRef) {
 			q = &Queue{Ref: ref, Limit: Page}
 			c.Queues[ref] = q
 		}
-		q.workers = t.WorkersOf(ref)
-		q.Ready, q.CountedAt = model.Opt[int64]{}, time.Time{}
+
+		q.Ready = model.Opt[int64]{}
+		q.CountedAt = time.Time{}
 		if now, ok := t.Queue(ref); ok && !now.CountedAt.Before(q.settled.Add(model.StatisticsLag)) {
 			q.Ready, q.CountedAt = now.Ready, now.CountedAt
 		}
-		q.Plan = peek.For(t, ref, peek.Want{Limit: q.Limit, MaxBytes: causesBytes, ReadOnly: c.Env.ReadOnly})
+
+		q.Plan = peek.For(t, ref, peek.Want{
+			Limit: q.Limit, MaxBytes: causesBytes, Whole: true, ReadOnly: c.Env.ReadOnly,
+		})
 		c.withdraw(q)
 	}
+
 	for ref, q := range c.Queues {
 		if !present[ref] && q != c.at {
 			delete(c.Queues, ref)
@@ -146,6 +156,9 @@ func (c *Reading) Polled(t *model.Topology, refs []model.QueueRef) {
 		}
 	}
 }
+
+// rest releases the poll of a hidden screen. What was read stays, and the next poll comes before the screen is seen.
+func (c *Reading) rest() { c.topology = nil }
 
 // total is how many messages the queue has, as far as known: by the newer of the poll and the look.
 func (q *Queue) total() model.Opt[int64] {
@@ -169,10 +182,33 @@ func (q *Queue) changed() bool {
 	return ready < depth || ready > depth && q.Read < int64(q.Limit)
 }
 
-func (q *Queue) due(now time.Time) bool {
-	switch {
-	case !q.Plan.Allowed() || !q.Plan.Free && !q.Agreed:
+// kept reports whether the messages of a queue that were not read, or only known from the index, are at hand: a look
+// of another screen has read them.
+func (c *Reading) kept(q *Queue) bool {
+	return !q.Plan.Free && !q.Agreed && (q.ReadAt.IsZero() || q.Earlier != nil) && c.Env.Peeks.Has(q.Ref, 0)
+}
+
+// byItself is the plan of a look that costs and may begin without a key: once since the start, for a queue of which
+// nothing is known. A queue that fills, or from which messages are taken, would soon use up its delivery limit.
+func (c *Reading) byItself(q *Queue) (peek.Plan, bool) {
+	if q.begun || !q.ReadAt.IsZero() || q.err != nil {
+		return q.Plan, false
+	}
+	return c.Env.LookConsent(c.Broker).Begins(q.Plan)
+}
+
+func (c *Reading) due(q *Queue, now time.Time) bool {
+	if c.kept(q) {
+		return true
+	}
+	if !q.Plan.Allowed() {
 		return false
+	}
+	if _, begins := c.byItself(q); !q.Plan.Free && !q.Agreed && !begins {
+		return false
+	}
+
+	switch {
 	case q.Wanted:
 		return true
 	case q.err != nil && now.Sub(q.triedAt) < Retry:
@@ -182,6 +218,7 @@ func (q *Queue) due(now time.Time) bool {
 	case q.Earlier != nil:
 		return true
 	}
+
 	return q.changed() && now.Sub(q.ReadAt) >= Pause
 }
 
@@ -203,17 +240,19 @@ func (c *Reading) Next(now time.Time) tea.Cmd {
 	}
 	var best *Queue
 	for _, ref := range c.Order {
-		if q := c.Queues[ref]; q.due(now) && (q.first() || c.affords(q, now)) &&
+		if q := c.Queues[ref]; c.due(q, now) && (q.first() || c.affords(q, now)) &&
 			(best == nil || q.before(best)) {
 			best = q
 		}
 	}
+
 	if best == nil && len(c.gone) == 0 && len(c.leaving) == 0 && (c.read == 0 || now.Sub(c.listed) < time.Minute) {
 		return nil
 	}
 	if best != nil && !best.first() {
 		c.spent = append(c.spent, spending{now, int(min(best.Ready.Or(0), int64(best.Limit)))})
 	}
+
 	return c.Look(best)
 }
 
@@ -232,6 +271,7 @@ func (q *Queue) before(other *Queue) bool {
 		}
 		return 2
 	}
+
 	return cmp.Or(cmp.Compare(first(q), first(other)), cmp.Compare(other.growth(), q.growth())) < 0
 }
 
@@ -250,22 +290,64 @@ func (c *Reading) Look(q *Queue) tea.Cmd {
 	now, groups := c.Env.Now(), c.Groups
 	var plan peek.Plan
 	var ready model.Opt[int64]
+	looker := caching{peeker: c.Env.Quiet, cache: &c.Env.Peeks}
+
 	if q != nil {
 		plan, ready = q.Plan, q.Ready
-		c.wish, q.causesWish, q.triedAt = q.causesWish, causesWish{}, now
+		if looker.lends = c.kept(q); !looker.lends && !q.Agreed && !plan.Free {
+			plan, _ = c.byItself(q)
+			q.begun = true
+		}
+
+		c.wish = q.causesWish
+		q.causesWish = causesWish{}
+		q.triedAt = now
 	}
-	quiet, kept, index, broker := c.Env.Quiet, &c.Env.Kept, c.Env.Index, c.Broker
+
+	background := c.Env.Background
+	index := c.Env.Index
+	broker := c.Broker
+
 	return c.command(q, now, plan.Timeout+messages.PeekGrace, func(ctx context.Context, msg *ReadMsg) {
-		if plan.Method != "" {
-			msg.Looked = true
-			msg.Err = quiet.Run(ctx, func(ctx context.Context) error { return msg.group(ctx, quiet.Looker, kept, plan, groups) })
-			if msg.Err == nil && index != nil && broker != "" { // if it cannot be written, the next start reads again
-				depth := msg.Depth.Or(max(ready.Or(0), msg.Read))
-				kept := groups.Keep(broker, plan.Queue, cause.Earlier{At: msg.At, Depth: depth})
-				_ = index.Save(cause.IndexName(broker, plan.Queue), kept)
-			}
+		if plan.Method == "" {
+			return
+		}
+		msg.Looked = true
+		msg.Err = background.Run(ctx, func(ctx context.Context) error { return msg.group(ctx, looker, plan, groups) })
+		if msg.Err == nil && index != nil && broker != "" { // if it cannot be written, the next start reads again
+			depth := msg.Depth.Or(max(ready.Or(0), msg.Read))
+			kept := groups.Encode(broker, plan.Queue, cause.Earlier{At: msg.takenAt(), Depth: depth})
+			_ = index.Save(cause.IndexName(broker, plan.Queue), kept)
 		}
 	})
+}
+
+type peeker interface {
+	Peek(ctx context.Context, p peek.Plan) (peek.Peeked, error)
+}
+
+// caching caches its peeks, or only reads from the cache.
+type caching struct {
+	peeker
+	cache *peek.Cache
+	lends bool // it peeks at no queue
+}
+
+func (c caching) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) {
+	if !c.lends {
+		peeked, err := c.peeker.Peek(ctx, plan)
+		if err == nil {
+			peeked = c.cache.Add(peeked)
+		}
+		return peeked, err
+	}
+
+	peeked, ok, err := c.cache.Lend(plan.Queue, 0)
+	if !ok && err == nil {
+		err = context.Canceled // it is not kept any more: what is to be done is decided again
+	}
+
+	return peeked, err
 }
 
 // command is the command in flight: it reads a queue (nil: none) after removing what has left the groups.
@@ -275,6 +357,7 @@ func (c *Reading) command(
 	c.Request, c.at = c.Env.NewRequest(), q
 	msg := ReadMsg{Request: c.Request, At: now}
 	forget, finish := c.forgetting(), c.Finishing(q)
+
 	return c.Env.Command(timeout, func(ctx context.Context) tea.Msg {
 		forget(&msg)
 		read(ctx, &msg)
@@ -283,27 +366,39 @@ func (c *Reading) command(
 	})
 }
 
-func (m *ReadMsg) group(
-	ctx context.Context, looker ports.Looker, kept *shell.KeptLooks, plan peek.Plan, groups *cause.Groups,
-) error {
-	peeked, err := looker.Peek(ctx, plan)
+func (m *ReadMsg) group(ctx context.Context, from peeker, plan peek.Plan, groups *cause.Groups) error {
+	peeked, err := from.Peek(ctx, plan)
 	if err != nil {
 		if peeked.Messages != nil {
 			_ = peeked.Messages.Close()
 		}
 		return err
 	}
-	peeked = kept.Keep(peeked)
+
 	defer peeked.Messages.Close()
 	m.Depth, m.stopped = peeked.Depth, peeked.Stopped
+	if peeked.TakenAt.Before(m.At) {
+		m.before = peeked.TakenAt
+	}
+
 	groups.Forget(plan.Queue)
 	err = message.Each(peeked.Messages, shell.ShownBody, func(one *message.Message) { groups.Add(plan.Queue, one) })
 	if err != nil {
 		groups.Forget(plan.Queue)
 		return err
 	}
+
 	m.Read = int64(peeked.Messages.Len())
 	return nil
+}
+
+// takenAt is when its messages were read. It is never zero, which would mean that the queue was not read: then it would
+// be read again and again.
+func (m *ReadMsg) takenAt() time.Time {
+	if m.before.IsZero() {
+		return m.At
+	}
+	return m.before
 }
 
 func (c *Reading) Answered(msg ReadMsg) bool {
@@ -317,9 +412,13 @@ func (c *Reading) Answered(msg ReadMsg) bool {
 			left.Read = max(left.Read-n, 0)
 		}
 	}
+
 	c.Request, c.at = 0, nil
-	c.List, c.read, c.recent, c.listed = msg.List, msg.all, msg.recent, msg.At
-	c.take(msg.recalled)
+	c.List = msg.List
+	c.read = msg.all
+	c.recent = msg.recent
+	c.listed = msg.At
+	c.addRecalled(msg.recalled)
 	if !msg.Looked {
 		return true
 	}
@@ -330,11 +429,16 @@ func (c *Reading) Answered(msg ReadMsg) bool {
 		q.refusal = limit.Refusal()
 	case errors.Is(msg.Err, context.Canceled): // it gave way to a requested look
 		q.err = nil
-		q.Wanted, q.Agreed = q.Wanted || c.wish.Wanted, q.Agreed || c.wish.Agreed
+		q.Wanted = q.Wanted || c.wish.Wanted
+		q.Agreed = q.Agreed || c.wish.Agreed
 	case msg.Err == nil:
-		q.ReadAt, q.Read, q.stopped, q.Earlier = msg.At, msg.Read, msg.stopped, nil
+		q.ReadAt = msg.takenAt()
+		q.Read = msg.Read
+		q.stopped = msg.stopped
+		q.Earlier = nil
 		q.Depth = model.Some(msg.Depth.Or(max(q.Ready.Or(0), msg.Read))) // a stream has no depth of its own
 	}
+
 	return true
 }
 
@@ -342,82 +446,87 @@ func (c *Reading) Answered(msg ReadMsg) bool {
 func (c *Reading) first(now time.Time) bool {
 	return c.Env.Broker != nil && slices.ContainsFunc(c.Order, func(ref model.QueueRef) bool {
 		q := c.Queues[ref]
-		return q.ReadAt.IsZero() && (q.due(now) || q == c.at)
+		return q.ReadAt.IsZero() && (c.due(q, now) || q == c.at)
 	})
 }
 
-// again rereads all queues that can be read without asking.
-func (c *Reading) again() {
+// rereadFree rereads all queues that can be read without asking.
+func (c *Reading) rereadFree() {
 	for _, q := range c.Queues {
 		q.Wanted = q.Wanted || q.Plan.Allowed() && q.Plan.Free && (q.Ready.Or(1) > 0 || q.Read > 0)
 	}
 }
 
-// More is how many queues have further messages that can be read without asking.
+// More is how many queues have further messages to read on.
 func (c *Reading) More() (n int) {
 	for _, q := range c.Queues {
 		if q.extends() {
 			n++
 		}
 	}
+
 	return n
 }
 
+// extends reports whether more of a queue can be read. Where a look costs, it has read all that there was, so that is
+// what came since.
 func (q *Queue) extends() bool {
+	if !q.Plan.Allowed() || q.ReadAt.IsZero() || q.left() == 0 {
+		return false
+	}
+	if q.Plan.Counts {
+		return !q.Agreed && q.stopped == "" && q.Read < peek.MostLook
+	}
 	full := q.Read >= int64(q.Limit) && q.Limit < messages.PeekMost
 	failed := q.err != nil && q.Read < int64(q.Limit) // as many as requested
-	return q.Plan.Allowed() && q.Plan.Free && !q.ReadAt.IsZero() && q.left() > 0 && (full || failed)
+	return q.Plan.Free && (full || failed)
 }
 
+// Extend reads on, and asks first where that has a cost.
 func (c *Reading) Extend() {
-	for _, q := range c.Queues {
-		if q.extends() {
-			if q.Read >= int64(q.Limit) {
-				q.Limit = min(q.Limit*messages.PeekFactor, messages.PeekMost)
-			}
-			q.Plan.Limit, q.Wanted = q.Limit, true
+	var costly []*Queue
+	for _, ref := range c.Order {
+		q := c.Queues[ref]
+		if q == nil || !q.extends() {
+			continue
 		}
+		if !q.Plan.Free {
+			costly = append(costly, q)
+			continue
+		}
+
+		if q.Read >= int64(q.Limit) {
+			q.Limit = min(q.Limit*messages.PeekFactor, messages.PeekMost)
+		}
+
+		q.Plan.Limit, q.Wanted = q.Limit, true
 	}
+
+	c.ask(costly)
 }
 
-// Costly are the queues with messages where a look has a cost, and needs agreement: those with unread messages,
-// otherwise those that an earlier start has read.
+// Costly are the queues with messages where a look has a cost, and needs agreement: those that were not read, otherwise
+// those that an earlier start has read.
 func (c *Reading) Costly() []*Queue {
 	var queues, earlier []*Queue
 	for _, ref := range c.Order {
-		switch q := c.Queues[ref]; {
+		q := c.Queues[ref]
+		switch {
 		case !q.Plan.Allowed() || q.Plan.Free:
 		case q.Agreed || q == c.at && c.wish.Agreed: // its look is in flight
-		case q.left() > 0:
+		case c.kept(q):
+		case q.left() > 0 && (q.ReadAt.IsZero() || q.Earlier != nil || !q.Plan.Counts):
 			queues = append(queues, q)
 		case q.Earlier != nil:
 			earlier = append(earlier, q)
 		}
 	}
+
 	if len(queues) == 0 {
 		return earlier
 	}
-	return queues
-}
 
-func (c *Reading) Press(msg tea.KeyMsg) bool {
-	k := c.Env.Keys
-	switch {
-	case c.Asks && term.Is(msg, k.Confirm):
-		c.Asks = false
-		for _, q := range c.Costly() {
-			q.Wanted, q.Agreed = true, true
-		}
-	case c.Asks:
-		c.Asks = !term.Is(msg, k.Cancel)
-	case term.Is(msg, k.Insist):
-		c.Asks = len(c.Costly()) > 0
-	case term.Is(msg, k.More):
-		c.Extend()
-	default:
-		return false
-	}
-	return true
+	return queues
 }
 
 func (c *Reading) wanted(ref model.QueueRef) bool { return c.Queues[ref].Wanted }

@@ -2,8 +2,9 @@ package flows
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/docs"
@@ -31,12 +32,13 @@ func NewFindingsScreen(e *shell.Env) shell.Screen {
 	for _, f := range docs.Findings() {
 		short[f.Code] = f.Short
 	}
+
 	f := findingsScreen{short: short, Listing: shell.NewListing(e, "findings",
 		func(r findingRow) findings.Identity { return r.Identity() },
 		func(a, b findingRow) int { return cmp.Compare(a.place, b.place) },
 		func(r findingRow) []string { return []string{r.Code, r.where(), r.title, string(r.Level)} },
 		findingColumns(e.Styles)...)}
-	f.Opens = "what it means"
+
 	return f
 }
 
@@ -51,7 +53,13 @@ func findingColumns(s *term.Styles) []term.Column[findingRow] {
 			},
 			Compare: func(a, b findingRow) int { return cmp.Compare(a.place, b.place) },
 		},
-		column{Title: "WHERE", Width: 18, Flex: 2, Max: 40, Middle: true}.Name(&s.Text, findingRow.where),
+		column{
+			Title:  "WHERE",
+			Width:  18,
+			Flex:   2,
+			Max:    40,
+			Middle: true,
+		}.Name(&s.Text, findingRow.where),
 		{
 			Title: "WHAT", Width: 20, Flex: 5,
 			Cell:    func(r findingRow) term.Field { return term.Field{Text: r.title, Style: s.Text} },
@@ -63,28 +71,44 @@ func findingColumns(s *term.Styles) []term.Column[findingRow] {
 func (r findingRow) where() string {
 	switch {
 	case r.Queue != "":
-		return model.Printable(model.QueueRef{VHost: r.VHost, Name: r.Queue}.String())
+		where := model.Printable(model.QueueRef{VHost: r.VHost, Name: r.Queue}.String())
+		if more := len(r.Also); more > 0 {
+			where += fmt.Sprintf(" +%d", more)
+		}
+		return where
 	case r.Exchange != "":
 		return "exchange " + model.Printable(r.Exchange)
 	case r.Node != "":
 		return "node " + model.Printable(r.Node)
 	}
+
 	return "broker"
 }
 
+func (f findingsScreen) Keys() []term.Key {
+	r, ok := f.Table.Current()
+	does := "open what is under the cursor; on the page of a finding, its flow or its queue"
+
+	return f.List.Keys(term.On(f.Env.Keys.Open, does, func() tea.Cmd {
+		opens, what := f.about(&r)
+		return shell.Push(explainScreen{env: f.Env, finding: r.Finding, opens: opens, what: what})
+	}).As("what it means").When(ok))
+}
+
 // about opens the flow of a finding, or the messages of its queue; nil when it has neither.
-func (f findingsScreen) about(r *findingRow) (opens func() shell.Screen, what string) {
+func (f findingsScreen) about(r *findingRow) (opens func() tea.Cmd, what string) {
 	if r.Queue == "" {
 		return nil, ""
 	}
 	ref := model.QueueRef{VHost: r.VHost, Name: r.Queue}
 	if flow, ok := f.Latest.Topology.FlowOf(ref); ok {
-		return func() shell.Screen { return NewFlowScreen(f.Env, flow.Worker.Queue) }, "open the flow"
+		return shell.Opening(NewFlowScreen, f.Env, flow.Worker.Queue), "open the flow"
 	}
-	return func() shell.Screen { return messages.NewScreen(f.Env, ref) }, "messages"
+
+	return shell.Opening(messages.NewScreen, f.Env, ref), "messages"
 }
 
-func (f findingsScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+func (f findingsScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	if f.Handle(msg) {
 		return f, nil
 	}
@@ -100,14 +124,13 @@ func (f findingsScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 			}
 			rows[i] = findingRow{finding, title, i}
 		}
+
 		f.Table.Set(rows)
 	case tea.KeyMsg:
-		if r, ok := f.Table.Current(); ok && term.Is(msg, f.Env.Keys.Open) {
-			opens, what := f.about(&r)
-			return f, shell.Push(explainScreen{env: f.Env, code: r.Code, opens: opens, what: what})
-		}
+		cmd, _ = term.Press(f.Keys(), msg)
 	}
-	return f, nil
+
+	return f, cmd
 }
 
 func (f findingsScreen) View(width, height int) string {
@@ -121,53 +144,88 @@ func (f findingsScreen) View(width, height int) string {
 
 func (f findingsScreen) detail(width int) []string {
 	return f.Pane("finding", width, func(r findingRow, l *shell.DialogLines) string {
-		say := func(label, text string) { l.Say(label, model.Printable(text), term.Style{}) }
-		say("what", shell.Happening(&r.Finding))
-		say("evidence", r.Evidence)
-		say("remedy", r.Remedy)
-		say("more", f.Env.Keys.Open.Help().Key+" explains it, as dlxtop explain "+r.Code+" does")
+		sayFinding(l, &r.Finding)
+		l.Say("more", f.Env.Keys.Open.Help().Key+" has commands that show it, and explains it", term.Style{})
 		return model.Printable(r.Code) + "  " + r.where()
 	})
 }
 
-// explainScreen is the page of a finding, from which the user can open what the finding is about.
+// explainScreen shows a finding as it is now, with commands that show it on the broker, and the page of its code. From
+// it the user can open what the finding is about.
 type explainScreen struct {
-	env   *shell.Env
-	code  string
-	opens func() shell.Screen // nil: nothing
-	what  string              // what that is
-	text  shell.Scroll
+	env     *shell.Env
+	finding findings.Finding
+	gone    bool           // it is not found any more
+	opens   func() tea.Cmd // nil: nothing
+	what    string         // what that is
+	text    shell.Scroll
 }
 
-func (x explainScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
-	if msg, ok := msg.(tea.KeyMsg); ok {
-		if x.opens != nil && term.Is(msg, x.env.Keys.Open) {
-			return x, shell.Push(x.opens())
+func (x explainScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
+	switch msg := msg.(type) {
+	case shell.TopologyMsg:
+		same := func(f findings.Finding) bool { return f.Identity() == x.finding.Identity() }
+		i := slices.IndexFunc(msg.Findings, same)
+		if x.gone = i < 0; !x.gone {
+			x.finding = msg.Findings[i]
 		}
+		x.text.Lines = nil
+	case tea.KeyMsg:
 		x.text.Key(x.env.Keys, msg)
+		cmd, _ = term.Press(x.Keys(), msg)
 	}
-	return x, nil
+
+	return x, cmd
 }
 
 func (x explainScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
-	x.text.Prepare(min(width-6, 100), height-1, func(width int) []string { return docs.Finding(x.code, width) })
+	x.text.Prepare(min(width-6, 100), height-1, x.lines)
 	return x, nil
 }
 
-func (x explainScreen) Title() string { return x.code }
+func (x explainScreen) lines(width int) []string {
+	l := shell.NewPaneLines(x.env.Styles, width+6)
+	if x.gone {
+		l.Say("now", "This is not found any more.", x.env.Styles.Good)
+	}
+
+	sayFinding(l, &x.finding)
+	for i, command := range x.finding.Commands() {
+		label := ""
+		if i == 0 {
+			label = "commands"
+		}
+		l.Say(label, model.Printable(command), x.env.Styles.Accent)
+	}
+
+	l.Blank()
+	for _, line := range docs.Finding(x.finding.Code, width) {
+		l.Lines = append(l.Lines, x.env.Styles.Text.Render(line))
+	}
+
+	return l.Lines
+}
+
+// sayFinding shows what the list shows of a finding.
+func sayFinding(l *shell.DialogLines, f *findings.Finding) {
+	say := func(label, text string) { l.Say(label, model.Printable(text), term.Style{}) }
+	say("what", shell.Happening(f))
+	say("evidence", f.Evidence)
+	say("remedy", f.Remedy)
+}
+
+func (x explainScreen) Title() string { return x.finding.Code }
 func (x explainScreen) Typing() bool  { return false }
 
-func (x explainScreen) Keys() []key.Binding {
-	if x.opens == nil {
-		return nil
-	}
-	return []key.Binding{term.Describe(x.env.Keys.Open, x.what)}
+func (x explainScreen) Keys() []term.Key {
+	open := term.On(x.env.Keys.Open, "open its flow or its queue", x.opens)
+	return []term.Key{open.As(x.what).When(x.opens != nil)}
 }
 
 func (x explainScreen) View(width, height int) string {
 	lines := []string{""}
 	for _, line := range x.text.Seen() {
-		lines = append(lines, "   "+x.env.Styles.Text.Render(line))
+		lines = append(lines, "   "+line)
 	}
 	return term.Block(lines, width, height)
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -45,6 +44,7 @@ func (c *flowCauses) update(msg tea.Msg, worker model.QueueRef) tea.Cmd {
 			return c.reading.Env.Marks.Take(msg.Marks)
 		}
 	}
+
 	return nil
 }
 
@@ -53,7 +53,9 @@ func (c *flowCauses) place(m *movingFlow, width int) {
 	if c.beside == m.picture && c.width == width {
 		return
 	}
-	c.beside, c.width, c.columns = m.picture, width, 0
+	c.beside = m.picture
+	c.width = width
+	c.columns = 0
 	if width < sideBySide || len(c.reading.Order) == 0 {
 		return
 	}
@@ -73,15 +75,19 @@ func (c *flowCauses) prepare(cursor model.QueueRef, width, height int) tea.Cmd {
 	}
 	e := c.reading.Env
 	cmd := c.reading.Next(e.Shown)
-	s, words, list := e.Styles, c.reading.Words(), append([]cause.Group(nil), c.reading.List...)
+	s := e.Styles
+	words := c.reading.Words()
+	list := append([]cause.Group(nil), c.reading.List...)
 	if len(c.reading.Order) > 1 && slices.Contains(c.reading.Order, cursor) {
 		words, list = model.Printable(cursor.Name)+" of "+words, groupsIn(list, cursor)
 	}
+
 	c.lines = []string{"", " " + s.Strong.Render(term.Cut(words, width-2, "…"))}
 	unread := c.reading.Unread(s, width, min(max(height/4, 2), height-len(c.lines)-1))
 	if len(list) == 0 {
 		c.lines = append(c.lines, "   "+s.Muted.Render(c.nothing()))
 	}
+
 	cause.MostFirst(list)
 	for i := range list {
 		about := c.about(&list[i], width)
@@ -92,6 +98,7 @@ func (c *flowCauses) prepare(cursor model.QueueRef, width, height int) tea.Cmd {
 		}
 		c.lines = append(c.lines, about...)
 	}
+
 	c.lines = append(c.lines, unread...)
 	return cmd
 }
@@ -105,6 +112,7 @@ func groupsIn(groups []cause.Group, queue model.QueueRef) (list []cause.Group) {
 			}
 		}
 	}
+
 	return list
 }
 
@@ -115,25 +123,16 @@ func (c *flowCauses) nothing() string {
 	case c.reading.Empty():
 		return "nothing has failed"
 	}
+
 	return "no messages were read"
 }
 
-// bindings are the keys that read more, if there is more.
-func (c *flowCauses) bindings() (keys []key.Binding) {
-	k := c.reading.Env.Keys
-	switch {
-	case c.reading.Asks:
-		return []key.Binding{term.Describe(k.Confirm, "read them"), k.Cancel}
-	case len(c.lines) == 0:
+// keys are the keys that read more, if there is more.
+func (c *flowCauses) keys() []term.Key {
+	if len(c.lines) == 0 && !c.reading.Asking() {
 		return nil
 	}
-	if len(c.reading.Costly()) > 0 {
-		keys = append(keys, term.Describe(k.Insist, "read"))
-	}
-	if c.reading.More() > 0 {
-		keys = append(keys, term.Describe(k.More, "read more"))
-	}
-	return keys
+	return c.reading.Keys()
 }
 
 // about are the lines of one cause: how many messages, what failed, when last, and its state.
@@ -142,14 +141,17 @@ func (c *flowCauses) about(g *cause.Group, width int) []string {
 	s, marks := e.Styles, e.Marks
 	const indent = 10
 	count := term.Fit(c.reading.AtLeast()+model.Count(g.Messages), indent-2, true, false)
+
 	words := term.Wrap(model.Printable(g.Cause.String()), width-indent-2)
 	if len(words) > 2 {
 		words = append(words[:1:1], term.Cut(strings.Join(words[1:], " "), width-indent-2, "…"))
 	}
+
 	lines := []string{s.Danger.Render(count) + "  " + marks.Look(g.ID).Render(words[0])}
 	for _, line := range words[1:] {
 		lines = append(lines, strings.Repeat(" ", indent)+marks.Look(g.ID).Render(line))
 	}
+
 	when := "last " + shell.AgoOf(g.Last, e.Shown) + "   " + marks.Words(g.ID)
 	return append(lines, strings.Repeat(" ", indent)+s.Muted.Render(when))
 }

@@ -38,94 +38,116 @@ func NewFlowScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
 }
 
 func (s FlowScreen) Title() string { return model.Printable(s.Worker.String()) }
-func (s FlowScreen) Typing() bool  { return s.causes.reading.Asks }
+func (s FlowScreen) Typing() bool  { return s.causes.reading.Asking() }
 
-func (s FlowScreen) Keys() []key.Binding {
-	k := s.env.Keys
-	if s.Flow == nil || s.causes.reading.Asks {
-		return s.causes.bindings()
+func (s FlowScreen) Keys() []term.Key { return s.keys() }
+
+func (s *FlowScreen) keys() []term.Key {
+	if s.causes.reading.Asking() {
+		return s.causes.keys()
 	}
-	keys := []key.Binding{term.Describe(k.Open, "messages")}
-	if len(s.Flow.Failed) > 0 {
-		keys = append(keys, k.Failed, k.Causes)
-	}
-	chart := k.Chart
+
+	chart := "chart"
 	if s.chart {
-		chart = term.Describe(k.Chart, "close the chart")
+		chart = "close the chart"
 	}
-	keys = append(keys, s.causes.bindings()...)
-	return append(keys, k.Tap, chart, term.Describe(k.NextPane, "next queue"), term.Describe(k.PrevPane, "previous queue"))
+
+	k := s.env.Keys
+	why := noFailed(s.Flow)
+	round := func(by int) func() { return func() { s.move(by, true) } }
+
+	keys := append([]term.Key{
+		term.On(k.Open, "the messages of the queue under the cursor", s.openQueue).As("messages"),
+		shell.Unless(why, term.On(k.Failed, "the failed messages of this flow", s.openFailed)),
+		shell.Unless(why, term.On(k.Causes, "what failed in this flow, and why",
+			shell.Opening(causes.NewFailedScreen, s.env, s.Worker))),
+	}, s.causes.keys()...)
+
+	keys = append(keys,
+		term.On(k.Tap, "tap: watch messages pass its exchanges", func() tea.Cmd {
+			return trace.TapFlow(s.env, s.latest.Topology, s.Flow, s.Cursor)
+		}),
+		term.On(k.Chart, "chart the queue under the cursor over five minutes; close the chart",
+			func() { s.chart = !s.chart }).As(chart),
+		term.On(k.NextPane, "next queue", round(1)).As("next queue"),
+		term.On(k.PrevPane, "previous queue", round(-1)).As("previous queue"))
+
+	for i := range keys {
+		keys[i] = keys[i].When(s.Flow != nil)
+	}
+
+	return keys
 }
 
-func (s FlowScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+func (s FlowScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg, shell.CountedMsg, dotStepMsg, causes.ReadMsg:
-		cmd := tea.Batch(s.moved(msg), s.causes.update(msg, s.Worker))
-		return s, cmd
+		cmd = tea.Batch(s.moved(msg), s.causes.update(msg, s.Worker))
 	case tea.KeyMsg:
-		return s.handleKey(msg)
+		cmd = s.pressed(msg)
 	}
-	return s, nil
+
+	return s, cmd
 }
 
-func (s FlowScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
+// noFailed says why there is nothing that failed in a flow; "" when there can be.
+func noFailed(f *model.Flow) string {
+	if f != nil && len(f.Failed) == 0 {
+		return "this flow has no failed queue"
+	}
+	return ""
+}
+
+// pressed moves in the picture, or runs what the key does.
+func (s *FlowScreen) pressed(msg tea.KeyMsg) tea.Cmd {
 	k := s.env.Keys
-	if s.Flow == nil {
-		return s, nil
-	}
 	switch {
-	case (s.causes.reading.Asks || key.Matches(msg, s.causes.bindings()...)) && s.causes.reading.Press(msg):
-	case term.Is(msg, k.Open):
-		return s, shell.Push(messages.NewScreen(s.env, s.opened()))
-	case key.Matches(msg, k.Failed, k.Causes) && len(s.Flow.Failed) == 0:
-		return s, shell.Notice("this flow has no failed queue", true)
-	case term.Is(msg, k.Failed):
-		return s, s.openFailed()
-	case term.Is(msg, k.Causes):
-		return s, shell.Push(causes.NewFailedScreen(s.env, s.Worker))
-	case term.Is(msg, k.Tap):
-		return s, trace.TapFlow(s.env, s.latest.Topology, s.Flow, s.Cursor)
-	case term.Is(msg, k.Chart):
-		s.chart = !s.chart
-	case term.Is(msg, k.NextPane), term.Is(msg, k.Down), term.Is(msg, k.Later):
-		s.move(1, term.Is(msg, k.NextPane))
-	case term.Is(msg, k.PrevPane), term.Is(msg, k.Up), term.Is(msg, k.Earlier):
-		s.move(-1, term.Is(msg, k.PrevPane))
-	case term.Is(msg, k.Top):
-		s.move(-1<<20, false)
-	case term.Is(msg, k.Bottom):
-		s.move(1<<20, false)
-	case term.Is(msg, k.HalfDown), term.Is(msg, k.PageDown):
+	case s.Flow == nil:
+		return nil
+	case s.causes.reading.Asking() || !key.Matches(msg, append(k.Motions(), k.Earlier, k.Later)...):
+		cmd, _ := term.Press(s.keys(), msg)
+		return cmd
+	case term.Is(msg, k.Later):
+		s.move(1, false)
+	case term.Is(msg, k.Earlier):
+		s.move(-1, false)
+	case key.Matches(msg, k.HalfDown, k.PageDown):
 		s.move(picture.ListRows, false)
-	case term.Is(msg, k.HalfUp), term.Is(msg, k.PageUp):
+	case key.Matches(msg, k.HalfUp, k.PageUp):
 		s.move(-picture.ListRows, false)
+	default:
+		step, _ := k.Step(msg, 1)
+		s.move(step, false)
 	}
-	return s, nil
+
+	return nil
 }
 
-// opened is the queue whose messages are opened: of levels that delay as one the fullest.
-func (s FlowScreen) opened() model.QueueRef {
+// openQueue opens the messages of the queue under the cursor: of levels that delay as one the fullest.
+func (s *FlowScreen) openQueue() tea.Cmd {
+	open := s.Cursor
 	for _, b := range s.Flow.Buffers {
-		if b.Queue == s.Cursor {
-			if levels := s.latest.Holding(b); len(levels) > 0 {
-				return levels[0].Ref
-			}
+		if levels := s.latest.Holding(b); b.Queue == s.Cursor && len(levels) > 0 {
+			open = levels[0].Ref
 		}
 	}
-	return s.Cursor
+
+	return shell.Push(messages.NewScreen(s.env, open))
 }
 
 // openFailed opens the failed queue under the cursor, otherwise the first one with messages.
-func (s FlowScreen) openFailed() tea.Cmd {
+func (s *FlowScreen) openFailed() tea.Cmd {
 	open := s.Flow.Failed[0].Queue
 	for _, m := range slices.Backward(s.Flow.Failed) {
 		if shell.ReadyOf(s.latest.Topology, m.Queue).Or(0) > 0 {
 			open = m.Queue
 		}
 	}
+
 	if s.Flow.Role(s.Cursor) == model.FailedRole {
 		open = s.Cursor
 	}
+
 	return shell.Push(messages.NewScreen(s.env, open))
 }
 
@@ -146,10 +168,12 @@ func (s FlowScreen) View(width, height int) string {
 		page = term.Beside(s.env.Styles, term.Block(s.lines, columns, height),
 			term.Block(s.causes.lines, s.causes.columns, height))
 	}
-	if s.causes.reading.Asks {
-		dialog := causes.CostDialog(s.env.Styles, s.causes.reading.Costly(), width)
+
+	if s.causes.reading.Asking() {
+		dialog := s.causes.reading.Dialog(width)
 		return term.Overlay(s.env.Styles, page, dialog, width, height)
 	}
+
 	return page
 }
 
@@ -162,13 +186,16 @@ func (s FlowScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 			s.lines = s.laid(width-1-columns, height)
 			return s, s.causes.prepare(s.Cursor, columns, height)
 		}
+
 		s.lines = s.laid(width, height)
 		return s, s.causes.prepare(s.Cursor, width, height-len(s.lines))
 	}
+
 	words := "reading …"
 	if s.gone {
 		words = "there is no flow with the worker " + s.Title() + " any more"
 	}
+
 	s.lines = []string{"", "   " + s.env.Styles.Muted.Render(words)}
 	return s, nil
 }
@@ -178,27 +205,33 @@ func (s FlowScreen) laid(width, height int) []string {
 	if height < messages.SplitHeight && len(s.causes.reading.Order) > 0 { // on a low terminal the picture is smaller
 		log, kept = 2, causesBelow
 	}
-	styles, sc := s.env.Styles, s.scene(width, height-len(s.own)-log-kept-3)
+
+	styles := s.env.Styles
+	sc := s.scene(width, height-len(s.own)-log-kept-3)
 	below := s.captionLines(width, height)
 	if s.gone {
 		below = append([]string{" " + styles.Danger.Render(term.MarkError+
 			" this flow is no more: this is how it was last")}, below...)
 	}
+
 	least := min(len(below)+2+leastLog+len(s.own), height/2)
 	rows := min(sc.Canvas.Height, max(height-least-2, height/3))
 	if s.chart {
 		rows = min(sc.Canvas.Height, max(height-len(below)-picture.LeastChart-picture.ChartLog-3, leastLog+1))
 	}
+
 	from := 0
 	if hidden := sc.Canvas.Height - rows; hidden > 0 {
 		from = min(max(sc.Rows[s.Cursor]-rows/2, 0), hidden)
 	}
+
 	lines := []string{""}
 	lines = append(lines, s.dots.Draw(sc).Render(styles, from, from+rows)...)
 	if rows < sc.Canvas.Height {
 		lines[0] = term.Pad(styles.Muted.Render("  "+model.Count(int64(len(s.picture.Stations())))+
 			" queues: ↑ ↓ move through them"), width)
 	}
+
 	lines = append(lines, "")
 	lines = append(lines, below...)
 	if s.chart {
@@ -206,6 +239,7 @@ func (s FlowScreen) laid(width, height int) []string {
 		lines = append(lines, "")
 		return append(lines, s.logLines(width, height-len(lines))...)
 	}
+
 	room := height - len(lines)
 	findings := s.findingLines(width, max(room-min(len(s.live.watch.Log())+2, log)-1, room/findingsShare))
 	lines = append(lines, findings...)
@@ -230,13 +264,16 @@ func (s FlowScreen) chartOf(width, height int) []string {
 			points[i].Depth = model.Some(depth)
 		}
 	}
+
 	chart := picture.Chart{Queue: s.Cursor, Points: points, Span: shell.HistorySpan}
 	chart.Now = s.live.into(s.latest, now).Moves[s.Cursor]
 	return chart.Lines(s.env.Styles, height)
 }
 
 func (s FlowScreen) Reopening() func() shell.Screen {
-	e, worker, cursor := s.env, s.Worker, s.Cursor
+	e := s.env
+	worker := s.Worker
+	cursor := s.Cursor
 	return func() shell.Screen {
 		next := NewFlowScreen(e, worker).(FlowScreen)
 		next.Cursor = cursor
@@ -260,6 +297,7 @@ func flowParts(s *term.Styles, t *model.Topology, flow *model.Flow) []part {
 		ready.Text += " ready"
 		return part{role, model.Printable(m.Queue.Name), ready, how, model.Printable(m.Reason)}
 	}
+
 	var parts []part
 	for _, b := range flow.Buffers {
 		waiting := shell.NumberField(s, t.Waiting(b), s.Waiting)
@@ -267,9 +305,11 @@ func flowParts(s *term.Styles, t *model.Topology, flow *model.Flow) []part {
 		how := term.Field{Text: model.Printable(bufferHow(b)), Style: s.Text}
 		parts = append(parts, part{string(b.Role), model.Printable(b.Name()), waiting, how, model.Printable(b.Reason)})
 	}
+
 	consumers := s.Muted.Field("?")
 	if q, ok := t.Queue(flow.Worker.Queue); ok {
-		switch n, known := q.Consumers.Get(); {
+		n, known := q.Consumers.Get()
+		switch {
 		case q.Polled():
 			consumers = s.Text.Field("polled")
 		case known && n == 0:
@@ -277,14 +317,20 @@ func flowParts(s *term.Styles, t *model.Topology, flow *model.Flow) []part {
 		case known:
 			consumers = s.Text.Field(model.Plural(n, "consumer"))
 		}
+
 		if again := picture.Again(q); again != "" {
 			consumers.Text += "  " + again
 		}
 	}
+
 	parts = append(parts, queuePart("worker", flow.Worker, s.Text, consumers))
 	for _, m := range flow.Failed {
 		parts = append(parts, queuePart("failed", m, s.Danger, term.Field{}))
 	}
+	for _, m := range flow.Parked {
+		parts = append(parts, queuePart("parked", m, s.Text, term.Field{}))
+	}
+
 	return parts
 }
 
@@ -303,6 +349,7 @@ func bufferHow(b *model.Buffer) string {
 	case hasTTL:
 		how = fmt.Sprintf("TTL %s (%s)", model.ShortDuration(ttl), b.TTLSource)
 	}
+
 	return how + " → " + model.ExchangeName(b.DLX)
 }
 
@@ -314,13 +361,16 @@ func partLines(s *term.Styles, parts []part, width int, full bool) []string {
 		names, readies, hows = max(names, ansi.StringWidthWc(p.name)), max(readies, len(p.ready.Text)),
 			max(hows, ansi.StringWidthWc(p.how.Text))
 	}
-	names, hows = min(names, width*2/5), min(hows, width*2/5)
+
+	names = min(names, width*2/5)
+	hows = min(hows, width*2/5)
 	var lines []string
 	for _, p := range parts {
 		line := "   " + s.Muted.Render(term.Fit(p.role, 7, false, false)) + "  " +
 			term.Fit(p.name, names, false, true) + "  " +
 			p.ready.Style.Render(term.Fit(p.ready.Text, readies, true, false)) + "  " +
 			p.how.Style.Render(term.Fit(p.how.Text, hows, false, true))
+
 		if !full {
 			if width-ansi.StringWidthWc(line) > 24 { // less than that is useless
 				line += "  " + s.Muted.Render(p.why)
@@ -328,9 +378,11 @@ func partLines(s *term.Styles, parts []part, width int, full bool) []string {
 			lines = append(lines, line)
 			continue
 		}
+
 		lines = append(lines, line)
 		lines = append(lines, s.Muted.Wrap(strings.Repeat(" ", 12), p.why, width-14)...)
 	}
+
 	return lines
 }
 
@@ -341,19 +393,21 @@ func (s FlowScreen) captionLines(width, height int) []string {
 	var due []term.Span
 	for _, b := range s.Flow.Buffers {
 		if b.Queue == s.Cursor {
-			name, reason = b.Name(), string(b.Role)+" buffer: "+b.Reason
+			name = b.Name()
+			reason = string(b.Role) + " buffer: " + b.Reason
 			due = s.latest.BufferLines(b, s.env.Keys.Open.Help().Key, s.env.Shown)
 		}
 	}
+
 	if s.Flow.Worker.Queue == s.Cursor {
 		reason = "worker: " + s.Flow.Worker.Reason
 		due = s.latest.ComingLines(s.Flow, s.env.Shown)
 	}
-	for _, m := range s.Flow.Failed {
-		if m.Queue == s.Cursor {
-			reason = "failed queue: " + m.Reason
-		}
+
+	if m, ok := s.Flow.End(s.Cursor); ok {
+		reason = string(s.Flow.Role(s.Cursor)) + " queue: " + m.Reason
 	}
+
 	var lines []string
 	words := term.Wrap(model.Printable(name)+"  "+model.Printable(reason), width-4)
 	most := 2
@@ -363,6 +417,7 @@ func (s FlowScreen) captionLines(width, height int) []string {
 	if len(words) > most {
 		words = append(words[:most-1:most-1], term.Cut(words[most-1], width-6, "")+" …")
 	}
+
 	for i, l := range words {
 		mark := "   "
 		if i == 0 {
@@ -370,9 +425,11 @@ func (s FlowScreen) captionLines(width, height int) []string {
 		}
 		lines = append(lines, mark+styles.Muted.Render(l))
 	}
+
 	for _, l := range due {
 		lines = append(lines, styles.Tone(l.Tone).Wrap("   ", l.Text, width-4)...)
 	}
+
 	return lines
 }
 
@@ -388,12 +445,14 @@ func (s FlowScreen) findingLines(width, room int) []string {
 			lines = append(lines, term.Style{}.Wrap("   ", "do: "+model.Printable(f.Remedy), width-4)...)
 		}
 	}
+
 	if len(lines) <= room {
 		return lines
 	}
 	if room < 2 {
 		return nil
 	}
+
 	return append(lines[:room-1], "   "+styles.Muted.Render("… "+s.env.Keys.Screens[3].Help().Key+
 		" Findings has the rest"))
 }
@@ -408,11 +467,12 @@ func (s FlowScreen) logLines(width, room int) []string {
 		return nil
 	}
 	heading := " " + styles.Heading.Render("MOVED") + "  "
-	words, bad := s.live.words(s.env.Shown, s.latest.Topology)
+	words, bad := s.live.describeTracking(s.env.Shown, s.latest.Topology)
 	style := styles.Muted
 	if bad {
 		style = styles.Warning
 	}
+
 	lines := []string{heading + style.Render(term.Fit(model.Printable(words), max(width-9, 1), false, false))}
 	log := s.live.watch.Log()
 	if len(log) == 0 {
@@ -423,8 +483,10 @@ func (s FlowScreen) logLines(width, room int) []string {
 		}) {
 			words = "the rates are RabbitMQ's, of the last seconds; no count has seen a move yet"
 		}
+
 		return append(lines, "   "+styles.Muted.Render(term.Cut(words, width-4, "…")))
 	}
+
 	var newest []string // newest first
 	for _, m := range slices.Backward(log) {
 		at := styles.Muted.Render(m.At.Local().Format(LogTime))
@@ -435,10 +497,12 @@ func (s FlowScreen) logLines(width, room int) []string {
 		case m.Kind == watch.MoveLook, m.Late:
 			style = styles.Muted
 		}
+
 		newest = append(newest, style.Wrap(" "+at+"  ", m.String(), width-14)...)
 		if len(newest) >= room-1 {
 			break
 		}
 	}
+
 	return append(lines, newest[:min(len(newest), room-1)]...)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
@@ -37,6 +36,7 @@ func NewFlowsScreen(e *shell.Env) shell.Screen {
 		}
 		return texts
 	}
+
 	f := flowsScreen{Listing: shell.NewListing(e, "flows", worker, shell.Worst, texts, flowColumns(e)...)}
 	f.Hides = true
 	return f
@@ -45,21 +45,35 @@ func NewFlowsScreen(e *shell.Env) shell.Screen {
 func flowColumns(e *shell.Env) []term.Column[shell.FlowRow] {
 	s := e.Styles
 	type column = term.Column[shell.FlowRow]
+
 	return []column{
 		{Title: "", Width: 1, Cell: func(r shell.FlowRow) term.Field {
 			return term.Field{Text: r.Mark, Style: s.Mark(r.Mark)}
 		}},
-		column{Title: "FLOW", Width: 20, Flex: 4, Max: 44, Middle: true}.
+		column{
+			Title:  "FLOW",
+			Width:  20,
+			Flex:   4,
+			Max:    44,
+			Middle: true,
+		}.
 			Name(&s.Text, func(r shell.FlowRow) string { return r.Name }),
 		shell.Numbers(column{Title: "WAITING", Width: 7, Right: true, Most: true}, s, &s.Waiting,
 			func(r shell.FlowRow) model.Opt[int64] { return r.Waiting }),
 		column{Title: "BUFFERS", Width: 11, Flex: 3, Max: 30}.
 			Name(&s.Text, func(r shell.FlowRow) string { return r.Buffers }),
+
 		{
 			Title: "NEXT DUE", Width: 10, Drop: 3,
 			Cell: func(r shell.FlowRow) term.Field { return *r.Due },
 		},
-		shell.Rates(column{Title: "MOVED/s", Width: 7, Right: true, Drop: 1, Most: true}, s,
+		shell.Rates(column{
+			Title: "MOVED/s",
+			Width: 7,
+			Right: true,
+			Drop:  1,
+			Most:  true,
+		}, s,
 			func(r shell.FlowRow) model.Opt[float64] { return r.Moved }),
 		{
 			Title: "CONSUMERS", Width: 9, Right: true,
@@ -67,9 +81,11 @@ func flowColumns(e *shell.Env) []term.Column[shell.FlowRow] {
 				if r.Polled {
 					return term.Field{Text: "polled", Style: s.Text}
 				}
+
 				if r.Consumers.Or(1) == 0 {
 					return term.Field{Text: "none !", Style: s.Danger}
 				}
+
 				return shell.NumberField(s, r.Consumers, s.Text)
 			},
 			Compare: func(a, b shell.FlowRow) int { return shell.CompareOpt(a.Consumers, b.Consumers) },
@@ -95,20 +111,23 @@ func flowColumns(e *shell.Env) []term.Column[shell.FlowRow] {
 	}
 }
 
-// Keys depend on the flow at the cursor: without a failed queue there is nothing for "failed messages" to open.
-func (f flowsScreen) Keys() []key.Binding {
-	k := f.Env.Keys
-	var own []key.Binding
-	if r, ok := f.Table.Current(); ok {
-		own = append(own, term.Describe(k.Open, "open the flow"))
-		if len(r.Flow.Failed) > 0 {
-			own = append(own, k.Failed, k.Causes)
-		}
+func (f flowsScreen) Keys() []term.Key {
+	r, ok := f.Table.Current()
+	open := func(screen func(*shell.Env, model.QueueRef) shell.Screen) func() tea.Cmd {
+		return func() tea.Cmd { return shell.Push(screen(f.Env, r.Flow.Worker.Queue)) }
 	}
-	return f.Bindings(own...)
+
+	k := f.Env.Keys
+	why := noFailed(r.Flow)
+	return f.List.Keys(
+		term.On(k.Open, "open what is under the cursor", open(NewFlowScreen)).As("open the flow").When(ok),
+		shell.Unless(why, term.On(k.Failed, "the failed messages of this flow", func() tea.Cmd {
+			return shell.Push(messages.NewScreen(f.Env, deepestFailed(f.Latest.Topology, r.Flow)))
+		})).When(ok),
+		shell.Unless(why, term.On(k.Causes, "what failed in this flow, and why", open(causes.NewFailedScreen))).When(ok))
 }
 
-func (f flowsScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+func (f flowsScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	if f.Handle(msg) {
 		return f, nil
 	}
@@ -117,28 +136,28 @@ func (f flowsScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		f.Table.Rest()
 		f.moving, f.drawn = movingFlow{}, false
 	case shell.TopologyMsg:
-		cmd, now := f.moving.moved(msg), f.Env.Now()
+		cmd = f.moving.moved(msg)
+		now := f.Env.Now()
 		rows := make([]shell.FlowRow, len(msg.Flows))
 		for i := range msg.Flows {
 			rows[i] = f.rowOf(&msg.Flows[i], &msg, now)
 		}
+
 		f.Table.Set(rows)
-		return f, cmd
 	case shell.CountedMsg:
 		f.Latest.Topology = msg.Topology
 		before := f.moving.picture
-		cmd := f.moving.moved(msg)
+		cmd = f.moving.moved(msg)
 		if f.moving.picture != before {
 			f.recount(msg)
 		}
-		return f, cmd
 	case dotStepMsg:
-		cmd := f.moving.moved(msg)
-		return f, cmd
+		cmd = f.moving.moved(msg)
 	case tea.KeyMsg:
-		return f.handleKey(msg)
+		cmd, _ = term.Press(f.Keys(), msg)
 	}
-	return f, nil
+
+	return f, cmd
 }
 
 // rowOf is the row of a flow: the one in the picture agrees with the picture.
@@ -147,12 +166,15 @@ func (f *flowsScreen) rowOf(flow *model.Flow, poll *shell.TopologyMsg, now time.
 		own := f.moving.live.into(*poll, now)
 		poll = &own
 	}
+
 	return shell.NewFlowRow(flow, poll, now)
 }
 
 // recount updates the rows of flows that share counted queues with the picture.
 func (f *flowsScreen) recount(msg shell.CountedMsg) {
-	rows, poll, now := slices.Clone(f.Table.All), f.Latest, f.Env.Now()
+	rows := slices.Clone(f.Table.All)
+	poll := f.Latest
+	now := f.Env.Now()
 	for i := range rows {
 		flow := rows[i].Flow
 		if flow.Worker.Queue == f.moving.Worker || slices.ContainsFunc(flow.Failed, func(m model.Member) bool {
@@ -162,38 +184,20 @@ func (f *flowsScreen) recount(msg shell.CountedMsg) {
 			rows[i] = f.rowOf(flow, &poll, now)
 		}
 	}
+
 	f.Table.Set(rows)
 }
 
-func (f flowsScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
-	k := f.Env.Keys
-	r, ok := f.Table.Current()
-	if !ok {
-		return f, nil
-	}
-	switch {
-	case term.Is(msg, k.Open):
-		return f, shell.Push(NewFlowScreen(f.Env, r.Flow.Worker.Queue))
-	case term.Is(msg, k.Failed):
-		if ref, ok := deepestFailed(f.Latest.Topology, r.Flow); ok {
-			return f, shell.Push(messages.NewScreen(f.Env, ref))
-		}
-		return f, func() tea.Msg { return shell.NoticeMsg{Text: "this flow has no failed queue"} }
-	case term.Is(msg, k.Causes) && len(r.Flow.Failed) > 0:
-		return f, shell.Push(causes.NewFailedScreen(f.Env, r.Flow.Worker.Queue))
-	}
-	return f, nil
-}
-
 // deepestFailed is the failed queue of a flow with the most messages.
-func deepestFailed(t *model.Topology, flow *model.Flow) (ref model.QueueRef, ok bool) {
+func deepestFailed(t *model.Topology, flow *model.Flow) (ref model.QueueRef) {
 	most := int64(-1)
 	for _, m := range flow.Failed {
 		if n := shell.ReadyOf(t, m.Queue).Or(0); n > most {
-			ref, most, ok = m.Queue, n, true
+			ref, most = m.Queue, n
 		}
 	}
-	return ref, ok
+
+	return ref
 }
 
 const (
@@ -218,20 +222,24 @@ func (f flowsScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 		width-1-f.beside < leastFlow {
 		f.beside = 0
 	}
+
 	columns, rows := f.listSize(width, height)
 	for _, r := range f.Seen(rows) {
 		*r.Due = shell.DueField(f.Env.Styles, r.Poll.Soonest(r.Flow, now), now)
 	}
+
 	var cmd tea.Cmd
 	if r, ok := f.Table.Current(); ok && (f.moving.env == nil || r.Flow.Worker.Queue != f.moving.Worker) {
 		f.moving = newMovingFlow(f.Env, r.Flow.Worker.Queue)
 		cmd = f.moving.moved(f.Latest)
 	}
+
 	if f.beside > 0 {
 		f.detail = f.about(width-columns-1, height)
 	} else {
 		f.detail = f.about(width, height-rows)
 	}
+
 	return f, cmd
 }
 
@@ -252,6 +260,7 @@ func (f flowsScreen) View(width, height int) string {
 	if f.beside == 0 {
 		return term.Below(list, f.detail, width, height)
 	}
+
 	return term.Beside(f.Env.Styles, term.Block(strings.Split(list, "\n"), columns, height),
 		term.Block(f.detail, width-columns-1, height))
 }
@@ -273,12 +282,14 @@ func (f *flowsScreen) about(width, height int) []string {
 			lines = append(lines, f.moving.dots.Draw(sc).Render(s, 0, sc.Canvas.Height)...)
 		}
 	}
+
 	for strings.TrimSpace(ansi.Strip(lines[len(lines)-1])) == "" {
 		lines = lines[:len(lines)-1]
 	}
 	if len(found) > 0 && f.drawn && len(lines)+1+len(found) <= height {
 		lines = append(lines, "")
 	}
+
 	lines = append(lines, found...)
 	parts := flowParts(s, f.Latest.Topology, r.Flow)
 	for _, full := range []bool{true, false} {
@@ -287,9 +298,11 @@ func (f *flowsScreen) about(width, height int) []string {
 			break
 		}
 	}
+
 	if len(lines) > height {
 		lines = append(lines[:max(height-1, 0)], "   "+s.Muted.Render("… more: enter opens the flow, 4 has all findings"))
 	}
+
 	return lines
 }
 
@@ -298,11 +311,13 @@ func (f flowsScreen) empty(width int) []string {
 	var queues, exchanges int
 	where := "every vhost that this user may see"
 	if t := f.Latest.Topology; t != nil {
-		queues, exchanges = len(t.Snapshot.Queues), len(t.Snapshot.Exchanges)
+		queues = len(t.Snapshot.Queues)
+		exchanges = len(t.Snapshot.Exchanges)
 		if len(t.Snapshot.VHosts) == 1 {
 			where = "vhost " + model.Printable(t.Snapshot.VHosts[0])
 		}
 	}
+
 	lines := []string{"", "   " + s.Strong.Render("No flows here."), ""}
 	for _, text := range []string{
 		fmt.Sprintf("Looked at %s and %s in %s.", model.Plural(queues, "queue"), model.Plural(exchanges, "exchange"), where),
@@ -319,5 +334,6 @@ func (f flowsScreen) empty(width int) []string {
 		}
 		lines = append(lines, shell.Indented(term.Style{}, text, width)...)
 	}
+
 	return lines
 }

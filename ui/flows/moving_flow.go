@@ -35,8 +35,12 @@ type movingFlow struct {
 
 func newMovingFlow(e *shell.Env, worker model.QueueRef) movingFlow {
 	return movingFlow{
-		env: e, Worker: worker, Cursor: worker, dots: picture.Dots{}, live: &liveFlow{},
-		drawn: &flowDrawing{stepped: -1},
+		env:    e,
+		Worker: worker,
+		Cursor: worker,
+		dots:   picture.Dots{},
+		live:   &liveFlow{},
+		drawn:  &flowDrawing{stepped: -1},
 	}
 }
 
@@ -67,6 +71,7 @@ func (m *movingFlow) moved(msg tea.Msg) tea.Cmd {
 		if m.live.watch == nil {
 			m.live.watch = watch.New(msg.Topology, m.Flow)
 		}
+
 		m.live.watch.Poll(msg.Topology, m.Flow, msg.Held)
 		m.live.rate(msg.Topology.Snapshot.TakenAt)
 		return m.redraw()
@@ -83,6 +88,7 @@ func (m *movingFlow) moved(msg tea.Msg) tea.Cmd {
 			return m.step()
 		}
 	}
+
 	return nil
 }
 
@@ -104,15 +110,17 @@ func (m movingFlow) Watched() (declare, totals []model.QueueRef) {
 }
 
 func (m *movingFlow) redraw() tea.Cmd {
-	m.live.keep(m.latest.History)
+	m.live.rememberHeads(m.latest.History)
 	m.draw(m.env.Now())
 	if !slices.ContainsFunc(m.picture.Stations(), func(x picture.Station) bool { return x.Queue == m.Cursor }) {
 		m.Cursor = m.Worker
 	}
+
 	if m.ticking == 0 && !m.env.Styles.Plain && (len(m.dots) > 0 || slices.ContainsFunc(m.picture.Arrows(),
 		func(a picture.Arrow) bool { return a.Now() > 0 })) {
 		return m.tick()
 	}
+
 	return nil
 }
 
@@ -134,6 +142,7 @@ func (m *movingFlow) step() tea.Cmd {
 	if !m.dots.Moving(d.scene.Paths) {
 		return nil
 	}
+
 	return m.tick()
 }
 
@@ -143,13 +152,18 @@ func (m movingFlow) scene(width, height int) *picture.Scene {
 	if d.scene != nil && d.picture == m.picture && d.width == width && d.height == height && d.cursor == m.Cursor {
 		return d.scene
 	}
-	d.picture, d.width, d.height, d.cursor = m.picture, width, height, m.Cursor
+	d.picture = m.picture
+	d.width = width
+	d.height = height
+	d.cursor = m.Cursor
+
 	wide, ok := picture.WideLayout(m.picture, width, m.Cursor)
 	if ok && !m.env.Styles.Plain && wide.Canvas.Height <= height {
 		d.scene = wide
 	} else {
 		d.scene = picture.RailLayout(m.picture, width, m.Cursor)
 	}
+
 	return d.scene
 }
 
@@ -180,12 +194,13 @@ func (l *liveFlow) counted(msg shell.CountedMsg) (changed bool) {
 			l.newest = msg.Counts.At
 		}
 	}
+
 	l.watch.Count(msg.Counts)
 	return l.rate(msg.Counts.At) || changed || msg.Changed
 }
 
-// keep passes on what is known of the heads of the queues: it stays true when this flow is no longer counted.
-func (l *liveFlow) keep(h *shell.History) {
+// rememberHeads passes on what is known of the heads of the queues: it stays true when this flow is no longer counted.
+func (l *liveFlow) rememberHeads(h *shell.History) {
 	for _, ref := range l.watch.Queues() {
 		if head, ok := l.watch.HeadArrived(ref); ok {
 			h.Saw(ref, head)
@@ -209,13 +224,14 @@ func (l *liveFlow) into(msg shell.TopologyMsg, now time.Time) shell.TopologyMsg 
 	return msg
 }
 
-// words say how well movement is known; bad when it is known badly.
-func (l *liveFlow) words(now time.Time, t *model.Topology) (words string, bad bool) {
+// describeTracking say how well movement is known; bad when it is known badly.
+func (l *liveFlow) describeTracking(now time.Time, t *model.Topology) (words string, bad bool) {
 	for _, err := range l.lanes {
 		if err != nil {
 			return "followed by polls only: " + err.Error(), true
 		}
 	}
+
 	fresh := now.Sub(l.newest) < shell.CountedFor
 	switch {
 	case !fresh:
@@ -225,6 +241,7 @@ func (l *liveFlow) words(now time.Time, t *model.Topology) (words string, bad bo
 	default:
 		words = "counted every " + model.ShortDuration(l.every.Round(100*time.Millisecond))
 	}
+
 	o := t.Snapshot.Overview
 	switch {
 	case o.StatsOff || o.RatesMode == "none":
@@ -233,5 +250,6 @@ func (l *liveFlow) words(now time.Time, t *model.Topology) (words string, bad bo
 		old := max(now.Sub(t.Snapshot.TakenAt), 0)
 		words += "; deliveries to consumers " + shell.Age(old) + " to " + shell.Age(old+model.StatisticsLag) + " late"
 	}
+
 	return words, false
 }

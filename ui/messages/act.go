@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
@@ -18,18 +19,17 @@ import (
 )
 
 // updateDialog passes a message to the dialog. When an action ends, what it took out of the queue leaves the table.
-func (s Screen) updateDialog(msg tea.Msg) (shell.Screen, tea.Cmd) {
-	before := s.Dialog.State
-	var cmd tea.Cmd
+func (s *Screen) updateDialog(msg tea.Msg) (cmd tea.Cmd) {
+	ended := s.Dialog.State == shell.DialogEnded
 	s.Dialog, cmd = s.Dialog.Update(msg)
-	ended := before == shell.DialogEnded
 	switch {
 	case s.Dialog.State == shell.DialogEnded && !ended:
 		s.settle()
 	case s.Dialog.State == shell.DialogClosed && ended && cmd == nil:
 		cmd = shell.Notice(s.Dialog.Summary()+s.remaining(), !s.Dialog.Account.Complete())
 	}
-	return s, cmd
+
+	return cmd
 }
 
 type box interface {
@@ -39,35 +39,38 @@ type box interface {
 }
 
 // box is the open dialog; nil: none is.
-func (s *Screen) box() box {
+func (a *messageActions) box() box {
 	switch {
-	case s.Dialog.Open():
-		return &s.Dialog
-	case s.saving.Open():
-		return &s.saving
+	case a.Dialog.Open():
+		return &a.Dialog
+	case a.saving.Open():
+		return &a.saving
 	}
+
 	return nil
 }
 
-func (s Screen) toBox(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
+func (s *Screen) toBox(msg tea.Msg) (cmd tea.Cmd) {
 	switch {
 	case s.Dialog.Open():
 		return s.updateDialog(msg)
 	case s.saving.Open():
 		s.saving, cmd = s.saving.Update(msg)
 	}
-	return s, cmd
+
+	return cmd
 }
 
-func (s Screen) Busy() bool { return s.Dialog.IsBusy() || s.saving.IsBusy() }
+func (a messageActions) Busy() bool { return a.Dialog.IsBusy() || a.saving.IsBusy() }
 
 // settle removes from the table what is no longer in the queue: what the account says, and nothing uncertain.
 func (s *Screen) settle() {
 	a := &s.Dialog.Account
 	s.settled = s.env.Now()
 	s.Taken += a.Moved + a.Dropped
-	delete(s.env.Acting, s.Queue)
+	s.env.SetActing(s.Queue, false)
 	stayed := map[message.Fingerprint]int{}
+
 	told := 0
 	for _, p := range a.Problems {
 		if p.Outcome != plan.Unsure {
@@ -75,18 +78,20 @@ func (s *Screen) settle() {
 			told++
 		}
 	}
+
 	left := a.Moved + a.Dropped + a.Gone
-	if left == 0 && a.Unknown == 0 {
+	if left == 0 && a.Unknown+a.Held == 0 {
 		return
 	}
-	if a.Unknown > 0 || a.Done() < len(s.Dialog.Rows) || told < a.Refused+a.Returned {
+	if a.Unknown+a.Held > 0 || a.Done() < len(s.Dialog.Rows) || told < a.Refused+a.Returned {
 		s.unclear = "whether each message is still here is unknown: " + s.env.Keys.Peek.Help().Key +
 			" reads the queue again"
-		s.env.Did(shell.Doing{Queue: s.Queue, Unclear: true})
-		s.done = len(s.env.Doings)
+		s.done = s.env.Did(shell.Doing{Queue: s.Queue, Unclear: true})
 		return
 	}
-	acted, gone := make(map[shell.MessageID]bool, len(s.Dialog.Rows)), map[message.Fingerprint]int{}
+
+	acted := make(map[shell.MessageID]bool, len(s.Dialog.Rows))
+	gone := map[message.Fingerprint]int{}
 	for _, r := range s.Dialog.Rows {
 		if stayed[r.Id.Fingerprint] > 0 {
 			stayed[r.Id.Fingerprint]--
@@ -95,6 +100,7 @@ func (s *Screen) settle() {
 		acted[r.Id] = true
 		gone[r.Id.Fingerprint]++
 	}
+
 	kept := make([]*shell.MessageRow, 0, len(s.Rows))
 	for _, r := range s.Rows {
 		if acted[r.Id] {
@@ -103,15 +109,15 @@ func (s *Screen) settle() {
 			kept = append(kept, r)
 		}
 	}
-	s.env.Did(shell.Doing{Queue: s.Queue, Gone: gone, Record: a.JournalID})
-	s.done = len(s.env.Doings)
+
+	s.done = s.env.Did(shell.Doing{Queue: s.Queue, Gone: gone, Record: a.JournalID})
 	s.Rows = kept
 	s.Table.Set(kept)
 	s.Table.Regain()
 }
 
 // catchUp takes in messages that came back to the queue. It is read again if that costs nothing.
-func (s Screen) catchUp() (Screen, tea.Cmd) {
+func (s *Screen) catchUp() tea.Cmd {
 	changed, back := false, 0
 	for _, d := range s.env.Since(&s.done) {
 		if d.Queue != s.Queue || !d.Unclear || !d.At.After(s.Peeked.TakenAt) {
@@ -122,8 +128,9 @@ func (s Screen) catchUp() (Screen, tea.Cmd) {
 			changed, back = true, back+d.Back
 		}
 	}
+
 	if !changed || s.Peeked.TakenAt.IsZero() {
-		return s, nil
+		return nil
 	}
 	if s.Peeked.Plan.Free {
 		return s.look(false, false)
@@ -132,11 +139,12 @@ func (s Screen) catchUp() (Screen, tea.Cmd) {
 	if back > 0 {
 		came = model.Plural(back, "message") + " came back"
 	}
+
 	s.unclear = came + " since this was read: " + s.env.Keys.Peek.Help().Key + " reads the queue again"
-	return s, nil
+	return nil
 }
 
-// regain lists messages again that came back, behind the others, as in the queue.
+// regain lists messages again that came back, behind the others, as in the queue: an undo brings them to its end.
 func (s *Screen) regain(came map[message.Fingerprint]int) bool {
 	back, rest, all := shell.Among(s.left, came,
 		func(r *shell.MessageRow) message.Fingerprint { return r.Id.Fingerprint })
@@ -145,6 +153,7 @@ func (s *Screen) regain(came map[message.Fingerprint]int) bool {
 	}
 	s.left, s.Taken = rest, s.Taken-len(back)
 	s.Rows = append(slices.Clone(s.Rows), back...)
+	shell.Renumber(s.Rows)
 	s.Table.Set(s.Rows)
 	s.Table.Regain()
 	return true
@@ -152,7 +161,13 @@ func (s *Screen) regain(came map[message.Fingerprint]int) bool {
 
 // Subject is what an action on some of the messages is about.
 func (s Screen) Subject(rows []*shell.MessageRow, words string) act.Subject {
-	return act.Subject{Topology: s.Topology, Queue: s.Queue, Rows: rows, Words: words, Others: s.Others()}
+	return act.Subject{
+		Topology: s.Topology,
+		Queue:    s.Queue,
+		Rows:     rows,
+		Words:    words,
+		Others:   s.Others(),
+	}
 }
 
 // Others are what else is in the queue. Later arrivals are counted with each plan: polls are late, and would take
@@ -168,58 +183,64 @@ func (s Screen) Others() act.OtherMessages {
 	if now, newer := s.newerCount(); newer {
 		held = min(held, now)
 	}
+
 	o.Unread = max(held-int64(len(s.Rows)), 0)
 	return o
 }
 
-func (s Screen) edit() (shell.Screen, tea.Cmd) {
+func (s *Screen) edit() (cmd tea.Cmd) {
 	rows, _ := s.aimed()
 	switch {
 	case s.env.ReadOnly:
-		return s, shell.Notice(shell.ReadOnlyWords, true)
+		return shell.Notice(shell.ReadOnlyWords, true)
 	case s.Topology == nil || len(rows) == 0:
-		return s, shell.Notice("no message is under the cursor: move it onto one first", true)
+		return shell.Notice("no message is under the cursor: move it onto one first", true)
 	case len(rows) > 1:
-		return s, shell.Notice(model.Plural(len(rows), "message")+
+		return shell.Notice(model.Plural(len(rows), "message")+
 			" are selected, and one is edited at a time: esc clears the selection", true)
 	case s.Peek != 0:
-		return s, shell.Notice("the queue is being read again: try again in a moment", true)
+		return shell.Notice("the queue is being read again: try again in a moment", true)
 	}
-	var cmd tea.Cmd
+
 	s.Dialog, cmd = act.NewEditDialog(s.env, s.Subject(rows, "the edited message"))
-	return s, cmd
+	return cmd
 }
 
 // mendMany asks for the program that changes the selection, or all that are shown.
-func (s Screen) mendMany() (shell.Screen, tea.Cmd) {
+func (s *Screen) mendMany() (cmd tea.Cmd) {
 	rows, words := s.selected()
-	switch why := s.unready(); {
+	why := s.unready()
+	switch {
 	case s.env.ReadOnly:
-		return s, shell.Notice(shell.ReadOnlyWords, true)
+		return shell.Notice(shell.ReadOnlyWords, true)
 	case why != "":
-		return s, shell.Notice(why, true)
+		return shell.Notice(why, true)
 	case s.Topology == nil || len(rows) == 0:
-		return s, shell.Notice("there is nothing to edit", true)
+		return shell.Notice("there is nothing to edit", true)
 	}
+
 	s.Dialog = act.NewMendDialog(s.env, s.Subject(rows, words))
-	return s, nil
+	return nil
 }
 
-func (s Screen) export() (shell.Screen, tea.Cmd) {
+func (s *Screen) export() (cmd tea.Cmd) {
 	rows, words := s.selected()
-	switch why := s.unready(); {
+	why := s.unready()
+	switch {
 	case s.env.Files == nil || s.Topology == nil:
-		return s, nil
+		return nil
 	case why != "":
-		return s, shell.Notice(why, true)
+		return shell.Notice(why, true)
 	case len(rows) == 0:
-		return s, shell.Notice("there is nothing to export", true)
+		return shell.Notice("there is nothing to export", true)
 	}
+
 	s.saving = act.ExportDialog{
 		Dialog: shell.NewDialog(s.env, shell.DialogAsking), Parts: []act.ExportPart{{Rows: rows}}, Words: words,
 		Path: term.NewTextField(message.FileName(s.Queue, s.env.Now())),
 	}
-	return s, nil
+
+	return nil
 }
 
 // offer finds the actions for which the message under the cursor has the fields.
@@ -229,75 +250,78 @@ func (s *Screen) offer() {
 		s.offered, s.offeredOf = nil, nil
 		return
 	}
+
 	if s.offeredOf == row.Whole() {
 		return
 	}
-	s.offered, s.offeredOf = nil, row.Whole()
+	s.offered, s.offeredOf = map[int]bool{}, row.Whole()
 	for i := range s.env.Actions {
-		if a := &s.env.Actions[i]; a.Offered(s.offeredOf) {
-			s.offered = append(s.offered, act.ActionKey(a))
-		}
+		s.offered[i] = s.env.Actions[i].Offered(s.offeredOf)
 	}
 }
 
-func (s Screen) custom(msg tea.KeyMsg) (cmd tea.Cmd, taken bool) {
+// custom are the actions of the configuration.
+func (s *Screen) custom() []term.Key {
+	keys := make([]term.Key, len(s.env.Actions))
 	for i := range s.env.Actions {
 		a := &s.env.Actions[i]
-		if !term.Is(msg, act.ActionKey(a)) {
-			continue
-		}
-		row, ok := s.Table.Current()
-		if !ok {
-			return shell.Notice("no message is under the cursor: move it onto one first", true), true
-		}
-		clipboard, open := s.env.ToClipboard(), s.env.Opener
-		return s.env.Command(act.ActionTimeout, func(ctx context.Context) tea.Msg {
-			m := shell.Parts(nil, row).Whole
-			if a.IsURL() {
-				return act.OpenURL(ctx, a, m, clipboard, open)
-			}
-			return act.RunCommand(ctx, a, m)
-		}), true
+		run := func() tea.Cmd { return s.runAction(a) }
+		keys[i] = term.On(act.ActionKey(a), "", run).Shown(s.offered[i])
 	}
-	return nil, false
+
+	return keys
 }
 
-// copyKey handles the key that says what to copy; any other key copies nothing.
-func (s Screen) copyKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
-	s.copying = false
+func (s *Screen) runAction(a *filter.Action) tea.Cmd {
 	row, ok := s.Table.Current()
 	if !ok {
-		return s, nil
+		return shell.Notice("no message is under the cursor: move it onto one first", true)
 	}
-	k, out := s.env.Keys, s.env.ToClipboard()
-	return s, s.env.Command(0, func(context.Context) tea.Msg {
+
+	clipboard := s.env.ToClipboard()
+	open := s.env.Opener
+	return s.env.Command(act.ActionTimeout, func(ctx context.Context) tea.Msg {
 		m := shell.Parts(nil, row).Whole
-		what, text := "the message as JSON", ""
-		switch id := m.Properties.MessageID; {
-		case term.Is(msg, k.CopyBody):
-			what, text = shell.BodyToCopy(m)
-		case term.Is(msg, k.CopyHeaders):
-			what, text = shell.HeadersToCopy(m)
-		case term.Is(msg, k.CopyJSON):
-			text = shell.MessageJSON(m)
-		case !term.Is(msg, k.CopyID):
-			return nil
-		case id == "":
-			return shell.NoticeMsg{Text: "this message has no id", Bad: true}
-		default:
-			what, text = "the id "+id, id
+		if a.IsURL() {
+			return act.OpenURL(ctx, a, m, clipboard, open)
 		}
-		return shell.CopyText(out, what, text)
+		return act.RunCommand(ctx, a, m)
 	})
 }
 
-func (s Screen) compare() (shell.Screen, tea.Cmd) {
-	chosen := s.Table.Selection()
-	if len(chosen) != 2 {
-		return s, shell.Notice(fmt.Sprintf("%s selected: %s selects the two to compare",
-			model.Plural(len(chosen), "message"), s.env.Keys.Choose.Help().Key), true)
+// copies are the keys that say what to copy.
+func (s *Screen) copies() []term.Key {
+	k := s.env.Keys
+	copies := func(b key.Binding, does string, of func(*message.Message) (what, text string)) term.Key {
+		return term.On(b, does, func() tea.Cmd { return s.copy(of) })
 	}
-	return s, shell.Push(act.NewCompareScreen(s.env, s.Queue, chosen[0], chosen[1]))
+
+	return append([]term.Key{
+		copies(k.CopyBody, "the body", shell.BodyToCopy),
+		copies(k.CopyHeaders, "the headers", shell.HeadersToCopy),
+		copies(k.CopyID, "the message id", func(m *message.Message) (what, text string) {
+			return "the id " + m.Properties.MessageID, m.Properties.MessageID
+		}),
+		copies(k.CopyJSON, "all of it as JSON", func(m *message.Message) (what, text string) {
+			return "the message as JSON", shell.MessageJSON(m)
+		}),
+	}, term.Named(k.Cancel)...)
+}
+
+func (s *Screen) copy(of func(*message.Message) (what, text string)) tea.Cmd {
+	row, ok := s.Table.Current()
+	if !ok {
+		return nil
+	}
+
+	out := s.env.ToClipboard()
+	return s.env.Command(0, func(context.Context) tea.Msg {
+		what, text := of(shell.Parts(nil, row).Whole)
+		if what == "the id " {
+			return shell.NoticeMsg{Text: "this message has no id", Bad: true}
+		}
+		return shell.CopyText(out, what, text)
+	})
 }
 
 // NewCauseExport asks for the path to which the messages of a cause in several queues are written.
@@ -309,14 +333,17 @@ func NewCauseExport(e *shell.Env, queues []Screen, words string) act.ExportDialo
 		if len(q.Table.Shown) == 0 {
 			continue
 		}
-		named, name := q.Queue, message.FileName(q.Queue, e.Now())
+		named := q.Queue
+		name := message.FileName(q.Queue, e.Now())
 		for n := 2; names[name]; n++ { // for a queue in another virtual host
 			named.Name = fmt.Sprintf("%s-%d", q.Queue.Name, n)
 			name = message.FileName(named, e.Now())
 		}
+
 		names[name] = true
 		d.Parts = append(d.Parts, act.ExportPart{Name: name, Rows: q.Table.Shown})
 	}
+
 	return d
 }
 
@@ -327,16 +354,16 @@ type OfCause struct {
 }
 
 func (c OfCause) Has(in model.QueueRef, m *message.Message) bool {
-	return c.Group == nil || cause.Is(in, m, c.ID)
+	return c.Group == nil || cause.MatchesID(in, m, c.ID)
 }
 
 // match is the condition of the table: the cause, and the filter. nil shows all.
 func (s Screen) match() func(*shell.MessageRow) bool {
-	filter := s.filter.match()
+	matches := s.filter.match()
 	if s.only.Group == nil {
-		return filter
+		return matches
 	}
-	return func(r *shell.MessageRow) bool { return !r.Other && (filter == nil || filter(r)) }
+	return func(r *shell.MessageRow) bool { return !r.Other && (matches == nil || matches(r)) }
 }
 
 // remaining says what came into the queue since it was read, or that an action has left no message of the cause in it;
@@ -352,15 +379,11 @@ func (s Screen) remaining() string {
 	if s.env.Marks.States.Of(s.only.ID).State == cause.Resolved {
 		return words // the key would undo that
 	}
+
 	return words + ": " + s.env.Keys.Resolve.Help().Key + " marks it as resolved"
 }
 
-type afterLook func(Screen) (shell.Screen, tea.Cmd)
-
-// CauseKeys are the keys that act on all messages of a cause.
-func CauseKeys(k *shell.KeyMap) []key.Binding {
-	return []key.Binding{k.Replay, k.Drop, k.Move, k.Mend, k.Export}
-}
+type afterLook func(*Screen) tea.Cmd
 
 // Wish is what to do with messages of a cause.
 type Wish struct {
@@ -377,47 +400,51 @@ const (
 	AsksPath
 )
 
-// WishOf is what a key does with all messages of a cause.
-func WishOf(k *shell.KeyMap, msg tea.KeyMsg) (w Wish, ok bool) {
+// CauseKeys are the keys that act on all messages of a cause.
+func CauseKeys(e *shell.Env, do func(Wish) tea.Cmd) []term.Key {
+	k := e.Keys
+	on := func(b key.Binding, does string, w Wish) term.Key {
+		return term.On(b, does, func() tea.Cmd {
+			if w.Asks == AsksPath && e.Files == nil {
+				return nil
+			}
+			return do(w)
+		})
+	}
+
+	return []term.Key{
+		on(k.Replay, "replay them all", Wish{Operation: plan.Replay}),
+		on(k.Drop, "drop them all", Wish{Operation: plan.Drop}),
+		on(k.Move, "move them all to a queue of choice", Wish{Operation: plan.Move, Asks: AsksQueue}),
+		on(k.Mend, "change them all by one jq program, then replay them", Wish{plan.Replay, AsksProgram}),
+		on(k.Export, "export them all to a file", Wish{Asks: AsksPath}),
+		on(k.ReplayAll, "", Wish{Operation: plan.Replay}).Shown(false),
+		on(k.DropAll, "", Wish{Operation: plan.Drop}).Shown(false),
+	}
+}
+
+// OnAll does it with all messages of a cause in one queue.
+func (w Wish) OnAll(s *Screen) tea.Cmd {
 	switch {
-	case key.Matches(msg, k.Replay, k.ReplayAll):
-		return Wish{Operation: plan.Replay}, true
-	case key.Matches(msg, k.Drop, k.DropAll):
-		return Wish{Operation: plan.Drop}, true
-	case term.Is(msg, k.Move):
-		return Wish{Operation: plan.Move, Asks: AsksQueue}, true
-	case term.Is(msg, k.Mend):
-		return Wish{Operation: plan.Replay, Asks: AsksProgram}, true
-	case term.Is(msg, k.Export):
-		return Wish{Asks: AsksPath}, true
+	case w.Asks == AsksPath:
+		return s.export()
+	case len(s.Table.Shown) == 0:
+		return shell.Notice("no message of this cause is in the queue any more", true)
+	case w.Asks == AsksProgram:
+		return s.mendMany()
 	}
-	return w, false
+
+	return s.act(w.Operation, s.AllShown)
 }
 
-// CauseAction is what a key does with all messages of a cause in one queue; nil: nothing.
-func CauseAction(k *shell.KeyMap, msg tea.KeyMsg) afterLook {
-	w, ok := WishOf(k, msg)
-	if !ok {
-		return nil
-	}
-	return func(s Screen) (shell.Screen, tea.Cmd) {
-		switch {
-		case w.Asks == AsksPath:
-			return s.export()
-		case len(s.Table.Shown) == 0:
-			return s, shell.Notice("no message of this cause is in the queue any more", true)
-		case w.Asks == AsksProgram:
-			return s.mendMany()
-		}
-		return s.act(w.Operation, s.AllShown)
-	}
+// OnRow does it with the selection, or the message under the cursor.
+func OnRow(operation plan.Operation) afterLook {
+	return func(s *Screen) tea.Cmd { return s.act(operation, s.aimed) }
 }
 
-// RowAction is what a key does with the selection, or the message under the cursor; nil: nothing.
-func RowAction(k *shell.KeyMap, msg tea.KeyMsg) afterLook {
-	if !key.Matches(msg, k.Replay, k.Drop, k.Move) {
-		return nil
-	}
-	w, _ := WishOf(k, msg)
-	return func(s Screen) (shell.Screen, tea.Cmd) { return s.act(w.Operation, s.aimed) }
+// OtherKeys are the keys of the detail of a message, and those that say what to copy.
+func OtherKeys(e *shell.Env) (detail, copies []term.Key) {
+	s := NewCauseScreen(e, model.QueueRef{}, OfCause{}, 0, nil)
+	s.detail.zoomed = true
+	return s.paneKeys(), s.copies()
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -37,6 +39,8 @@ const paneSeparator = " │ "
 type messageDetail struct {
 	read   func(*message.Message) body.View
 	focus  pane
+	zoomed bool // it has the whole screen
+	split  bool // it is below the table
 	alone  bool // the pane in focus has the whole screen
 	scroll [paneCount]int
 	hit    [paneCount]int  // index among the lines with a match, of the one that a step went to
@@ -78,34 +82,102 @@ func (d *messageDetail) top(id shell.MessageID, p pane) int {
 	return min(d.scroll[p], max(len(d.drawn.lines[p])-d.drawn.height, 0))
 }
 
-// next goes to the next pane; from the last one to the table if there is one beside it.
-func (d *messageDetail) next(step int, table bool) {
-	first := paneStory
-	if table {
-		first = paneNone
+// inFocus reports whether one of the panes has the keys.
+func (d *messageDetail) inFocus() bool { return d.zoomed || d.focus != paneNone }
+
+// panes are the keys that go to another pane, or into the detail.
+func (d *messageDetail) panes(k *shell.KeyMap) []term.Key {
+	next, before := "into the detail beside the list, where there is room for it", "the same, from its end"
+	if d.inFocus() {
+		next, before = "next pane: story, headers, body", "previous pane"
 	}
-	n := int(paneCount - first)
-	d.focus = first + pane(((int(d.focus-first)+step)%n+n)%n)
+
+	return []term.Key{
+		term.On(k.NextPane, next, d.turns(1)).When(d.inFocus() || d.split),
+		term.On(k.PrevPane, before, d.turns(-1)).When(d.inFocus() || d.split),
+	}
 }
 
-// lay lays out the panes of a message (nil: empty ones) for width x height. Brief leaves unknown parts out of the
-// story, unless that is in focus.
+// keys are those for the body, and those that end the detail or show less of it.
+func (d *messageDetail) keys(k *shell.KeyMap) (shows, ends []term.Key) {
+	shows = k.Body(&d.raw, &d.folded, func() { d.drawn.widths[paneBody] = 0 })
+	opens := "this pane alone"
+	if d.alone {
+		opens = "all panes"
+	}
+
+	return shows, []term.Key{
+		term.On(k.Back, "end the search, then back to the messages", d.leave).As("messages"),
+		term.On(k.Quit, "back to the messages", func() {
+			d.find.Clear()
+			d.leave()
+		}).As("messages"),
+		term.On(k.Open, "this pane on the whole screen; again: all panes", func() {
+			d.zoomed, d.alone = true, !d.alone
+		}).As(opens).Shown(d.alone || !d.drawn.narrow || !d.zoomed),
+	}
+}
+
+// turns goes to the next pane, or the one before; from the last one to the table if there is one beside it.
+func (d *messageDetail) turns(by int) func() {
+	return func() {
+		first := paneNone
+		if d.zoomed {
+			first = paneStory
+		}
+		n := int(paneCount - first)
+		d.focus = first + pane(((int(d.focus-first)+by)%n+n)%n)
+	}
+}
+
+// zoom gives it the whole screen.
+func (d *messageDetail) zoom() {
+	d.zoomed, d.focus = true, paneStory
+	if d.split {
+		d.focus = paneBody
+	}
+}
+
+// leave ends the search, then goes back to the table.
+func (d *messageDetail) leave() {
+	visible := d.find.Visible()
+	d.find.Clear()
+	if !visible {
+		d.zoomed = false
+		d.alone = false
+		d.focus = paneNone
+	}
+}
+
+// scrolled scrolls the pane in focus by a key.
+func (d *messageDetail) scrolled(k *shell.KeyMap, id shell.MessageID, msg tea.KeyMsg) {
+	if key.Matches(msg, k.Motions()...) {
+		d.begin(id)
+		d.scroll[d.focus] = shell.Scrolled(k, msg, d.top(id, d.focus), len(d.drawn.lines[d.focus]), d.drawn.height)
+	}
+}
+
+// lay lays out the panes of a message (nil: empty ones) for width x height. The story is without unknown
+// parts, unless it is in focus or the detail has the whole screen.
 func (d *messageDetail) lay(
-	s *term.Styles, m *message.Message, past func() []story.Event, now time.Time, width, height int, brief bool,
+	s *term.Styles, m *message.Message, past func() []story.Event, now time.Time, width, height int,
 ) {
 	if d.drawn.message != m {
 		*d.drawn = detailLines{message: m, bodies: shell.Bodies{Read: d.read}, sought: d.sought}
 	}
+
 	inner := width - 2
 	widths := [paneCount]int{0, inner, inner, inner}
 	wide := width >= 100 && !d.alone
 	if wide {
 		widths = d.shares(s, past, inner-2*ansi.StringWidthWc(paneSeparator))
 	}
-	d.prepare(s, past, now.Truncate(time.Second), widths, brief && d.focus != paneStory)
+
+	d.prepare(s, past, now.Truncate(time.Second), widths, !d.zoomed && d.focus != paneStory)
 	if d.drawn.narrow, d.drawn.height = !wide, height-1; d.find.Visible() {
 		d.drawn.height--
 	}
+
 	if d.drawn.sought != d.sought {
 		d.drawn.sought = d.sought
 		for p := range paneCount {
@@ -125,6 +197,7 @@ func (d *messageDetail) shares(s *term.Styles, past func() []story.Event, width 
 			paneBody:    d.drawn.bodies.Width(m, d.raw),
 		}
 	}
+
 	parts := [paneCount]int{paneStory: 36, paneHeaders: 30, paneBody: 34}
 	spare := width
 	for p, part := range parts {
@@ -133,10 +206,12 @@ func (d *messageDetail) shares(s *term.Styles, past func() []story.Event, width 
 			spare -= widths[p]
 		}
 	}
+
 	for p := paneStory; p < paneCount; p++ {
 		more := min(spare, max(d.drawn.needs[p]-widths[p], 0))
 		widths[p], spare = widths[p]+more, spare-more
 	}
+
 	widths[paneBody] += spare // a hex dump is laid out for it
 	return widths
 }
@@ -152,10 +227,12 @@ func widest(lines []string) (width int) {
 
 // view draws the laid-out panes of a message: a head with their names, and their lines.
 func (d *messageDetail) view(s *term.Styles, r *shell.MessageRow, width int) []string {
-	panes, widths := []pane{paneStory, paneHeaders, paneBody}, d.drawn.widths
+	panes := []pane{paneStory, paneHeaders, paneBody}
+	widths := d.drawn.widths
 	if d.drawn.narrow {
 		panes = []pane{max(d.focus, paneStory)}
 	}
+
 	lines := []string{" " + d.heads(s, r, panes, widths)}
 	for y := range d.drawn.height {
 		parts := make([]string, len(panes))
@@ -166,11 +243,14 @@ func (d *messageDetail) view(s *term.Styles, r *shell.MessageRow, width int) []s
 			}
 			parts[i] = term.Pad(text, widths[p])
 		}
+
 		lines = append(lines, " "+strings.Join(parts, s.Border.Render(paneSeparator)))
 	}
+
 	if d.find.Visible() {
 		lines = append(lines, d.find.View(s, width, d.foundWords(r.Id)))
 	}
+
 	return lines
 }
 
@@ -183,10 +263,12 @@ func (d *messageDetail) heads(s *term.Styles, r *shell.MessageRow, panes []pane,
 		}
 		return strings.Join(names, "  ")
 	}
+
 	heads := make([]string, len(panes))
 	for i, p := range panes {
 		heads[i] = term.Pad(d.head(s, r, p, p == d.focus, widths[p]), widths[p])
 	}
+
 	return strings.Join(heads, s.Border.Render(paneSeparator))
 }
 
@@ -200,28 +282,37 @@ func (d *messageDetail) head(s *term.Styles, r *shell.MessageRow, p pane, focus 
 			name += " (folded)"
 		}
 	}
+
 	if focus {
 		name = s.Accent.Render(term.MarkCursor + " " + name)
 	} else {
 		name = s.Strong.Render(name)
 	}
+
 	about := ""
 	if m := d.drawn.message; p == paneBody && m != nil {
 		about = strings.TrimSpace(model.Printable(m.Properties.ContentType) + "  " + message.Size(int64(m.BodyBytes)) + "B")
 	}
+
 	if lines := d.drawn.lines[p]; focus && len(lines) > d.drawn.height && d.drawn.height > 0 {
 		about = strings.TrimSpace(about + "  " + model.Count(int64(min(d.top(r.Id, p)+d.drawn.height, len(lines)))) +
 			"/" + model.Count(int64(len(lines))))
 	}
+
 	if about == "" {
 		return name
 	}
+
 	return term.Cut(name+"  "+s.Muted.Render(about), max(width, 1), "…")
 }
 
-func (d *messageDetail) showBody(raw, folded bool) {
-	d.raw, d.folded = raw, folded
-	d.drawn.widths[paneBody] = 0
+// typed handles a key while a text is looked for: its first line becomes visible.
+func (d *messageDetail) typed(msg tea.KeyMsg) {
+	d.find.Handle(msg)
+	d.of = shell.MessageID{}
+	if len(d.drawn.hits[d.focus]) == 0 && !d.find.Typing {
+		d.entering = 1
+	}
 }
 
 func (d *messageDetail) prepare(
@@ -229,8 +320,11 @@ func (d *messageDetail) prepare(
 ) {
 	m := d.drawn.message
 	if !d.drawn.second.Equal(second) || d.drawn.brief != brief { // due times count down
-		d.drawn.second, d.drawn.brief, d.drawn.widths[paneStory] = second, brief, 0
+		d.drawn.second = second
+		d.drawn.brief = brief
+		d.drawn.widths[paneStory] = 0
 	}
+
 	for p := paneStory; p < paneCount; p++ {
 		if d.drawn.widths[p] == widths[p] {
 			continue
@@ -245,6 +339,7 @@ func (d *messageDetail) prepare(
 		case p == paneBody:
 			d.drawn.lines[p] = d.drawn.bodies.Lines(s, m, widths[p], d.raw, d.folded)
 		}
+
 		d.seek(p)
 	}
 }
@@ -272,6 +367,7 @@ func ownHeaderLines(s *term.Styles, m *message.Message, width int) []string {
 				lines = append(lines, s.Accent.Render(n.Name)+"  "+n.Value)
 				continue
 			}
+
 			indent := strings.Repeat(" ", min(len(n.Name)-len(strings.TrimLeft(n.Name, " "))+2, width/2))
 			for _, l := range term.Wrap(strings.TrimRight(n.Name, " "), width) {
 				lines = append(lines, s.Accent.Render(l))
@@ -281,9 +377,11 @@ func ownHeaderLines(s *term.Styles, m *message.Message, width int) []string {
 			}
 		}
 	}
+
 	if words := m.FrameworkWords(); words != "" {
 		add([]shell.Named{{Name: "framework", Value: words}})
 	}
+
 	add(shell.PropertyLines(m))
 	if len(m.Headers) > 0 {
 		lines = append(lines, "")
@@ -291,6 +389,7 @@ func ownHeaderLines(s *term.Styles, m *message.Message, width int) []string {
 	} else {
 		lines = append(lines, "", s.Muted.Render("no headers"))
 	}
+
 	return lines
 }
 
@@ -348,6 +447,7 @@ func (d *messageDetail) hits(id shell.MessageID) (all []hit, at int, before bool
 			all = append(all, hit{p, i})
 		}
 	}
+
 	return all, at, before
 }
 
@@ -387,6 +487,7 @@ func (d *messageDetail) enter(id shell.MessageID) {
 		}
 		d.goTo(all[0])
 	}
+
 	d.entering = 0
 }
 
@@ -404,15 +505,17 @@ func (s Screen) stepping() bool { return s.filter.field.Visible() || s.detail.fi
 // step goes to the next or the previous match: for a text that is looked for in one message within that; for the filter
 // within the panes, then to another message, and from the last one to the first.
 func (s *Screen) step(by int) {
+	d := &s.detail
 	row, ok := s.Table.Current()
-	within, inPane := s.detail.find.Visible(), s.detail.focus != paneNone
-	if ok && (within || inPane) && row.Whole() != nil && row.Whole() == s.detail.drawn.message &&
-		s.detail.step(row.Id, by, within) || within {
+	within := d.find.Visible()
+	inPane := d.focus != paneNone
+	if ok && (within || inPane) && row.Whole() != nil && row.Whole() == d.drawn.message &&
+		d.step(row.Id, by, within) || within {
 		return
 	}
 	s.Table.Step(by)
 	if inPane {
-		s.detail.entering = by
+		d.entering = by
 	}
 }
 

@@ -72,16 +72,19 @@ func (f messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (messageFil
 		f.cancel()
 		f.cancel = nil
 	}
+
 	if strings.TrimSpace(text) == "" {
 		f.parsed = nil
 		return f, nil
 	}
+
 	parsed, err := f.saved.Filter(text)
 	if err != nil {
 		f.err = err
 	} else {
 		f.parsed = parsed
 	}
+
 	if f.parsed == nil {
 		return f, nil
 	}
@@ -89,6 +92,7 @@ func (f messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (messageFil
 	for _, r := range rows {
 		bytes += r.Size
 	}
+
 	if bytes <= filterAtOnce && len(rows) <= filterAtOnceRows && (len(rows) == 0 || rows[0].Peeked.InMemory()) {
 		ctx, stop := context.WithTimeout(context.Background(), filterAtOnceTime)
 		defer stop()
@@ -97,6 +101,7 @@ func (f messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (messageFil
 			return f, nil
 		}
 	}
+
 	f.request = e.NewRequest()
 	id, sought := f.request, f.parsed
 	cmd, cancel := e.Stoppable(func(ctx context.Context) tea.Msg {
@@ -106,6 +111,7 @@ func (f messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (messageFil
 		}
 		return shell.EndedMsg[[]bool]{Request: id, Result: matched, Err: err}
 	})
+
 	f.cancel = cancel
 	return f, cmd
 }
@@ -126,13 +132,16 @@ func search(ctx context.Context, sought *filter.Filter, rows []*shell.MessageRow
 					}
 					matched[i] = find.Matches(sought, &m)
 				}
+
 				if end >= len(rows) {
 					break
 				}
 			}
+
 			return nil
 		})
 	}
+
 	err := work.Wait()
 	return matched, err
 }
@@ -178,6 +187,7 @@ func (f *messageFilter) open(headers map[string]bool, current *message.Message) 
 			}
 		}
 	}
+
 	f.search()
 }
 
@@ -190,12 +200,15 @@ func (s Screen) current() *message.Message {
 	case row.Whole() == nil && row.Peeked.InMemory():
 		return shell.Parts(nil, row).Whole
 	}
+
 	return row.Whole()
 }
 
 func (f *messageFilter) search() {
 	c := &f.complete
-	c.found, c.at, c.taken = nil, 0, false
+	c.found = nil
+	c.at = 0
+	c.taken = false
 	typed, behind := f.field.Field.Around()
 	expression, ok := filter.TypedExpression(typed)
 	if !ok {
@@ -212,11 +225,14 @@ func (f *messageFilter) search() {
 	} else {
 		from, names = filter.Complete(expression, c.paths)
 	}
-	c.found, c.before, c.behind = names, typed[:len(typed)-len(expression)+from], behind
+
+	c.found = names
+	c.before = typed[:len(typed)-len(expression)+from]
+	c.behind = behind
 }
 
-// take puts the current or the next completion into the field.
-func (f *messageFilter) take(by int) {
+// acceptCompletion puts the current or the next completion into the field.
+func (f *messageFilter) acceptCompletion(by int) {
 	c := &f.complete
 	if len(c.found) == 0 {
 		return
@@ -224,6 +240,7 @@ func (f *messageFilter) take(by int) {
 	if c.taken {
 		c.at = (c.at + by + len(c.found)) % len(c.found)
 	}
+
 	c.taken = true
 	f.field.Field.SetAround(c.before+c.found[c.at], c.behind)
 }
@@ -231,9 +248,9 @@ func (f *messageFilter) take(by int) {
 func (f *messageFilter) typed(k *shell.KeyMap, msg tea.KeyMsg) {
 	switch {
 	case term.Is(msg, k.Complete):
-		f.take(1)
+		f.acceptCompletion(1)
 	case term.Is(msg, k.CompleteBack):
-		f.take(-1)
+		f.acceptCompletion(-1)
 	default:
 		f.field.Handle(msg)
 		f.search()
@@ -255,6 +272,7 @@ func (f *messageFilter) lines() int {
 	case f.field.Visible():
 		return 1
 	}
+
 	return 0
 }
 
@@ -271,6 +289,7 @@ func (f *messageFilter) hint(s *term.Styles, width int) string {
 			}
 			line += "  " + look.Render(model.Printable(c.found[i]))
 		}
+
 		return term.Cut(line, width-1, "…")
 	case f.err != nil:
 		words := term.MarkWarning + " " + model.Printable(f.err.Error())
@@ -282,5 +301,6 @@ func (f *messageFilter) hint(s *term.Styles, width int) string {
 		}
 		return "   " + s.Muted.Render(term.Cut(words, width-4, "…"))
 	}
+
 	return ""
 }

@@ -24,24 +24,30 @@ func TestSlowFilterLeavesUpdate(t *testing.T) {
 		Work: shell.NewWork(t.Context()), Requests: &atomic.Int64{},
 		Terminal: shell.Terminal{Keys: shell.NewKeyMap()},
 	}
+
 	t.Cleanup(e.Work.End)
 	m := message.Message{Body: []byte("[" + strings.Repeat("1,", 2000) + "1]")}
 	list := &shell.PeekedMessages{Messages: message.MessageList{m}}
+
 	var rows []*shell.MessageRow
 	for range 200 {
 		rows = append(rows, &shell.MessageRow{Peeked: list, Size: len(m.Body)})
 	}
+
 	f := newMessageFilter(e)
 	f.field.Open()
 	f.field.Handle(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("=count(json, {let n = #; count(json, # == n) > 0}) > 0")})
 	f, cmd := f.apply(e, rows)
-	must.That(t, f.err == nil && f.pending() && cmd != nil, "pending %v, %v", f.pending(), f.err)
+	must.Do(t, f.err)
+	must.That(t, f.pending(), "pending %v, %v", f.pending(), f.err)
+	must.That(t, cmd != nil, "pending %v, %v", f.pending(), f.err)
 	ended := make(chan tea.Msg)
 	go func() { ended <- cmd() }()
 	f.field.Clear()
 	f, _ = f.apply(e, rows)
 	msg := <-ended
-	assert.That(t, msg == nil && !f.pending(), "a filter that was left says %v", msg)
+	assert.That(t, msg == nil, "a filter that was left says %v", msg)
+	assert.That(t, !f.pending(), "a filter that was left says %v", msg)
 }
 
 func TestEnvelopesAreShownOpened(t *testing.T) {
@@ -58,6 +64,7 @@ func TestEnvelopesAreShownOpened(t *testing.T) {
 			},
 			[]string{"unwraps the EasyNetQ envelope", `"id": 7`, "As it lies in the queue:", `"Exception": "E: x"`},
 		},
+
 		{
 			"damaged", strings.Replace(envelope, `"BasicProperties":{`, `"BasicProperties":{"Priority":"high",`, 1),
 			[]string{"outer"},
@@ -72,6 +79,7 @@ func TestEnvelopesAreShownOpened(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := message.Message{Body: []byte(test.body), BodyBytes: len(test.body), Headers: model.Table{"outer": "yes"}}
+
 			for _, pane := range []struct {
 				lines []string
 				want  []string

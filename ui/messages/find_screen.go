@@ -7,14 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/find"
-	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -75,7 +72,8 @@ func NewFindScreen(e *shell.Env, text string, sought *filter.Filter) shell.Scree
 
 // NewSearchScreen shows the results of a want, and reads only the queues that it is narrowed to.
 func NewSearchScreen(e *shell.Env, title string, want find.Want, columns []term.Column[*FindRow]) FindScreen {
-	want.Limit, want.ReadOnly = searchesMost, e.ReadOnly
+	want.Limit = searchesMost
+	want.ReadOnly = e.ReadOnly
 	return FindScreen{Want: want, Listing: shell.NewListing(e, title, func(r *FindRow) int { return r.number },
 		func(a, b *FindRow) int { return cmp.Compare(a.number, b.number) },
 		func(r *FindRow) []string { return []string{r.queue, r.key, r.id, r.where, r.folded} }, columns...)}
@@ -88,46 +86,56 @@ func (s FindScreen) Close() {
 	}
 }
 
-func (s FindScreen) searching() bool     { return s.Request != 0 && !s.Ended }
-func (s FindScreen) Keys() []key.Binding { return s.Bindings() }
+func (s FindScreen) searching() bool  { return s.Request != 0 && !s.Ended }
+func (s FindScreen) Keys() []term.Key { return s.KeysWith() }
 
-// Bindings are the keys for what was found, with others after the one that opens a message.
-func (s FindScreen) Bindings(others ...key.Binding) []key.Binding {
+// KeysWith are the keys for what was found, with others after the one that opens a message.
+func (s *FindScreen) KeysWith(others ...term.Key) []term.Key {
 	k := s.Env.Keys
-	var keys []key.Binding
-	if _, ok := s.Table.Current(); ok {
-		keys = append(keys, term.Describe(k.Open, "message"))
-	}
-	keys = append(keys, others...)
-	switch {
-	case s.searching() && !s.stopped && s.Filter.Text() == "":
-		keys = append(keys, term.Describe(k.Back, "stop"))
-	case s.Ended && s.costly:
-		keys = append(keys, term.Describe(k.Insist, "search the others, too"))
-	}
-	if s.Ended {
-		keys = append(keys, term.Describe(k.Peek, "search again"))
-	}
-	return s.List.Bindings(keys...)
+	row, ok := s.Table.Current()
+
+	keys := append([]term.Key{
+		term.On(k.Open, "the messages of its queue, with the cursor on it", func() tea.Cmd {
+			return shell.Push(NewScreenAt(s.Env, &row.Hit, s.Only, nil))
+		}).As("message").When(ok),
+	}, others...)
+
+	return s.List.Keys(append(keys,
+		term.On(k.Back, "stop the search", s.halt).As("stop").
+			When(s.searching() && !s.stopped && s.Filter.Text() == ""),
+		term.On(k.Insist, "search the queues where a look has a cost, too", func() tea.Cmd {
+			s.Want.Costly = true
+			return s.Begin(true)
+		}).As("search the others, too").When(s.Ended && s.costly),
+		term.On(k.Peek, "search again", func() tea.Cmd { return s.Begin(false) }).As("search again").When(s.Ended))...)
 }
 
-func (s FindScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+// halt stops the search.
+func (s *FindScreen) halt() {
+	s.stopped = true
+	if s.stop != nil {
+		s.stop()
+	}
+}
+
+func (s FindScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	if s.Handle(msg) {
 		return s, nil
 	}
+
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
 		if s.Request == 0 {
-			return s.Begin(true)
+			cmd = s.Begin(true)
 		}
 	case shell.EndedMsg[prepared]:
 		if msg.Request == s.Request {
 			s.Missed = msg.Result.skipped
-			return s.run(msg.Result.search)
+			cmd = s.run(msg.Result.search)
 		}
 	case findNewsMsg:
 		if msg.request == s.Request {
-			return s.news(msg)
+			cmd = s.news(msg)
 		}
 	case shell.EndedMsg[find.Result]:
 		if msg.Request == s.Request {
@@ -136,82 +144,53 @@ func (s FindScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 			s.costly = s.costly || slices.ContainsFunc(s.Missed, func(r find.Reason) bool { return r.Costly })
 		}
 	case tea.KeyMsg:
-		return s.handleKey(msg)
+		cmd, _ = term.Press(s.KeysWith(), msg)
 	}
-	return s, nil
-}
 
-func (s FindScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
-	k := s.Env.Keys
-	switch {
-	case term.Is(msg, k.Back) && s.searching() && !s.stopped:
-		s.stopped = true
-		if s.stop != nil {
-			s.stop()
-		}
-	case term.Is(msg, k.Peek) && s.Ended:
-		return s.Begin(false)
-	case term.Is(msg, k.Insist) && s.Ended && s.costly:
-		s.Want.Costly = true
-		return s.Begin(true)
-	case term.Is(msg, k.Open):
-		if row, ok := s.Table.Current(); ok {
-			return s, shell.Push(NewScreenAt(s.Env, &row.Hit, s.Only, nil))
-		}
-	}
-	return s, nil
+	return s, cmd
 }
 
 // Begin plans a search outside Update: working out the cost for each of many queues takes time. With kept it searches
 // kept messages of queues where a look has a cost.
-func (s FindScreen) Begin(kept bool) (_ FindScreen, cmd tea.Cmd) {
-	s.Ended, s.stopped, s.err, s.Missed, s.costly = false, false, nil, nil, false
-	s.Rows, s.progress, s.stop = nil, find.Progress{}, nil
+func (s *FindScreen) Begin(kept bool) (cmd tea.Cmd) {
+	s.Ended = false
+	s.stopped = false
+	s.err = nil
+	s.Missed = nil
+	s.costly = false
+	s.Rows = nil
+	s.progress = find.Progress{}
+	s.stop = nil
 	s.Table.Set(nil)
-	t, want, looker := s.Latest.Topology, s.Want, find.Looker(s.Env.Broker)
+	t := s.Latest.Topology
+	want := s.Want
+	looker := find.Looker(s.Env.Broker)
+
 	if kept {
-		looker = keptLooker{looker, &s.Env.Kept}
-		want.Kept = func(queue model.QueueRef) bool { return s.Env.Kept.Has(queue, 0) }
+		looker = find.Sharing{Looker: looker, Cache: &s.Env.Peeks, Costly: want.Costly}
+		want.Kept = func(queue model.QueueRef) bool { return s.Env.Peeks.Has(queue, 0) }
 	}
+
 	s.Request, cmd = shell.Ask(s.Env, 0, func(context.Context) (prepared, error) {
 		queues := find.Queues(t, want)
 		return prepared{find.New(looker, queues, want, nil), find.Reasons(find.Skipped(queues))}, nil
 	})
-	return s, cmd
+
+	return cmd
 }
 
-// keptLooker reads what is kept of a queue instead of the queue.
-type keptLooker struct {
-	find.Looker
-	kept *shell.KeptLooks
-}
-
-func (l keptLooker) Read(ctx context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error) {
-	kept, ok, err := l.kept.Lend(p.Queue, 0)
-	if !ok && err == nil {
-		return l.Looker.Read(ctx, p, each)
-	}
-	defer kept.Messages.Close()
-	if err == nil {
-		err = kept.Messages.Range(0, kept.Messages.Len(), 0, each)
-	}
-	read := peek.Read{Stopped: kept.Stopped}
-	if n := kept.Messages.Len(); read.Stopped == "" && int64(n) < kept.Depth.Or(0) {
-		read.Stopped = "the first " + model.Plural(n, "message") + " of the queue were read"
-	}
-	return read, err
-}
-
-func (s FindScreen) run(search *find.Search) (shell.Screen, tea.Cmd) {
+func (s *FindScreen) run(search *find.Search) tea.Cmd {
 	id := s.Request
 	cmd, stop := s.Env.Stoppable(func(ctx context.Context) tea.Msg {
 		result, err := search.Run(ctx)
 		return shell.EndedMsg[find.Result]{Request: id, Result: result, Err: err}
 	})
+
 	if s.stop = stop; s.stopped {
 		stop()
 	}
-	return s, tea.Batch(cmd, findNews(id, search))
+
+	return tea.Batch(cmd, findNews(id, search))
 }
 
 func findNews(id shell.Request, search *find.Search) tea.Cmd {
@@ -227,19 +206,24 @@ func findNews(id shell.Request, search *find.Search) tea.Cmd {
 
 func newFindRow(h *find.Hit) *FindRow {
 	r := &FindRow{
-		Hit: *h, queue: model.Printable(h.Queue.String()), key: model.Printable(h.RoutingKey),
-		id: model.Printable(h.MessageID), where: h.Where(),
+		Hit:   *h,
+		queue: model.Printable(h.Queue.String()),
+		key:   model.Printable(h.RoutingKey),
+		id:    model.Printable(h.MessageID),
+		where: h.Where(),
 	}
+
 	r.before, r.found, r.after = h.Excerpt()
 	before := []rune(r.before)
 	if len(before) > findBefore {
 		before = append([]rune("…"), before[len(before)-findBefore:]...)
 	}
+
 	r.folded = strings.TrimLeft(string(before)+r.found+r.after, " ")
 	return r
 }
 
-func (s FindScreen) news(msg findNewsMsg) (shell.Screen, tea.Cmd) {
+func (s *FindScreen) news(msg findNewsMsg) tea.Cmd {
 	s.progress = msg.progress
 	if len(msg.rows) > 0 {
 		first := 0 // rows that left the list keep their numbers
@@ -252,10 +236,12 @@ func (s FindScreen) news(msg findNewsMsg) (shell.Screen, tea.Cmd) {
 		s.Rows = append(s.Rows, msg.rows...)
 		s.Table.Set(s.Rows)
 	}
+
 	if !msg.more {
-		return s, nil
+		return nil
 	}
-	return s, findNews(s.Request, msg.search)
+
+	return findNews(s.Request, msg.search)
 }
 
 const findPane = 6 // lines below the list for the message under the cursor
@@ -266,28 +252,54 @@ func FindColumns(e *shell.Env, byID bool) []term.Column[*FindRow] {
 	s := e.Styles
 	third := column{Title: "IN", Width: 14, Max: 24, Flex: 1}.Name(&s.Muted, func(r *FindRow) string { return r.where })
 	if byID {
-		third = column{Title: "MESSAGE ID", Width: 14, Max: 36, Flex: 1, Drop: 3}.
+		third = column{
+			Title: "MESSAGE ID",
+			Width: 14,
+			Max:   36,
+			Flex:  1,
+			Drop:  3,
+		}.
 			Name(&s.Muted, func(r *FindRow) string { return r.id })
 	}
+
 	position := column{
 		Title: "#", Width: 7, Right: true,
 		Compare: func(a, b *FindRow) int { return cmp.Compare(a.Hit.Position, b.Hit.Position) },
 	}
+
 	age := column{
-		Title: "AGE", Width: 8, Right: true, Drop: 2,
+		Title:   "AGE",
+		Width:   8,
+		Right:   true,
+		Drop:    2,
 		Compare: func(a, b *FindRow) int { return b.Hit.Published.Or(e.Shown).Compare(a.Hit.Published.Or(e.Shown)) },
 	}
+
 	return []column{
-		column{Title: "QUEUE", Width: 20, Flex: 2, Max: 40, Middle: true}.
+		column{
+			Title:  "QUEUE",
+			Width:  20,
+			Flex:   2,
+			Max:    40,
+			Middle: true,
+		}.
 			Name(&s.Text, func(r *FindRow) string { return r.queue }),
 		position.Text(&s.Text, func(r *FindRow) string { return model.Count(int64(r.Hit.Position)) }),
 		age.Text(&s.Muted, func(r *FindRow) string {
 			if at, known := r.Hit.Published.Get(); known {
 				return shell.Age(max(e.Shown.Sub(at), 0))
 			}
+
 			return "?"
 		}),
-		column{Title: "ROUTING KEY", Width: 14, Flex: 1, Max: 28, Middle: true, Drop: 1}.
+		column{
+			Title:  "ROUTING KEY",
+			Width:  14,
+			Flex:   1,
+			Max:    28,
+			Middle: true,
+			Drop:   1,
+		}.
 			Name(&s.Text, func(r *FindRow) string { return r.key }),
 		third,
 		column{Title: "TEXT", Width: 20, Flex: 4}.Text(&s.Text, func(r *FindRow) string { return r.folded }),
@@ -319,15 +331,18 @@ func (s FindScreen) headLine(width int) string {
 	if !s.Ended || len(s.Missed) > 0 {
 		found = "≥ " + found
 	}
+
 	if s.Only.Group != nil && s.Ended && s.costly && len(s.Rows) == 0 {
 		found = styles.Warning.Render(fmt.Sprintf("%s not read: a look costs, %s reads",
 			model.Count(int64(s.Only.Messages)), s.Env.Keys.Insist.Help().Key))
 	}
+
 	left := " " + styles.Title.Render(s.Title()) + "   " + found
 	if p.Of > 0 {
 		left += styles.Muted.Render(fmt.Sprintf("   %s read in %s of %s", model.Plural(p.Read, "message"),
 			model.Count(int64(p.Queues)), model.Plural(p.Of, "queue")))
 	}
+
 	right := ""
 	switch {
 	case s.Ended && s.stopped:
@@ -346,6 +361,7 @@ func (s FindScreen) headLine(width int) string {
 	default:
 		right = styles.Accent.Render("searching … ")
 	}
+
 	return term.Spread(left, right, width)
 }
 
@@ -360,6 +376,7 @@ func (s FindScreen) Emptiness() string {
 	case s.Only.Group != nil:
 		return "none of this cause is left"
 	}
+
 	return "nothing found"
 }
 
@@ -380,9 +397,11 @@ func (s FindScreen) pane(width, height int) []string {
 	} else {
 		lines = append(lines, s.Aimless("message", width)...)
 	}
+
 	if s.err != nil {
 		lines = append(lines, shell.Indented(styles.Danger, term.MarkError+" "+shell.ReadableError(s.err), width)...)
 	}
+
 	return lines[:min(len(lines), height)]
 }
 
@@ -395,14 +414,17 @@ func (s FindScreen) missedLines(width, height int) (lines []string) {
 		if 2*len(s.Missed) > height {
 			words = []string{term.Cut(text, width-6, "…")}
 		}
+
 		if room := height - len(lines); len(words) > room || len(words) == room && i < len(s.Missed)-1 {
 			more := model.Plural(len(s.Missed)-i, "more reason")
 			return append(lines[:min(len(lines), height-1)], "   "+styles.Warning.Render("not read: "+more))
 		}
+
 		for _, part := range words {
 			lines = append(lines, "   "+styles.Warning.Render(part))
 		}
 	}
+
 	return lines
 }
 
@@ -434,6 +456,7 @@ func (s *Screen) seek() (missing bool) {
 			best = i
 		}
 	}
+
 	if best < 0 {
 		return true
 	}

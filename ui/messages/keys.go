@@ -1,6 +1,8 @@
 package messages
 
 import (
+	"slices"
+
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -11,139 +13,204 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// handleKey keeps the order: dialog, text, the panes, the table.
-func (s Screen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
+func (s Screen) Keys() []term.Key { return s.keys() }
+
+// keys are those of what has the keys now: a dialog, a text, the panes, or the table.
+func (s *Screen) keys() []term.Key {
 	k := s.env.Keys
+	b := s.box()
+	switch {
+	case b != nil:
+		return term.Named(b.Keys()...)
+	case s.copying:
+		return s.copies()
+	case s.filter.field.Typing:
+		return term.Named(s.filter.keys(k)...)
+	case s.detail.find.Typing:
+		return term.Named(k.Accept, k.Abandon)
+	}
+
+	refused, some := s.Refused.Refusal.Overridable(), len(s.Rows) > 0
+	insist := "read"
+	if refused {
+		insist = "look anyway"
+	}
+
+	keys := []term.Key{
+		term.On(k.Insist, "look anyway, where a look is refused for its cost", func() tea.Cmd {
+			return s.look(refused, false)
+		}).As(insist).When(refused || s.unasked),
+		s.acts(k.Replay, "replay the selection, else the message under the cursor", plan.Replay, s.aimed).Shown(some),
+		s.acts(k.Drop, "drop the selection, else the message under the cursor", plan.Drop, s.aimed).Shown(some),
+	}
+
+	if some && s.detail.inFocus() {
+		keys = append(keys, s.paneKeys()...)
+	} else {
+		keys = append(keys, s.listKeys(some)...)
+	}
+
+	return append(keys,
+		term.On(k.Resolve, "mark the cause as resolved; again: not resolved", func() tea.Cmd {
+			return s.env.Marks.Turn(s.Topology, s.only.Group, cause.Resolved)
+		}).When(s.only.Group != nil && s.Topology != nil),
+		term.On(k.Peek, "look again", func() tea.Cmd { return s.look(false, false) }))
+}
+
+// acts is a key that plans an action on some of the messages.
+func (s *Screen) acts(
+	b key.Binding, does string, operation plan.Operation, on func() ([]*shell.MessageRow, string),
+) term.Key {
+	return term.On(b, does, func() tea.Cmd { return s.act(operation, on) })
+}
+
+// each are the keys for the message under the cursor that the table and the panes share.
+func (s *Screen) each() (move, edit, mends, copies term.Key) {
+	k := s.env.Keys
+	_, ok := s.Table.Current()
+	move = s.acts(k.Move, "move the selection, else the message under the cursor, to a queue of choice", plan.Move,
+		s.aimed)
+	edit = term.On(k.Edit, "edit this message in $VISUAL or $EDITOR, then replay it", s.edit)
+	mends = term.On(k.Mend, "change the selection, else all that are shown, by one jq program, then replay them",
+		s.mendMany)
+
+	return move, edit, mends, term.On(k.Copy, "copy something of this message", func() { s.copying = ok })
+}
+
+// listKeys are the keys of the table. Without messages it has nothing to name.
+func (s *Screen) listKeys(some bool) []term.Key {
+	k := s.env.Keys
+	move, edit, mends, copies := s.each()
+	choosing := s.Table.Choosing()
+	filtered := s.filter.field.Text() != ""
+	clears := "clear the selection"
+	if filtered {
+		clears = "clear the filter"
+	}
+
+	zoom := func() {
+		if _, ok := s.Table.Current(); ok {
+			s.detail.zoom()
+		}
+	}
+
+	keys := append([]term.Key{term.On(k.Open, "story, headers and body of this message", zoom)}, s.custom()...)
+	keys = append(keys, move, edit,
+		s.acts(k.ReplayAll, "replay all that the filter shows", plan.Replay, s.AllShown),
+		s.acts(k.DropAll, "drop all that the filter shows", plan.Drop, s.AllShown),
+		choosing[0],
+		term.On(k.Filter, "filter: plain text, or `=` and an expression", func() {
+			s.filter.open(s.headers, s.current())
+		}),
+		mends, copies, choosing[1], choosing[2],
+		term.On(k.Export, "export the selection, else all that the filter shows, to a file", s.export).
+			When(s.env.Files != nil))
+
+	keys = slices.Concat(keys, s.detail.panes(k), s.steps(filtered))
+	keys = append(keys, term.On(k.Back, "clear the filter, or the selection", s.clear).As(clears).
+		When(some && (filtered || len(s.Table.Chosen) > 0)))
+	keys = append(append(keys, s.Table.Sorting()...), term.On(k.More, "read more messages: 5,000, 50,000, 200,000",
+		func() tea.Cmd {
+			s.Limit = s.nextLimit()
+			return s.look(false, false)
+		}).As("read "+s.moreWords()).When(s.more()))
+
+	for i := range keys {
+		keys[i].Hidden = keys[i].Hidden || !some
+	}
+
+	return keys
+}
+
+// paneKeys are the keys of the detail, between those for its message.
+func (s *Screen) paneKeys() []term.Key {
+	k := s.env.Keys
+	other := func(by int) func() { return func() { s.Table.MoveTo(s.Table.Index + by) } }
+	move, edit, mends, copies := s.each()
+	body, ends := s.detail.keys(k)
+
+	keys := append([]term.Key{move, edit}, s.detail.panes(k)...)
+	keys = append(keys,
+		term.On(k.Earlier, "the message before", other(-1)),
+		term.On(k.Later, "the message after", other(1)),
+		copies)
+
+	if s.detail.focus == paneBody {
+		keys = append(body, keys...)
+	} else {
+		keys = append(keys, body...)
+	}
+
+	keys = append(keys, term.On(k.Filter, "look for a text in this message", s.detail.find.Open).As("search"))
+	return append(slices.Concat(keys, s.steps(true), s.custom(), ends), mends.Shown(false))
+}
+
+// steps are the keys that go to a match.
+func (s *Screen) steps(shown bool) []term.Key {
+	k := s.env.Keys
+	next, before := "the next row that matches the filter; from the last one to the first", "the row before"
+	if s.detail.inFocus() {
+		next = "the next line with the text that is looked for, here or in the next pane; then the next message"
+		before = "the line before; then the message before"
+	}
+
+	return []term.Key{
+		term.On(k.NextMatch, next, func() { s.step(1) }).When(s.stepping()).Shown(shown),
+		term.On(k.PrevMatch, before, func() { s.step(-1) }).When(s.stepping()).Shown(shown),
+	}
+}
+
+// pressed keeps the order: dialog, text, what a key does, the rows or the lines of a pane.
+func (s *Screen) pressed(msg tea.KeyMsg) tea.Cmd {
+	keys := s.keys()
 	switch {
 	case s.box() != nil:
 		return s.toBox(msg)
 	case s.copying:
-		return s.copyKey(msg)
+		s.copying = false
 	case s.filter.field.Typing:
-		s.filter.typed(k, msg)
+		s.filter.typed(s.env.Keys, msg)
 		return s.filtered()
 	case s.detail.find.Typing:
-		s.detail.find.Handle(msg)
-		s.detail.of = shell.MessageID{} // its first line with the text becomes visible
-		if len(s.detail.drawn.hits[s.detail.focus]) == 0 && !s.detail.find.Typing {
-			s.detail.entering = 1
+		s.detail.typed(msg)
+		return nil
+	case term.Offers(keys, msg):
+	case len(s.Rows) > 0 && s.detail.inFocus():
+		if row, ok := s.Table.Current(); ok {
+			s.detail.scrolled(s.env.Keys, row.Id, msg)
 		}
-		return s, nil
-	case s.detail.find.Visible() && term.Is(msg, k.Back):
-		s.detail.find.Clear()
-		return s, nil
-	case s.stepping() && term.Is(msg, k.NextMatch):
-		s.step(1)
-		return s, nil
-	case s.stepping() && term.Is(msg, k.PrevMatch):
-		s.step(-1)
-		return s, nil
+		return nil
+
+	default:
+		s.Table.Motion(msg)
+		return nil
 	}
-	return s.messageKey(msg)
+
+	cmd, _ := term.Press(keys, msg)
+	return cmd
 }
 
-func (s Screen) messageKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
-	k := s.env.Keys
-	if cmd, taken := s.custom(msg); taken {
-		return s, cmd
-	}
+// clear clears the search in the detail, the filter, or the selection.
+func (s *Screen) clear() tea.Cmd {
 	switch {
-	case term.Is(msg, k.Insist) && s.Refused.Refusal.Overridable():
-		return s.look(true, false)
-	case term.Is(msg, k.Peek), s.unasked && term.Is(msg, k.Insist):
-		return s.look(false, false)
-	case term.Is(msg, k.More) && s.more():
-		s.Limit = s.nextLimit()
-		return s.look(false, false)
-	case key.Matches(msg, k.Replay, k.Drop, k.Move):
-		return RowAction(k, msg)(s)
-	case term.Is(msg, k.Edit):
-		return s.edit()
-	case term.Is(msg, k.Resolve) && s.only.Group != nil && s.Topology != nil:
-		return s, s.env.Marks.Turn(s.Topology, s.only.Group, cause.Resolved)
-	case term.Is(msg, k.Mend):
-		return s.mendMany()
-	case term.Is(msg, k.Copy):
-		_, s.copying = s.Table.Current()
-		return s, nil
-	}
-	if s.zoomed || s.detail.focus != paneNone {
-		return s.paneKey(msg)
-	}
-	switch {
-	case term.Is(msg, k.ReplayAll):
-		return s.act(plan.Replay, s.AllShown)
-	case term.Is(msg, k.DropAll):
-		return s.act(plan.Drop, s.AllShown)
-	case term.Is(msg, k.Compare):
-		return s.compare()
-	case term.Is(msg, k.Export):
-		return s.export()
-	case term.Is(msg, k.Filter):
-		s.filter.open(s.headers, s.current())
-	case term.Is(msg, k.Back) && s.filter.field.Text() != "":
+	case s.detail.find.Visible():
+		s.detail.find.Clear()
+	case s.filter.field.Text() != "":
 		s.filter.field.Clear()
 		return s.filtered()
-	case term.Is(msg, k.Back):
-		s.Table.Unchoose()
-	case term.Is(msg, k.Open):
-		if _, ok := s.Table.Current(); ok {
-			s.zoomed, s.detail.focus = true, paneStory
-			if s.split {
-				s.detail.focus = paneBody
-			}
-		}
-	case term.Is(msg, k.NextPane):
-		s.detail.next(1, true)
-	case term.Is(msg, k.PrevPane):
-		s.detail.next(-1, true)
 	default:
-		_ = s.Table.Motion(msg) || s.Table.Choosing(msg)
+		s.Table.Unchoose()
 	}
-	return s, nil
+
+	return nil
 }
 
-func (s Screen) paneKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
-	k := s.env.Keys
-	var id shell.MessageID
-	if row, ok := s.Table.Current(); ok {
-		id = row.Id
-	}
-	switch {
-	case term.Is(msg, k.NextPane):
-		s.detail.next(1, !s.zoomed)
-	case term.Is(msg, k.PrevPane):
-		s.detail.next(-1, !s.zoomed)
-	case term.Is(msg, k.Filter):
-		s.detail.find.Open()
-	case term.Is(msg, k.Back), term.Is(msg, k.Quit):
-		s.detail.find.Clear()
-		s.zoomed, s.detail.alone, s.detail.focus = false, false, paneNone
-	case term.Is(msg, k.Open): // from beside the list, only that pane
-		s.zoomed, s.detail.alone = true, !s.detail.alone
-	case term.Is(msg, k.Earlier):
-		s.Table.MoveTo(s.Table.Index - 1)
-	case term.Is(msg, k.Later):
-		s.Table.MoveTo(s.Table.Index + 1)
-	case term.Is(msg, k.Raw):
-		s.detail.showBody(!s.detail.raw, s.detail.folded)
-	case term.Is(msg, k.Fold):
-		s.detail.showBody(s.detail.raw, !s.detail.folded)
-	case key.Matches(msg, k.Motions()...):
-		d := &s.detail
-		d.begin(id)
-		d.scroll[d.focus] = shell.Scrolled(k, msg, d.top(id, d.focus), len(d.drawn.lines[d.focus]), d.drawn.height)
-	}
-	return s, nil
-}
-
-func (s Screen) filtered() (shell.Screen, tea.Cmd) {
-	var cmd tea.Cmd
+func (s *Screen) filtered() (cmd tea.Cmd) {
 	s.filter, cmd = s.filter.apply(s.env, s.Rows)
 	if !s.filter.pending() {
 		s.Table.Narrow(s.match())
 	}
-	return s, cmd
+	return cmd
 }
 
 func (s Screen) aimed() ([]*shell.MessageRow, string) {
@@ -184,23 +251,23 @@ func (s Screen) unready() string {
 	case s.Peek != 0:
 		return "the queue is being read again: try again in a moment"
 	}
+
 	return ""
 }
 
-func (s Screen) act(operation plan.Operation, choose func() ([]*shell.MessageRow, string)) (shell.Screen, tea.Cmd) {
+func (s *Screen) act(operation plan.Operation, choose func() ([]*shell.MessageRow, string)) (cmd tea.Cmd) {
 	if why := s.unready(); why != "" {
-		return s, shell.Notice(why, true)
+		return shell.Notice(why, true)
 	}
 	if s.Topology == nil {
-		return s, nil
+		return nil
 	}
 	rows, words := choose()
 	if len(rows) == 0 {
-		return s, shell.Notice("no message is under the cursor: move it onto one first", true)
+		return shell.Notice("no message is under the cursor: move it onto one first", true)
 	}
-	var cmd tea.Cmd
 	s.Dialog, cmd = act.NewPlanDialog(s.env, operation, s.Subject(rows, words))
-	return s, cmd
+	return cmd
 }
 
 // Clicked implements shell.Clickable, when the table is visible and has the keys.

@@ -25,27 +25,31 @@ const (
 
 // Prepare reads the visible part of the messages, and works out the lines above them.
 func (s Screen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
-	s, again := s.catchUp()
-	s.split = height >= SplitHeight && !s.env.Styles.Plain
+	again := s.catchUp()
+	d := &s.detail
+	d.split = height >= SplitHeight && !s.env.Styles.Plain && len(s.Rows) > 0
 	s.above = s.aboveLines(width, height)
 	s.Dialog.Prepare(width, height)
 	rest := height - len(s.above)
 	row, current := s.Table.Current()
 	list, detail := s.shares(rest)
-	if s.zoomed && current {
+
+	if d.zoomed && current {
 		list, detail = 0, rest-1
 	}
+
 	list -= s.filter.lines()
 	cmd := s.read(list, detail > 0)
 	s.offer()
 	if detail > 0 && current {
-		m := cmp.Or(row.Whole(), s.detail.drawn.message)
-		s.detail.sought = cmp.Or(s.detail.find.Text(), s.filter.sought())
-		s.detail.lay(s.env.Styles, m, s.story(m), s.env.Shown, width, detail, !s.zoomed)
+		m := cmp.Or(row.Whole(), d.drawn.message)
+		d.sought = cmp.Or(d.find.Text(), s.filter.sought())
+		d.lay(s.env.Styles, m, s.story(m), s.env.Shown, width, detail)
 		if row.Whole() != nil {
-			s.detail.enter(row.Id)
+			d.enter(row.Id)
 		}
 	}
+
 	return s, tea.Batch(cmd, again)
 }
 
@@ -59,22 +63,25 @@ func (s Screen) View(width, height int) string {
 
 func (s Screen) aboveLines(width, height int) []string {
 	lines := []string{s.headLine(width)}
-	if !s.zoomed {
+	if !s.detail.zoomed {
 		lines = append(lines, s.costLine(width))
 	}
+
 	if s.only.Group != nil {
 		words := " cause: " + s.only.Words
 		lines = append(lines, s.env.Styles.Strong.Render(term.Cut(words, width-1, "…")))
 	}
+
 	for _, l := range append(s.dueLines(), s.troubles()...) {
 		lines = append(lines, s.env.Styles.Tone(l.Tone).Wrap(" ", l.Text, width-3)...)
 	}
+
 	return lines[:min(len(lines), max(height/2, 0))]
 }
 
 // shares are the lines of the table and of the detail below it, 0 without one.
 func (s Screen) shares(height int) (list, detail int) {
-	if !s.split || len(s.Rows) == 0 {
+	if !s.detail.split {
 		return height, 0
 	}
 	detail = max(height/detailOfEach, leastDetail)
@@ -85,10 +92,11 @@ func (s Screen) page(width, height int) string {
 	lines := append([]string(nil), s.above...)
 	rest := height - len(lines)
 	row, current := s.Table.Current()
-	if s.zoomed && current {
+	if s.detail.zoomed && current {
 		lines = append(lines, s.place(row, width))
 		return term.Block(append(lines, s.detail.view(s.env.Styles, row, width)...), width, height)
 	}
+
 	list, detail := s.shares(rest)
 	lines = append(lines, strings.Split(s.list(width, list), "\n")...)
 	if detail == 0 {
@@ -99,6 +107,7 @@ func (s Screen) page(width, height int) string {
 		lines = append(lines, s.env.Styles.Muted.Render("   no message is under the cursor"))
 		return term.Block(lines, width, height)
 	}
+
 	return term.Block(append(lines, s.detail.view(s.env.Styles, row, width)...), width, height)
 }
 
@@ -110,6 +119,7 @@ func (s Screen) place(r *shell.MessageRow, width int) string {
 	if s.Table.IsChosen(r.Id) {
 		words += "   " + term.MarkChosen + " selected"
 	}
+
 	return term.Pad(s.env.Styles.Muted.Render(words), width)
 }
 
@@ -127,10 +137,12 @@ func (s Screen) list(width, height int) string {
 	default:
 		words = "nothing matches"
 	}
+
 	picture := s.Table.View(width, rows)
 	if words != "" {
 		picture = term.Block([]string{"", "   " + styles.Muted.Render(words)}, width, rows)
 	}
+
 	if s.filter.field.Visible() {
 		found := s.foundWords()
 		if s.filter.pending() {
@@ -138,9 +150,11 @@ func (s Screen) list(width, height int) string {
 		}
 		picture += "\n" + s.filter.field.View(styles, width, found)
 	}
+
 	if s.filter.lines() > 1 {
 		picture += "\n" + s.filter.hint(styles, width)
 	}
+
 	return picture
 }
 
@@ -153,12 +167,14 @@ func (s Screen) emptiness() string {
 	case s.Peeked.TakenAt.IsZero():
 		return "not read yet"
 	}
+
 	if now, changed := s.ReadyNow(); changed {
 		return fmt.Sprintf("%s in the queue now: %s reads it again", model.Plural(now, "message"), s.env.Keys.Peek.Help().Key)
 	}
 	if s.unclear != "" {
 		return "not read again yet"
 	}
+
 	return "the queue is empty"
 }
 
@@ -179,6 +195,7 @@ func (s Screen) headLine(width int) string {
 		default:
 			left = append(left, model.Plural(int(n), "message"))
 		}
+
 		if shown := len(s.Table.Shown); int64(shown) != n {
 			left = append(left, "showing "+model.Count(int64(shown)))
 		}
@@ -188,6 +205,7 @@ func (s Screen) headLine(width int) string {
 		if s.Taken > 0 {
 			left = append(left, model.Count(int64(s.Taken))+" taken out")
 		}
+
 		seen := "read " + shell.Age(max(s.env.Shown.Sub(s.Peeked.TakenAt), 0)) + " ago"
 		if now, changed := s.ReadyNow(); changed {
 			left = append(left, styles.Warning.Render(seen+", now "+model.Count(now)))
@@ -195,6 +213,7 @@ func (s Screen) headLine(width int) string {
 			left = append(left, styles.Muted.Render(seen))
 		}
 	}
+
 	if now, known := s.newerCount(); s.unasked {
 		words := "not read"
 		if known {
@@ -202,6 +221,7 @@ func (s Screen) headLine(width int) string {
 		}
 		left = append(left, words+"; "+s.env.Keys.Insist.Help().Key+" reads it, at a cost")
 	}
+
 	right := ""
 	if s.Peek != 0 {
 		words := model.Count(s.planned.Limit)
@@ -212,6 +232,7 @@ func (s Screen) headLine(width int) string {
 	} else if s.Table.Sorted >= 0 {
 		right = styles.Muted.Render("by " + strings.ToLower(s.Table.Columns[s.Table.Sorted].Title) + " ")
 	}
+
 	return term.Spread(strings.Join(left, "   "), right, width)
 }
 
@@ -224,6 +245,7 @@ func (s Screen) newerCount() (int64, bool) {
 	if !ok || q.CountedAt.Before(s.Peeked.TakenAt) || q.CountedAt.Before(s.settled.Add(model.StatisticsLag)) {
 		return 0, false
 	}
+
 	return q.Ready.Get()
 }
 
@@ -237,6 +259,7 @@ func (s Screen) ReadyNow() (int64, bool) {
 	if s.partly() {
 		return now, now != s.Peeked.Depth.Or(now)-int64(s.Taken)
 	}
+
 	return now, now != int64(len(s.Rows))
 }
 
@@ -262,6 +285,7 @@ func (s Screen) costLine(width int) string {
 		words := " " + peek.LooksLeft(left, plan.Budget) + " (delivery limit); each marks the messages as redelivered"
 		return term.Pad(style.Render(term.Cut(words, width, "…")), width)
 	}
+
 	words := " peek: no cost"
 	if plan.Cost != "" {
 		words = " peek: " + model.Printable(plan.Cost)
@@ -269,6 +293,7 @@ func (s Screen) costLine(width int) string {
 	if method := "  (" + string(plan.Method) + ")"; ansi.StringWidthWc(words+method) <= width {
 		words += method
 	}
+
 	return term.Pad(s.env.Styles.Muted.Render(words), width)
 }
 
@@ -282,6 +307,7 @@ func (s Screen) troubles() []term.Span {
 	if len(s.Rows) > 0 {
 		kept = "; below is what was read at " + s.Peeked.TakenAt.Local().Format("15:04:05")
 	}
+
 	switch {
 	case !s.Refused.Allowed():
 		say(term.ToneWarning, "%s not read: %s%s", term.MarkWarning, model.Printable(s.Refused.Refusal.Words()), kept)
@@ -296,6 +322,7 @@ func (s Screen) troubles() []term.Span {
 	case !s.goneAt.IsZero():
 		say(term.ToneDanger, "%s the queue does not exist any more%s", term.MarkError, kept)
 	}
+
 	if s.rescued.Any() {
 		say(term.ToneWarning, "%s %s", term.MarkWarning, model.Printable(s.rescued.Words()))
 	}
@@ -305,17 +332,19 @@ func (s Screen) troubles() []term.Span {
 	if s.Peeked.Stopped != "" {
 		say(term.ToneText, "%s not all was read: %s", term.MarkInfo, model.Printable(s.Peeked.Stopped))
 	}
+
 	for _, f := range s.found {
 		mark := shell.LevelMark(f.Level)
 		say(map[string]term.Tone{term.MarkError: term.ToneDanger, term.MarkWarning: term.ToneWarning}[mark], "%s %s",
 			mark, f.Message)
 	}
+
 	return all
 }
 
 // dueLines say when waiting messages leave, and what blocks them, as of now.
 func (s Screen) dueLines() []term.Span {
-	if s.Topology == nil || s.waits == nil && !s.Topology.IsBuffer(s.Queue) {
+	if s.Topology == nil || s.Waits == nil && !s.Topology.IsBuffer(s.Queue) {
 		return nil
 	}
 	now := s.env.Shown
@@ -323,39 +352,43 @@ func (s Screen) dueLines() []term.Span {
 	say := func(tone term.Tone, mark, format string, values ...any) {
 		lines = append(lines, term.Span{Text: mark + fmt.Sprintf(format, values...), Tone: tone})
 	}
-	looks := func(model.QueueRef) *story.Waits { return s.waits }
+	looks := func(model.QueueRef) *story.Waits { return s.Waits }
 	buffer := model.Buffer{Member: model.Member{Queue: s.Queue}}
-	h := story.HistogramOf(s.Topology, &buffer, looks, now)
+	h := story.HistogramOf(s.Topology, &buffer, looks, story.DueTime{}, now)
 	if words := h.Words(); words != "" {
 		say(term.ToneText, "due: ", "%s", words)
 	}
-	if s.waits == nil {
+	if s.Waits == nil {
 		return lines
 	}
-	switch n := s.waits.Expired; {
+	switch n := s.Waits.Expired; {
 	case n == 1:
 		say(term.ToneText, term.MarkInfo, " 1 more was overdue behind these: it expired meanwhile")
 	case n > 1:
 		say(term.ToneText, term.MarkInfo, " %s more were overdue behind these: they expired meanwhile", model.Count(n))
 	}
-	if n, id, times := s.looks.Back(s.waits); n > 0 {
+
+	if n, id, times := s.looks.Back(s.Waits); n > 0 {
 		words := "a message has come back since it was seen here: id " + model.Printable(id)
 		if n > 1 {
 			words = fmt.Sprintf("%s messages have come back since they were seen here, most often id %s",
 				model.Count(int64(n)), model.Printable(id))
 		}
+
 		if times > 1 {
 			words += ", " + model.Count(times) + " times"
 		}
 		say(term.ToneWarning, term.MarkWarning, " %s", words)
 	}
-	if blocked, ok := s.waits.Blocked(now); ok {
+
+	if blocked, ok := s.Waits.Blocked(now); ok {
 		tone, mark := term.ToneWarning, term.MarkWarning
 		if blocked.By.Leaves.Kind == story.DueUnknown {
 			tone, mark = term.ToneDanger, term.MarkError
 		}
 		say(tone, mark, " %s", blocked.Words(now))
 	}
+
 	return lines
 }
 
@@ -366,7 +399,8 @@ func (s Screen) story(m *message.Message) func() []story.Event {
 		if s.Topology == nil {
 			return events
 		}
-		clock, buffer := s.Topology.Snapshot.Overview.Clock(), s.Topology.IsBuffer(s.Queue)
+		clock := s.Topology.Snapshot.Overview.Clock()
+		buffer := s.Topology.IsBuffer(s.Queue)
 		for i := range events {
 			e := &events[i]
 			if e.Kind == story.Failed && buffer {
@@ -376,6 +410,7 @@ func (s Screen) story(m *message.Message) func() []story.Event {
 				e.Time = clock.Local(e.Time)
 			}
 		}
-		return append(events, story.Ahead(s.Topology, m, s.Queue, shell.WaitOf(s.waits, m.Position), s.env.Shown)...)
+
+		return append(events, story.Ahead(s.Topology, m, s.Queue, shell.WaitOf(s.Waits, m.Position), s.env.Shown)...)
 	}
 }

@@ -54,24 +54,29 @@ func (c Chart) Lines(styles *term.Styles, height int) []string {
 		}
 		return held(values, int(chartGap*time.Duration(columns)/c.Span))
 	}
+
 	depth := series(func(p watch.TracePoint) model.Opt[float64] { return p.Depth })
-	in, out := series(func(p watch.TracePoint) model.Opt[float64] { return p.In }),
-		series(func(p watch.TracePoint) model.Opt[float64] { return p.Out })
+	in := series(func(p watch.TracePoint) model.Opt[float64] { return p.In })
+	out := series(func(p watch.TracePoint) model.Opt[float64] { return p.Out })
 	lines := []string{" " + styles.Heading.Render(chartHeading) + "  " +
 		styles.Strong.Render(model.Printable(c.Queue.Name)) +
 		styles.Muted.Render("  ready messages, and those that come and go now; "+MarkUnknown+" not known")}
 	rows := height - 4
+
 	highest := highestOf(depth)
 	for i, row := range barRows(depth, highest, rows) {
 		label, edge := "", "│"
 		switch i {
 		case 0:
-			label, edge = model.Count(int64(math.Ceil(highest))), "┤"
+			label = model.Count(int64(math.Ceil(highest)))
+			edge = "┤"
 		case rows - 1:
 			label, edge = "0", "┤"
 		}
+
 		lines = append(lines, chartRow(styles, label, edge, row, styles.Waiting))
 	}
+
 	fastest := max(highestOf(in), highestOf(out))
 	label := func(what string, now model.Opt[float64]) string {
 		if rate, known := now.Get(); known {
@@ -79,6 +84,7 @@ func (c Chart) Lines(styles *term.Styles, height int) []string {
 		}
 		return what + " ?"
 	}
+
 	lines = append(lines, chartRow(styles, label("in", c.Now.In), "┤", barRows(in, fastest, 1)[0], styles.Good))
 	lines = append(lines, chartRow(styles, label("out", c.Now.Out), "┤", barRows(out, fastest, 1)[0], styles.Good))
 	return append(lines, strings.Repeat(" ", chartLabels+2)+styles.Muted.Render(timeAxis(columns)))
@@ -98,6 +104,7 @@ func held(values []float64, longest int) []float64 {
 			values[j] = values[last]
 		}
 	}
+
 	for i, v := range values {
 		if v < 0 {
 			continue
@@ -107,9 +114,11 @@ func held(values []float64, longest int) []float64 {
 		}
 		last = i
 	}
+
 	if len(values)-last <= longest {
 		fill(len(values))
 	}
+
 	return values
 }
 
@@ -121,6 +130,7 @@ func barRows(values []float64, highest float64, rows int) []string {
 		if highest > 0 && v > 0 {
 			filled = max(int(v/highest*float64(rows*8)+0.5), 1)
 		}
+
 		for i := range rows {
 			below := (rows - 1 - i) * 8 // eighths in the rows below
 			cell := eighths[min(max(filled-below, 0), 8)]
@@ -130,10 +140,12 @@ func barRows(values []float64, highest float64, rows int) []string {
 			lines[i].WriteString(cell)
 		}
 	}
+
 	out := make([]string, rows)
 	for i := range lines {
 		out[i] = lines[i].String()
 	}
+
 	return out
 }
 
@@ -146,11 +158,14 @@ func timeAxis(columns int) string {
 			}
 		}
 	}
+
 	put(0, "5m ago")
+
 	for minutes := 4; minutes > 0; minutes-- {
 		words := model.ShortDuration(time.Duration(minutes) * time.Minute)
 		put(columns-columns*minutes/5-ansi.StringWidthWc(words)/2, words)
 	}
+
 	put(columns-3, "now")
 	return string(axis)
 }
@@ -172,6 +187,7 @@ func Sparkline(values []float64) string {
 			b.WriteString(bars[int(v/highest*float64(len(bars)-1)+0.5)])
 		}
 	}
+
 	return b.String()
 }
 

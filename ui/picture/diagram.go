@@ -57,6 +57,7 @@ func (b boxed) measured() boxed {
 	if len(b.queues) > 0 && !b.marked && !b.list {
 		b.least += ansi.StringWidthWc(term.MarkCursor) + 1
 	}
+
 	b.width = b.least
 	for _, l := range b.lines {
 		b.width = max(b.width, l.Width()+4)
@@ -64,6 +65,7 @@ func (b boxed) measured() boxed {
 	if len(b.queues) > 0 {
 		b.width = max((b.width+step-1)/step*step, leastBox)
 	}
+
 	return b
 }
 
@@ -79,6 +81,7 @@ func stationBlock(s Station, cursor model.QueueRef) boxed {
 			b.border, b.marked = term.ToneAccent, true
 		}
 	}
+
 	return b.measured()
 }
 
@@ -90,6 +93,7 @@ func groupBlock(g group, cursor model.QueueRef) boxed {
 	case 1:
 		return stationBlock(g.stations[0], cursor)
 	}
+
 	b := boxed{title: term.Spans{term.ToneStrong.Span(g.heading)}, border: term.ToneBorder, list: true}
 	at := max(slices.IndexFunc(g.stations, func(s Station) bool { return s.Queue == cursor }), 0)
 	names := 0
@@ -99,6 +103,7 @@ func groupBlock(g group, cursor model.QueueRef) boxed {
 			b.border = term.ToneAccent
 		}
 	}
+
 	facts := aligned(g.stations, listColumns)
 	from := min(max(at-ListRows/2, 0), max(len(g.stations)-ListRows, 0))
 	to := min(from+ListRows, len(g.stations))
@@ -111,9 +116,11 @@ func groupBlock(g group, cursor model.QueueRef) boxed {
 		b.lines = append(b.lines, append(term.Spans{mark, s.tone.Span(term.Fit(s.name, names+2, false, false))}, facts[i]...))
 		b.queues = append(b.queues, s.Queue)
 	}
+
 	if hidden := len(g.stations) - (to - from); hidden > 0 {
 		b.lines = append(b.lines, term.Spans{term.ToneMuted.Span("  +" + model.Count(int64(hidden)) + " more")})
 	}
+
 	b = b.measured()
 	b.least = min(b.width, names+18)
 	return b
@@ -149,14 +156,17 @@ func WideLayout(p *Picture, width int, cursor model.QueueRef) (*Scene, bool) {
 			exchange: placed{boxed: stationBlock(l.exchange, cursor)},
 		})
 	}
+
 	w.worker.boxed = stationBlock(p.worker, cursor)
 	if len(p.retries) == 1 {
 		w.retry.boxed = groupBlock(p.retries[0], cursor)
 	}
+
 	w.failed.boxed = groupBlock(p.failed, cursor)
 	if !w.place() {
 		return nil, false
 	}
+
 	return w.draw(), true
 }
 
@@ -175,7 +185,10 @@ type wide struct {
 // column is as wide as its widest box, and at least so wide that no name is cut.
 type column struct{ width, least int }
 
-func (c *column) hold(b placed) { c.width, c.least = max(c.width, b.width), max(c.least, b.least) }
+func (c *column) hold(b placed) {
+	c.width = max(c.width, b.width)
+	c.least = max(c.least, b.least)
+}
 
 // columns are the widths of a wide layout's columns and of the gaps between them.
 type columns struct {
@@ -191,6 +204,7 @@ func (c columns) left() int {
 	if c.retry.width > 0 {
 		left = max(left, c.retry.width+2-c.exchanges.width/2)
 	}
+
 	return left
 }
 
@@ -207,10 +221,12 @@ func (w *wide) measure() (columns, bool) {
 	if w.back {
 		c.back = backWidth
 	}
+
 	widen := func(gap *int, a Arrow) {
 		stacked, _ := a.room()
 		*gap = max(*gap, stacked+2)
 	}
+
 	for _, l := range w.lanes {
 		c.entrances.hold(l.entrance)
 		c.buffers.hold(l.buffers)
@@ -227,12 +243,14 @@ func (w *wide) measure() (columns, bool) {
 			widen(&c.inGap, l.lane.buffers.in)
 		}
 	}
+
 	if !w.retry.empty() {
 		// The words of the loop are between the retry buffer and the worker.
 		_, in := w.retries[0].in.room()
 		_, out := w.retries[0].out.room()
 		c.toWorker = max(c.toWorker, in+6-c.exchanges.width-(c.left()-c.retry.width), out+4-c.exchanges.width/2)
 	}
+
 	for c.total() > w.width {
 		var widest *column
 		for _, one := range []*column{&c.worker, &c.buffers, &c.retry, &c.exchanges, &c.entrances} {
@@ -240,11 +258,13 @@ func (w *wide) measure() (columns, bool) {
 				widest = one
 			}
 		}
+
 		if widest == nil {
 			return c, false
 		}
 		widest.width--
 	}
+
 	gaps := []*int{&c.toWorker} // spare room makes the arrows longer
 	if c.inGap > 0 {
 		gaps = append(gaps, &c.inGap)
@@ -252,10 +272,12 @@ func (w *wide) measure() (columns, bool) {
 	if c.buffers.width > 0 {
 		gaps = append(gaps, &c.outGap)
 	}
+
 	spare := min((w.width-c.total())/len(gaps), longestGap)
 	for _, gap := range gaps {
 		*gap += spare
 	}
+
 	return c, true
 }
 
@@ -268,19 +290,28 @@ func (w *wide) place() bool {
 	if c.buffers.width == 0 {
 		exchangeAt = max(exchangeAt, min(diagramMargin+len(publishersWord)+2+leastGap, exchangeAt+w.width-c.total()))
 	}
+
 	w.worker.x = exchangeAt + c.exchanges.width + c.toWorker
 	w.worker.width = min(w.worker.width, c.worker.width)
 	y, first, last := 0, -1, 0
 	for i := range w.lanes {
 		l := &w.lanes[i]
 		l.row = y + 1
-		l.entrance.x, l.entrance.y, l.entrance.width = diagramMargin, y, min(l.entrance.width, c.entrances.width)
-		l.buffers.x, l.buffers.y, l.buffers.width = diagramMargin+c.entrances.width+c.inGap, y, c.buffers.width
-		l.exchange.x, l.exchange.y, l.exchange.width = exchangeAt, y, c.exchanges.width
+		l.entrance.x = diagramMargin
+		l.entrance.y = y
+		l.entrance.width = min(l.entrance.width, c.entrances.width)
+		l.buffers.x = diagramMargin + c.entrances.width + c.inGap
+		l.buffers.y = y
+		l.buffers.width = c.buffers.width
+		l.exchange.x = exchangeAt
+		l.exchange.y = y
+		l.exchange.width = c.exchanges.width
+
 		tallest := 0
 		for _, b := range l.boxes() {
 			tallest = max(tallest, b.height())
 		}
+
 		if l.dead == "" {
 			if first < 0 {
 				first = y
@@ -289,23 +320,30 @@ func (w *wide) place() bool {
 		} else {
 			tallest = max(tallest, l.deadHeight(w.width))
 		}
+
 		y += tallest + 1
 	}
+
 	lanesBottom := y - 1
 	w.worker.y = max(first, 0)
 	for last > w.worker.bottom()-1 {
 		w.worker.lines = append(w.worker.lines, term.Spans{})
 	}
+
 	w.height = max(lanesBottom, w.worker.bottom()+1)
 	below := w.worker.bottom() + 2
 	if !w.retry.empty() {
-		w.retry.x, w.retry.y, w.retry.width = diagramMargin, max(below, lanesBottom), c.retry.width
+		w.retry.x = diagramMargin
+		w.retry.y = max(below, lanesBottom)
+		w.retry.width = c.retry.width
 		w.height = max(w.height, w.retry.bottom()+1)
 	}
+
 	if loop := w.loopLane(); loop >= 0 {
 		w.loopRow = max(below, lanesBottom+1)
 		w.height = max(w.height, w.loopRow+2)
 	}
+
 	switch {
 	case !w.failed.empty():
 		w.failed.x, w.failed.y = w.worker.x, below+2
@@ -320,6 +358,7 @@ func (w *wide) place() bool {
 	case w.dead != "":
 		w.height = max(w.height, below+3)
 	}
+
 	return true
 }
 

@@ -15,12 +15,14 @@ func (w *wide) draw() *Scene {
 			s.draw(b)
 		}
 	}
+
 	s.draw(w.worker)
 	s.draw(w.retry)
 	s.draw(w.failed)
 	for i := range w.lanes {
 		w.drawLane(s, &w.lanes[i])
 	}
+
 	w.drawBack(s)
 	w.drawRetry(s)
 	w.drawLoop(s)
@@ -40,6 +42,7 @@ func (s *Scene) draw(b placed) {
 		}
 		s.Canvas.Line(b.x+2, b.y+1+i, l.Whole(b.width-4, first))
 	}
+
 	for i, q := range b.queues {
 		row := b.y
 		if b.list {
@@ -60,6 +63,7 @@ func (s *Scene) arrow(a Arrow, head string, corners ...term.Point) {
 		if dx == 0 {
 			line = "│"
 		}
+
 		for at := from; ; at = (term.Point{X: at.X + dx, Y: at.Y + dy}) {
 			if at == from && i > 1 {
 				before := corners[i-2]
@@ -67,6 +71,7 @@ func (s *Scene) arrow(a Arrow, head string, corners ...term.Point) {
 			} else {
 				c.Put(at.X, at.Y, line, term.ToneBorder)
 			}
+
 			if at != from || i == 1 {
 				way.cells = append(way.cells, at)
 			}
@@ -75,6 +80,7 @@ func (s *Scene) arrow(a Arrow, head string, corners ...term.Point) {
 			}
 		}
 	}
+
 	if head != "" && len(way.cells) > 0 {
 		end := way.cells[len(way.cells)-1]
 		t := term.ToneBorder
@@ -84,6 +90,7 @@ func (s *Scene) arrow(a Arrow, head string, corners ...term.Point) {
 		c.Put(end.X, end.Y, head, t)
 		way.cells = way.cells[:len(way.cells)-1]
 	}
+
 	s.Paths = append(s.Paths, way)
 }
 
@@ -101,6 +108,7 @@ func corner(inX, inY, outX, outY int) string {
 	case inX != 0:
 		return "─"
 	}
+
 	return "│"
 }
 
@@ -110,13 +118,13 @@ func sign(n int) int { return cmp.Compare(n, 0) }
 func (s *Scene) leave(x, y int, mark string) { s.Canvas.Put(x, y, mark, s.Canvas.At(x, y).Tone) }
 
 func (s *Scene) label(x, y int, a Arrow) {
-	for i, word := range a.words() {
+	for i, word := range a.describe() {
 		s.Canvas.Text(x, y+i, word.Text, word.Tone)
 	}
 }
 
 func (s *Scene) caption(x, y int, a Arrow) {
-	for _, word := range a.words() {
+	for _, word := range a.describe() {
 		x = s.Canvas.Text(x, y, word.Text, word.Tone) + 1
 	}
 }
@@ -143,6 +151,7 @@ func (w *wide) drawLane(s *Scene, l *wideLane) {
 	if !l.buffers.empty() && !l.entrance.empty() {
 		s.across(l.lane.buffers.in, l.entrance.right(), l.buffers.x, l.row)
 	}
+
 	if l.enters.id != "" && !l.exchange.empty() {
 		start := diagramMargin + len(publishersWord) + 1
 		if l.exchange.x-start >= 4 {
@@ -151,6 +160,7 @@ func (w *wide) drawLane(s *Scene, l *wideLane) {
 			s.label(start+1, l.row+1, l.enters)
 		}
 	}
+
 	from, out := l.exchange.right(), l.out
 	switch {
 	case l.deadAt:
@@ -159,10 +169,12 @@ func (w *wide) drawLane(s *Scene, l *wideLane) {
 	case !l.buffers.empty():
 		s.across(l.lane.buffers.out, l.buffers.right(), l.exchange.x, l.row)
 	}
+
 	if l.dead == "" {
 		s.across(out, from, w.worker.x, l.row)
 		return
 	}
+
 	s.leave(from, l.row, "├")
 	s.arrow(out, term.MarkError, term.Point{X: from + 1, Y: l.row}, term.Point{X: l.deadFrom() - 2, Y: l.row})
 	s.sentence(l.deadFrom(), l.row, l.dead)
@@ -186,10 +198,12 @@ func (w *wide) drawRetry(s *Scene) {
 		return
 	}
 	g := w.retries[0]
-	outRow, inRow := w.retry.y+1, min(w.retry.y+2, w.retry.bottom()-1)
+	outRow := w.retry.y + 1
+	inRow := min(w.retry.y+2, w.retry.bottom()-1)
 	if inRow == outRow {
 		inRow = w.retry.bottom()
 	}
+
 	if g.lane < len(w.lanes) {
 		x := w.lanes[g.lane].exchange
 		up := max(x.middle(), w.retry.right()+1)
@@ -198,6 +212,7 @@ func (w *wide) drawRetry(s *Scene) {
 			term.Point{X: up, Y: x.bottom() + 1})
 		s.caption(up+2, outRow, g.out)
 	}
+
 	trunk := w.worker.x + 2
 	s.leave(trunk, w.worker.bottom(), "┬")
 	s.arrow(g.in, "◀", term.Point{X: trunk, Y: w.worker.bottom() + 1}, term.Point{X: trunk, Y: inRow},
@@ -215,6 +230,7 @@ func (w *wide) drawLoop(s *Scene) {
 	if to.empty() {
 		to = l.buffers
 	}
+
 	trunk, row := w.worker.x+2, w.loopRow
 	s.leave(trunk, w.worker.bottom(), "┬")
 	s.arrow(Arrow{id: "loop"}, "▲", term.Point{X: trunk, Y: w.worker.bottom() + 1}, term.Point{X: trunk, Y: row},
@@ -235,6 +251,7 @@ func (w *wide) drawFailed(s *Scene) {
 		s.sentence(x+2, top+2, w.dead)
 		return
 	}
+
 	s.arrow(w.Picture.failed.in, "▼", term.Point{X: x, Y: top + 1}, term.Point{X: x, Y: w.failed.y - 1})
 	s.label(x+2, top+1, w.Picture.failed.in)
 }

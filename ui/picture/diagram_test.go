@@ -21,6 +21,7 @@ func queueStation(name string, facts ...string) Station {
 		s.facts = append(s.facts, term.Spans{{Text: f, Tone: term.ToneText}})
 		s.short = append(s.short, term.Span{Text: f, Tone: term.ToneText})
 	}
+
 	return s
 }
 
@@ -80,9 +81,11 @@ func manyPicture() *Picture {
 		},
 		exchange: exchangeStation("RetryExchange", "fanout"), out: Arrow{id: "on2", rate: model.Some(12.0)},
 	}
+
 	for _, d := range []string{"1s", "2s", "5s", "10s", "30s", "1m", "5m", "1h"} {
 		l.buffers.stations = append(l.buffers.stations, queueStation("mail.delay."+d, d, "12 ready"))
 	}
+
 	dead := lane{
 		buffers: group{
 			stations: []Station{queueStation("lost.buffer", "delayed 5s", "3 ready")},
@@ -91,6 +94,7 @@ func manyPicture() *Picture {
 		exchange: exchangeStation("gone.exchange", ""),
 		dead:     "the exchange gone.exchange does not exist: what expires is lost", deadAt: true,
 	}
+
 	p.lanes = []lane{dead, l, p.lanes[0]}
 	p.retries[0].lane = 2
 	p.failed.stations = append(p.failed.stations, queueStation("ucenter@user@parked", "3 ready"))
@@ -126,6 +130,7 @@ func TestPictureLayouts(t *testing.T) {
 					checkScene(t, wide, p, width)
 					text += "\n\n" + textOf(wide)
 				}
+
 				golden.RequireEqual(t, text+"\n")
 			})
 		}
@@ -142,6 +147,7 @@ func checkScene(t *testing.T, s *Scene, p *Picture, width int) {
 	for queue, y := range s.Rows {
 		assert.That(t, y >= 0 && y < s.Canvas.Height, "%s is on row %d of %d", queue, y, s.Canvas.Height)
 	}
+
 	drawn := map[string]bool{}
 	for _, path := range s.Paths {
 		drawn[path.arrow.id] = true
@@ -149,6 +155,7 @@ func checkScene(t *testing.T, s *Scene, p *Picture, width int) {
 			assert.That(t, s.Canvas.Inside(c.X, c.Y), "arrow %q runs out of the picture at %v", path.arrow.id, c)
 		}
 	}
+
 	for _, a := range p.Arrows() {
 		assert.That(t, !a.moving() || a.id == "enters" || drawn[a.id], "something moves along %q, and it is not drawn", a.id)
 	}
@@ -157,7 +164,8 @@ func checkScene(t *testing.T, s *Scene, p *Picture, width int) {
 func BenchmarkFlowFrame(b *testing.B) {
 	p := manyPicture()
 	s, _ := WideLayout(p, 120, model.QueueRef{VHost: "/", Name: "work"})
-	d, styles := Dots{}, term.NewStyles(term.ANSI, termenv.ANSI)
+	d := Dots{}
+	styles := term.NewStyles(term.ANSI, termenv.ANSI)
 	for b.Loop() {
 		d = d.Step(s.Paths)
 		d.Draw(s).Render(styles, 0, s.Canvas.Height)
@@ -192,10 +200,12 @@ func TestDotsRunOutWhenNothingMoves(t *testing.T) {
 	for range 20 {
 		d = d.Step(moving)
 	}
+
 	must.That(t, d.Moving(still), "dots vanished before they arrived")
 	for range 10 {
 		d = d.Step(still)
 	}
+
 	assert.That(t, !d.Moving(still), "still moving after the last dot arrived: %v", d)
 	assert.That(t, !(Dots{}).Moving([]path{{arrow: Arrow{id: "b"}, cells: make([]term.Point, 3)}}),
 		"an unknown rate moves something")

@@ -37,6 +37,7 @@ func (d Dots) Step(paths []path) Dots {
 				t.at = append(t.at, at+1)
 			}
 		}
+
 		if rate := p.arrow.Now(); rate > 0 {
 			step := min(rate/dotsPerSecond, 1)
 			if !running {
@@ -50,10 +51,12 @@ func (d Dots) Step(paths []path) Dots {
 		} else {
 			t.owed = 0
 		}
+
 		if len(t.at) > 0 || t.owed > 0 {
 			next[p.arrow.id] = t
 		}
 	}
+
 	return next
 }
 
@@ -73,5 +76,6 @@ func (d Dots) Draw(s *Scene) *term.Canvas {
 			}
 		}
 	}
+
 	return c
 }

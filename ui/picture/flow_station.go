@@ -26,9 +26,11 @@ func (b *builder) trend(refs ...model.QueueRef) term.Span {
 		}
 		some = some || v > 0
 	}
+
 	if !some || known < least {
 		return term.Span{}
 	}
+
 	return term.ToneMuted.Span(Sparkline(values))
 }
 
@@ -42,6 +44,7 @@ func readyWords(q *model.Queue, some term.Tone) term.Span {
 	case n == 0:
 		return term.ToneMuted.Span("0 ready")
 	}
+
 	return some.Span(model.Count(n) + " ready")
 }
 
@@ -59,10 +62,12 @@ func facts(lines ...term.Spans) []term.Spans {
 			}
 			kept = append(kept, piece)
 		}
+
 		if len(kept) > 0 {
 			out = append(out, kept)
 		}
 	}
+
 	return out
 }
 
@@ -73,6 +78,7 @@ func (b *builder) queueStation(ref model.QueueRef) (Station, *model.Queue) {
 		s.facts = []term.Spans{{term.ToneDanger.Span("gone")}}
 		s.short = term.Spans{term.ToneDanger.Span("gone")}
 	}
+
 	return s, q
 }
 
@@ -86,6 +92,7 @@ func (b *builder) bufferGroup(id string, members []*model.Buffer) group {
 			g.in.latest, g.out.latest = Plus(g.in.latest, r.In), Plus(g.out.latest, r.Out)
 		}
 	}
+
 	g.heading = model.Plural(len(members), string(members[0].Role)+" buffer")
 	return g
 }
@@ -105,23 +112,29 @@ func (b *builder) bufferStation(buffer *model.Buffer) Station {
 		s.tone = term.ToneWaiting
 		return s
 	}
+
 	s, q := b.queueStation(buffer.Queue)
 	if q == nil {
 		return s
 	}
 	s.tone = term.ToneWaiting
-	wait, source, in := string(buffer.Role)+", TTL per message", "", ""
+	wait := string(buffer.Role) + ", TTL per message"
+	source := ""
+	in := ""
 	if ttl, ok := buffer.TTL.Get(); ok {
 		wait = string(buffer.Role) + " " + model.ShortDuration(ttl)
 		source = "(" + model.Printable(buffer.TTLSource.String()) + ")"
 	}
+
 	if levels := len(buffer.Levels); levels > 0 { // they delay as one
 		s.name = model.Printable(buffer.ShortName())
 		wait = string(buffer.Role) + " ≤ " + model.LongDuration(buffer.MaxTTL.Or(0))
 		source = "(" + model.Plural(levels, "level") + ")"
 		q, in = b.sumOfLevels(buffer)
 	}
-	ready, trend := readyWords(q, term.ToneStrong), b.trend(buffer.Queues()...)
+
+	ready := readyWords(q, term.ToneStrong)
+	trend := b.trend(buffer.Queues()...)
 	ready.Text += in
 	long, short := b.headDue(buffer, q)
 	s.facts = facts(term.Spans{term.ToneText.Span(wait), term.ToneMuted.Span(source)}, term.Spans{ready, trend},
@@ -137,13 +150,17 @@ func (b *builder) headDue(buffer *model.Buffer, q *model.Queue) (long, short ter
 	due := func(tone term.Tone, mark, long, short string) (term.Span, term.Span) {
 		return tone.Span(mark + long), tone.Span(mark + short)
 	}
-	switch past := h.Blocked.Past; {
+
+	past := h.Blocked.Past
+	switch {
 	case q.Ready.Or(0) == 0 || kind == HeadNone:
 		return long, short
 	case kind == HeadOverdue:
 		return due(term.ToneWarning, term.MarkWarning, " head overdue", " head overdue")
 	case kind == HeadNever:
 		return due(term.ToneDanger, term.MarkWarning, " head due never", " due never")
+	case kind == HeadOlder:
+		return due(term.ToneWarning, term.MarkWarning, " head older than the TTL", " older than the TTL")
 	case kind == HeadUnknown && past <= 0:
 		return due(term.ToneMuted, "", "head due: unknown", "head due: unknown")
 	case past > 0:
@@ -154,6 +171,7 @@ func (b *builder) headDue(buffer *model.Buffer, q *model.Queue) (long, short ter
 	case h.Cut:
 		return due(term.ToneDanger, term.MarkError, " head dropped in "+words, " dropped "+words)
 	}
+
 	return due(term.ToneText, "", "head due in "+words, "due "+words)
 }
 
@@ -165,6 +183,7 @@ func (b *builder) extras(q *model.Queue) term.Spans {
 	if n := q.Delayed.Or(0); n > 0 {
 		out = append(out, term.ToneText.Span(model.Count(n)+" delayed"))
 	}
+
 	return out
 }
 
@@ -173,22 +192,25 @@ func (b *builder) workerStation() Station {
 	if q == nil {
 		return s
 	}
-	consumers := term.ToneText.Span(ConsumerCount(q.Consumers))
+	consumers := term.ToneText.Span(model.ConsumerWords(q.Consumers))
 	if q.Polled() {
 		consumers.Text = "polled " + perSecond(q.PollRate.Or(0))
 	} else if n, known := q.Consumers.Get(); known && n == 0 {
 		consumers = term.ToneWarning.Span(term.MarkWarning + " no consumers")
 	}
+
 	ready := readyWords(q, term.ToneText)
 	unacked := term.Span{}
 	if n := q.Unacked.Or(0); n > 0 {
 		unacked = term.ToneText.Span(model.Count(n) + " unacked")
 	}
+
 	rate := term.Span{}
 	if out, ok := b.Moves[q.QueueRef].Out.Get(); ok && out > 0 {
 		rate = term.ToneGood.Span(perSecond(out) + " out")
 	}
-	trend, again := b.trend(q.QueueRef), b.again(q)
+
+	trend, again := b.trend(q.QueueRef), b.redelivering(q)
 	inside := append(term.Spans{ready, unacked}, b.extras(q)...)
 	s.facts = facts(inside, term.Spans{consumers}, term.Spans{again, rate, trend})
 	for len(s.facts) < 3 {
@@ -197,6 +219,7 @@ func (b *builder) workerStation() Station {
 	if again.Text != "" { // the more informative of the two has the column
 		rate = again
 	}
+
 	s.short = append(append(term.Spans{ready}, b.extras(q)...), consumers, rate, trend)
 	return s
 }
@@ -210,24 +233,27 @@ func Again(q *model.Queue) string {
 	return ""
 }
 
-func (b *builder) again(q *model.Queue) term.Span {
-	happening := func(f findings.Finding) bool { return f.Happening && f.VHost == q.VHost && f.Queue == q.Name }
+func (b *builder) redelivering(q *model.Queue) term.Span {
+	happening := func(f findings.Finding) bool { return f.Happening && f.Concerns(q.QueueRef) }
 	if slices.ContainsFunc(b.Findings, happening) {
 		return term.ToneDanger.Span(Again(q))
 	}
 	return term.ToneText.Span(Again(q))
 }
 
-func (b *builder) failedStation(ref model.QueueRef) Station {
+// endStation is a queue in which messages rest; some is the tone of their number.
+func (b *builder) endStation(ref model.QueueRef, some term.Tone) Station {
 	s, q := b.queueStation(ref)
 	if q == nil {
 		return s
 	}
 	if q.Ready.Or(0) > 0 {
-		s.tone = term.ToneDanger
+		s.tone = some
 	}
-	ready, trend := readyWords(q, term.ToneDanger), b.trend(ref)
-	consumers := term.ToneMuted.Span(ConsumerCount(q.Consumers))
+
+	ready := readyWords(q, term.ToneDanger)
+	trend := b.trend(ref)
+	consumers := term.ToneMuted.Span(model.ConsumerWords(q.Consumers))
 	s.facts = facts(term.Spans{ready, trend}, term.Spans{consumers})
 	s.short = term.Spans{ready, consumers, {}, trend}
 	return s
@@ -243,23 +269,14 @@ func (b *builder) exchangeStation(name string) Station {
 	case name == "":
 		kind = "direct"
 	}
+
 	s.facts = []term.Spans{{term.ToneMuted.Span(model.Printable(kind))}}
 	s.short = term.Spans{term.ToneMuted.Span(model.Printable(kind))}
 	if n := x.Delayed.Or(0); n > 0 {
 		s.facts = append(s.facts, term.Spans{term.ToneText.Span(model.Count(n) + " delayed")})
 	}
-	return s
-}
 
-func ConsumerCount(consumers model.Opt[int64]) string {
-	switch n, known := consumers.Get(); {
-	case !known:
-		return "consumers unknown"
-	case n == 0:
-		return "no consumers"
-	default:
-		return model.Plural(int(n), "consumer")
-	}
+	return s
 }
 
 type HeadState struct {
@@ -276,6 +293,7 @@ const (
 	HeadNone    headKind = iota // nothing waits
 	HeadUnknown                 // it is unknown when it leaves
 	HeadNever                   // a look showed that it does not expire
+	HeadOlder                   // it waits under an earlier TTL than the queue's, until an unknown time
 	HeadOverdue                 // it should have left, and has not, by more than counts lag
 	headNow                     // it leaves now, or has just left: the next count shows
 	headDue                     // it leaves at a known time, or at that time at the latest
@@ -289,11 +307,14 @@ func (h HeadState) Kind(now time.Time) headKind {
 		return HeadOverdue
 	case h.Due.Kind == story.DueUnknown && h.Looked:
 		return HeadNever
+	case h.Due.Kind == story.DueEarlierTTL:
+		return HeadOlder
 	case h.Due.Kind == story.DueUnknown || h.Due.Kind == "":
 		return HeadUnknown
 	case h.Due.Time.Before(now):
 		return headNow
 	}
+
 	return headDue
 }
 
@@ -302,7 +323,7 @@ func (h HeadState) Words(now time.Time) string {
 	switch h.Kind(now) {
 	case HeadNone:
 		return "-"
-	case HeadUnknown:
+	case HeadUnknown, HeadOlder:
 		return "?"
 	case HeadNever:
 		return "never"
@@ -311,6 +332,7 @@ func (h HeadState) Words(now time.Time) string {
 	case headNow:
 		return "now"
 	}
+
 	return h.Due.In(now)
 }
 
@@ -327,14 +349,17 @@ func (b *builder) sumOfLevels(buffer *model.Buffer) (_ *model.Queue, in string) 
 			sum = q
 			break
 		}
+
 		sum.Ready, sum.Delayed = Plus(sum.Ready, q.Ready), Plus(sum.Delayed, q.Delayed)
 		sum.DeadLettering = Plus(sum.DeadLettering, q.DeadLettering)
 		if q.Ready.Or(0) > 0 {
 			holding++
 		}
 	}
+
 	if holding > 0 {
 		in = " in " + model.Plural(holding, "level")
 	}
+
 	return sum, in
 }

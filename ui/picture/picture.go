@@ -42,6 +42,7 @@ func aligned(stations []Station, columns int) []term.Spans {
 			widths[i] = max(widths[i], ansi.StringWidthWc(piece.Text))
 		}
 	}
+
 	lines := make([]term.Spans, len(stations))
 	for n, s := range stations {
 		for i, piece := range s.short[:min(len(s.short), columns)] {
@@ -52,6 +53,7 @@ func aligned(stations []Station, columns int) []term.Spans {
 			lines[n] = append(lines[n], piece.Tone.Span(text))
 		}
 	}
+
 	return lines
 }
 
@@ -92,7 +94,7 @@ func (a Arrow) moving() bool { return a.rate.Or(0) > 0 }
 
 func (a Arrow) Now() float64 { return a.latest.Or(a.rate.Or(0)) }
 
-func (a Arrow) words() term.Spans {
+func (a Arrow) describe() term.Spans {
 	var words term.Spans
 	if a.label != "" {
 		words = append(words, term.ToneMuted.Span(a.label))
@@ -100,6 +102,7 @@ func (a Arrow) words() term.Spans {
 	if a.moving() {
 		words = append(words, term.ToneGood.Span(perSecond(a.rate.Or(0))))
 	}
+
 	return words
 }
 
@@ -121,10 +124,12 @@ func (p *Picture) Stations() []Station {
 	for _, l := range p.lanes {
 		all = append(all, l.buffers.stations...)
 	}
+
 	all = append(all, p.worker)
 	for _, g := range p.retries {
 		all = append(all, g.stations...)
 	}
+
 	return slices.DeleteFunc(append(all, p.failed.stations...), func(s Station) bool { return !s.isQueue() })
 }
 
@@ -136,6 +141,7 @@ func (p *Picture) Arrows() []Arrow {
 	for _, g := range p.retries {
 		all = append(all, g.in, g.out)
 	}
+
 	return append(all, p.failed.in)
 }
 
@@ -156,6 +162,7 @@ func Of(flow *model.Flow, at Moment) *Picture {
 	if q, ok := at.Topology.Queue(flow.Worker.Queue); ok {
 		b.p.back = Again(q) != ""
 	}
+
 	b.addBuffers()
 	b.addDirect()
 	b.addRetries()
@@ -176,7 +183,7 @@ func (b *builder) addBuffers() {
 	delayed := slices.DeleteFunc(slices.Clone(b.flow.Buffers), func(x *model.Buffer) bool {
 		return x.Role == model.RetryBuffer && !b.Topology.FedThroughRetries(b.flow)
 	})
-	for _, members := range Grouped(delayed, func(x *model.Buffer) string { return x.DLX + "\x00" + b.deadEnd(x) }) {
+	for _, members := range grouped(delayed, func(x *model.Buffer) string { return x.DLX + "\x00" + b.deadEnd(x) }) {
 		first := members[0]
 		id := "delayed " + first.DLX
 		l := lane{buffers: b.bufferGroup(id, members), exchange: b.exchangeStation(first.DLX)}
@@ -193,8 +200,9 @@ func (b *builder) addBuffers() {
 // addDirect makes a lane for each exchange through which publishers reach the worker without waiting.
 func (b *builder) addDirect() {
 	bindings := b.Topology.DirectBindings(b.flow)
-	for _, same := range Grouped(bindings, func(binding model.Binding) string { return binding.Source }) {
-		name, keys := same[0].Source, make([]string, len(same))
+	for _, same := range grouped(bindings, func(binding model.Binding) string { return binding.Source }) {
+		name := same[0].Source
+		keys := make([]string, len(same))
 		for i := range same {
 			keys[i] = same[i].RoutingKey
 		}
@@ -218,12 +226,13 @@ func (b *builder) addRetries() {
 	entrance := len(b.p.lanes) == 0 // publishers have no way in other than the one by which retries come back
 	other := func(x *model.Buffer) bool { return x.Role != model.RetryBuffer }
 	retries := slices.DeleteFunc(slices.Clone(b.flow.Buffers), other)
-	for _, members := range Grouped(retries, func(x *model.Buffer) string { return x.DLX }) {
+	for _, members := range grouped(retries, func(x *model.Buffer) string { return x.DLX }) {
 		dlx := members[0].DLX
 		g := b.bufferGroup("retry "+dlx, members)
 		if entrance, ok := members[0].Entrance(); ok {
 			g.in.label = b.howInto(entrance, "sent again")
 		}
+
 		name := model.Printable(model.ExchangeName(dlx))
 		g.lane = slices.IndexFunc(b.p.lanes, func(l lane) bool { return l.dead == "" && l.exchange.name == name })
 		if g.lane < 0 {
@@ -235,22 +244,34 @@ func (b *builder) addRetries() {
 			g.lane = len(b.p.lanes)
 			b.p.lanes = append(b.p.lanes, back)
 		}
+
 		b.p.retries = append(b.p.retries, g)
 	}
 }
 
+// addFailed adds the failed queues, and apart from them the parked ones: what a person put there has not just failed.
 func (b *builder) addFailed() {
 	g := group{heading: model.Plural(len(b.flow.Failed), "failed queue"), in: Arrow{id: "failed"}}
 	for i, m := range b.flow.Failed {
-		g.stations = append(g.stations, b.failedStation(m.Queue))
+		g.stations = append(g.stations, b.endStation(m.Queue, term.ToneDanger))
 		if i == 0 {
 			g.in.label = b.howInto(m.Queue, "given up")
 		}
+
 		g.in.rate = Plus(g.in.rate, b.Moves[m.Queue].In)
 		if r, ok := b.Latest[m.Queue]; ok {
 			g.in.latest = Plus(g.in.latest, r.In)
 		}
 	}
+	for _, m := range b.flow.Parked {
+		s := b.endStation(m.Queue, term.ToneText)
+		s.name += " (parked)"
+		g.stations = append(g.stations, s)
+	}
+	if n := len(b.flow.Parked); n > 0 {
+		g.heading += ", " + model.Count(int64(n)) + " parked"
+	}
+
 	b.p.failed = g
 	for _, f := range b.Findings {
 		if f.Code == "rejects-lost" && (model.QueueRef{VHost: f.VHost, Name: f.Queue}) == b.flow.Worker.Queue {
@@ -265,6 +286,7 @@ func (b *builder) orderLanes() {
 	if len(b.p.retries) > 0 {
 		back = b.p.retries[0].lane
 	}
+
 	var lanes [3][]int
 	for i, l := range b.p.lanes {
 		rank := 1
@@ -276,7 +298,9 @@ func (b *builder) orderLanes() {
 		}
 		lanes[rank] = append(lanes[rank], i)
 	}
-	order, was := slices.Concat(lanes[:]...), slices.Clone(b.p.lanes)
+
+	order := slices.Concat(lanes[:]...)
+	was := slices.Clone(b.p.lanes)
 	for i, old := range order {
 		b.p.lanes[i] = was[old]
 	}
@@ -302,6 +326,7 @@ func (b *builder) rateLanes() {
 			in -= l.out.rate.Or(0)
 		}
 	}
+
 	if len(direct) == 1 {
 		b.p.lanes[direct[0]].out.rate = model.Some(max(in, 0))
 	}
@@ -313,10 +338,11 @@ func (b *builder) deadEnd(buffer *model.Buffer) string {
 		return ""
 	}
 	for _, f := range b.Findings {
-		if f.Level == findings.LevelError && f.VHost == buffer.Queue.VHost && f.Queue == buffer.Queue.Name {
+		if f.Level == findings.LevelError && f.Concerns(buffer.Queue) {
 			return model.Printable(f.Message)
 		}
 	}
+
 	return "messages that expire here reach no queue"
 }
 
@@ -327,9 +353,11 @@ func (b *builder) howInto(ref model.QueueRef, otherwise string) string {
 			return "rejected"
 		}
 	}
+
 	for binding := range b.Topology.BindingsTo(ref) {
 		return "via " + model.Printable(binding.Source)
 	}
+
 	return otherwise
 }
 
@@ -343,6 +371,7 @@ func (b *builder) entrance(members []*model.Buffer) Station {
 			}
 		}
 	}
+
 	slices.Sort(names)
 	names = slices.Compact(names)
 	switch len(names) {
@@ -351,6 +380,7 @@ func (b *builder) entrance(members []*model.Buffer) Station {
 	case 1:
 		return b.exchangeStation(names[0])
 	}
+
 	s := Station{name: model.Plural(len(names), "exchange")}
 	for i, name := range names {
 		if i == 3 {
@@ -359,6 +389,7 @@ func (b *builder) entrance(members []*model.Buffer) Station {
 		}
 		s.facts = append(s.facts, term.Spans{term.ToneText.Span(model.Printable(name))})
 	}
+
 	s.short = term.Spans{term.ToneText.Span(model.Printable(strings.Join(names[:min(len(names), 3)], ", ")))}
 	return s
 }
@@ -370,8 +401,8 @@ func (b *builder) exchange(name string) (*model.Exchange, bool) {
 	return &model.Exchange{}, name == ""
 }
 
-// Grouped groups elements by key, in their order.
-func Grouped[T any](all []T, key func(T) string) (groups [][]T) {
+// grouped groups elements by key, in their order.
+func grouped[T any](all []T, key func(T) string) (groups [][]T) {
 	for _, one := range all {
 		i := slices.IndexFunc(groups, func(g []T) bool { return key(g[0]) == key(one) })
 		if i < 0 {
@@ -379,6 +410,7 @@ func Grouped[T any](all []T, key func(T) string) (groups [][]T) {
 		}
 		groups[i] = append(groups[i], one)
 	}
+
 	return groups
 }
 

@@ -49,15 +49,18 @@ func RailLayout(p *Picture, width int, cursor model.QueueRef) *Scene {
 			names = max(names, ansi.StringWidthWc(r.name.Text)+r.indent())
 		}
 	}
+
 	s := &Scene{Canvas: term.NewCanvas(width, len(rows)), Rows: map[model.QueueRef]int{}}
 	rail := diagramMargin
 	if loops > 0 {
 		rail += 1 + 2*loops
 	}
+
 	facts := rail + 2 + min(names, width/2) + 2
 	for y, r := range rows {
 		s.railRow(r, y, rail, facts, cursor)
 	}
+
 	for y, r := range rows {
 		if r.loop != nil {
 			x := rail - 3 - 2*r.loop.depth
@@ -65,6 +68,7 @@ func RailLayout(p *Picture, width int, cursor model.QueueRef) *Scene {
 				term.Point{X: x, Y: r.loop.to}, term.Point{X: rail - 1, Y: r.loop.to})
 		}
 	}
+
 	return s
 }
 
@@ -82,6 +86,7 @@ func (s *Scene) railRow(r railRow, y, rail, facts int, cursor model.QueueRef) {
 		s.Paths = append(s.Paths, path{arrow: a, cells: []term.Point{{X: rail, Y: y}}})
 		s.caption(rail+2, y, a)
 	}
+
 	if r.side != nil {
 		mark := "├"
 		if r.last {
@@ -90,6 +95,7 @@ func (s *Scene) railRow(r railRow, y, rail, facts int, cursor model.QueueRef) {
 		c.Put(rail, y, mark, term.ToneBorder)
 		s.arrow(*r.side, "▶", term.Point{X: rail + 1, Y: y}, term.Point{X: rail + 2, Y: y})
 	}
+
 	if r.mark == "" {
 		return
 	}
@@ -102,14 +108,17 @@ func (s *Scene) railRow(r railRow, y, rail, facts int, cursor model.QueueRef) {
 	case r.mark == markQueue || r.mark == markExchange:
 		c.Text(x+2, y, term.CutMiddle(r.name.Text, max(facts-x-4, 1)), r.name.Tone)
 	}
+
 	if r.queue.Name != "" {
 		markTone = r.name.Tone
 		s.Rows[r.queue] = y
 	}
+
 	c.Put(x, y, r.mark, markTone)
 	if r.queue.Name != "" && r.queue == cursor {
 		c.Put(x, y, term.MarkCursor, term.ToneAccent)
 	}
+
 	c.Line(facts, y, r.facts.Whole(max(c.Width-facts, 1), 1))
 }
 
@@ -119,6 +128,7 @@ func railRows(p *Picture) []railRow {
 	for i, facts := range aligned(stations, railColumns) {
 		b.facts[stations[i].Queue] = facts
 	}
+
 	loopTo := -1
 	exchangeRow := make([]int, len(p.lanes))
 	for i, l := range p.lanes {
@@ -129,43 +139,52 @@ func railRows(p *Picture) []railRow {
 			}
 			b.rows = append(b.rows, between)
 		}
+
 		if l.loop {
 			loopTo = len(b.rows)
 		}
+
 		if l.entrance.name != "" {
 			b.station(l.entrance)
 			b.down(l.buffers.in)
 		}
+
 		for _, s := range l.buffers.stations {
 			b.station(s)
 		}
 		if !l.buffers.empty() {
 			b.down(l.buffers.out)
 		}
+
 		exchangeRow[i] = len(b.rows)
 		if !l.deadAt {
 			b.station(l.exchange)
 		}
+
 		if l.dead != "" {
 			b.rows = append(b.rows, railRow{mark: term.MarkError, name: term.ToneDanger.Span(l.dead)})
 			continue
 		}
+
 		b.down(l.out)
 	}
+
 	b.station(p.worker)
 	if p.dead != "" && p.failed.empty() {
 		b.rows = append(b.rows, railRow{mark: term.MarkError, name: term.ToneDanger.Span("rejected: " + p.dead)})
 	}
+
 	below := len(p.retries) > 0 || loopTo >= 0
 	for i, s := range p.failed.stations {
 		b.station(s)
 		r := &b.rows[len(b.rows)-1]
 		r.side = &p.failed.in
 		r.last = !below && i == len(p.failed.stations)-1
-		for _, word := range p.failed.in.words() {
+		for _, word := range p.failed.in.describe() {
 			r.facts = append(r.facts, word.Tone.Span("  "+word.Text))
 		}
 	}
+
 	for _, g := range p.retries {
 		b.down(g.in)
 		for _, s := range g.stations {
@@ -173,12 +192,14 @@ func railRows(p *Picture) []railRow {
 		}
 		b.rows[len(b.rows)-1].loop = &railLoop{arrow: g.out, to: exchangeRow[min(g.lane, len(exchangeRow)-1)]}
 	}
+
 	if loopTo >= 0 {
 		b.rows = append(b.rows, railRow{
 			mark: "╯", facts: term.Spans{term.ToneMuted.Span(loopWords)},
 			loop: &railLoop{arrow: Arrow{id: "loop"}, to: loopTo},
 		})
 	}
+
 	return b.rows
 }
 
@@ -190,7 +211,9 @@ type railBuilder struct {
 func (b *railBuilder) station(s Station) {
 	r := railRow{mark: markExchange, name: s.tone.Span(s.name), facts: s.short}
 	if s.isQueue() {
-		r.mark, r.queue, r.facts = markQueue, s.Queue, b.facts[s.Queue]
+		r.mark = markQueue
+		r.queue = s.Queue
+		r.facts = b.facts[s.Queue]
 	}
 	b.rows = append(b.rows, r)
 }

@@ -17,7 +17,7 @@ import (
 // changed by commands; the copy here is only changed in Update.
 type causeMarks struct {
 	env    *Env
-	file   Kept
+	file   Preferences
 	States cause.States
 	newest Request // of the answers taken over: an older one may have read the file before a change
 	failed string  // why the file cannot be used; "" when it can
@@ -32,7 +32,7 @@ type MarkedMsg struct {
 	err     error
 }
 
-func NewCauseMarks(e *Env, file Kept) *causeMarks {
+func NewCauseMarks(e *Env, file Preferences) *causeMarks {
 	if file == nil {
 		file = &MarksInMemory{}
 	}
@@ -69,19 +69,23 @@ func (c *causeMarks) Read(id Request, broker string, list []cause.Group, now tim
 	if err == nil {
 		msg.States, err = cause.StatesIn(text, broker)
 	}
+
 	if err != nil {
 		msg.err = err
 		return msg
 	}
+
 	var back []*cause.Group
 	for i := range list {
 		if g := &list[i]; msg.States.Now(g, now).State != msg.States.Of(g.ID).State {
 			back = append(back, g)
 		}
 	}
+
 	if len(back) == 0 {
 		return msg
 	}
+
 	return c.written(id, broker, func(s cause.States) {
 		for _, g := range back {
 			if s.Of(g.ID).State == cause.Resolved {
@@ -100,12 +104,14 @@ func (c *causeMarks) written(id Request, broker string, how func(cause.States)) 
 		}
 		return changed, err
 	})
+
 	return msg
 }
 
 // change changes the file. words say what was done.
 func (c *causeMarks) change(t *model.Topology, words string, how func(cause.States)) tea.Cmd {
-	id, broker := c.env.NewRequest(), t.Snapshot.Overview.ClusterName
+	id := c.env.NewRequest()
+	broker := t.Snapshot.Overview.ClusterName
 	return c.env.Command(KeepingTime, func(context.Context) tea.Msg {
 		msg := c.written(id, broker, how)
 		msg.words = words
@@ -123,14 +129,18 @@ func (c *causeMarks) Take(msg MarkedMsg) tea.Cmd {
 		}
 		return nil
 	case msg.request > c.newest:
-		c.newest, c.States, c.failed = msg.request, msg.States, ""
+		c.newest = msg.request
+		c.States = msg.States
+		c.failed = ""
 	}
+
 	if msg.aside != "" {
 		return Notice("the states of causes were damaged: they begin again, and the old file is "+msg.aside, true)
 	}
 	if msg.words != "" {
 		return Notice(msg.words, false)
 	}
+
 	return nil
 }
 
@@ -186,6 +196,7 @@ func (c *causeMarks) Look(id cause.ID) term.Style {
 	case shownStates[state].rank == 2:
 		return s.Muted
 	}
+
 	return s.Text
 }
 
@@ -202,6 +213,7 @@ func (c *causeMarks) Rank(id cause.ID) int { return shownStates[c.States.Of(id).
 
 func (c *causeMarks) Sentence(id cause.ID, now time.Time) string {
 	m := c.States.Of(id)
-	ago, key := AgoOf(model.Some(m.At), now), c.env.Keys.Resolve.Help().Key
+	ago := AgoOf(model.Some(m.At), now)
+	key := c.env.Keys.Resolve.Help().Key
 	return strings.NewReplacer("{ago}", ago, "{key}", key).Replace(shownStates[m.State].written)
 }

@@ -3,11 +3,13 @@ package shell
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -22,6 +24,8 @@ type KeptChoices struct {
 	Commands []string            `json:"commands,omitempty"`       // of the palette, the newest last
 	Programs []string            `json:"programs,omitempty"`       // of jq, that edited messages; the newest last
 	Hidden   map[string][]string `json:"hidden_columns,omitempty"` // titles, by the screen's name
+	// when looks that use up delivery limits begin by themselves, by cluster
+	Looks map[string]peek.Consent `json:"looks,omitempty"`
 }
 
 // ChoicesIn are the choices in a file. A damaged or foreign file has none.
@@ -31,6 +35,11 @@ func ChoicesIn(text []byte) KeptChoices {
 		return KeptChoices{}
 	}
 	c.Commands, c.Programs = rememberable(c.Commands), rememberable(c.Programs)
+	maps.DeleteFunc(c.Looks, func(_ string, by peek.Consent) bool {
+		_, err := peek.ConsentOf(string(by))
+		return err != nil
+	})
+
 	return c
 }
 
@@ -41,6 +50,7 @@ func rememberable(texts []string) (past []string) {
 			past = Remembered(past, text)
 		}
 	}
+
 	return past
 }
 
@@ -66,13 +76,14 @@ type (
 )
 
 func (e *Env) LoadChoices() tea.Cmd {
-	if e.Choices == nil {
+	if e.choices == nil {
 		return nil
 	}
+
 	return e.Command(KeepingTime, func(context.Context) tea.Msg {
-		text, err := e.Choices.Load()
+		text, err := e.choices.Load()
 		if err != nil {
-			return nil // only the first failure to store a choice is reported
+			return ChoicesMsg{} // only the first failure to store a choice is reported
 		}
 		return ChoicesMsg{ChoicesIn(text)}
 	})
@@ -81,11 +92,12 @@ func (e *Env) LoadChoices() tea.Cmd {
 // Keep changes the file of choices, after the changes that were asked for before. It keeps what another dlxtop has
 // written since.
 func (e *Env) Keep(how func(*KeptChoices)) tea.Cmd {
-	if e.Choices == nil {
+	if e.choices == nil {
 		return nil
 	}
-	before, done := e.kept, make(chan struct{})
-	e.kept = done
+	before, done := e.keeping, make(chan struct{})
+	e.keeping = done
+
 	return e.Command(KeepingTime, func(ctx context.Context) tea.Msg {
 		defer close(done)
 		if before != nil {
@@ -94,7 +106,8 @@ func (e *Env) Keep(how func(*KeptChoices)) tea.Cmd {
 			case <-ctx.Done():
 			}
 		}
-		_, err := e.Choices.Change(func(text []byte) ([]byte, error) {
+
+		_, err := e.choices.Change(func(text []byte) ([]byte, error) {
 			c := ChoicesIn(text)
 			how(&c)
 			changed, err := json.MarshalIndent(c, "", "  ")
@@ -107,24 +120,41 @@ func (e *Env) Keep(how func(*KeptChoices)) tea.Cmd {
 	})
 }
 
+// Past is what was typed earlier in a field, the newest last.
+type Past struct{ texts []string }
+
+func (p *Past) Add(text string) { p.texts = Remembered(p.texts, text) }
+
+// Precede puts texts of earlier starts before those of this one.
+func (p *Past) Precede(texts []string) {
+	for _, text := range p.texts {
+		texts = Remembered(texts, text)
+	}
+	p.texts = texts
+}
+
+func (p *Past) Recall() Recall { return Recall{past: p, at: len(p.texts)} }
+
 // Recall steps through earlier texts in a field. After the newest comes what was typed.
 type Recall struct {
+	past  *Past
 	at    int    // which of them is in the field; their number for none
 	draft string // what was typed before the first step back
 }
 
 // Restart forgets what was typed before these texts were stepped through.
-func (r *Recall) Restart(past []string) { *r = Recall{at: len(past)} }
+func (r *Recall) Restart() { *r = r.past.Recall() }
 
 // Step goes to a later text, or to an earlier one if by is negative, and reports whether there is one.
-func (r *Recall) Step(field *term.TextField, past []string, by int) bool {
-	to := r.at + by
+func (r *Recall) Step(field *term.TextField, by int) bool {
+	to, past := r.at+by, r.past.texts
 	if to < 0 || to > len(past) {
 		return false
 	}
 	if r.at == len(past) {
 		r.draft = field.Text()
 	}
+
 	r.at = to
 	field.Set(append(slices.Clone(past), r.draft)[to])
 	return true

@@ -3,7 +3,6 @@ package shell
 import (
 	"slices"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -31,63 +30,60 @@ func (c ColumnsScreen) Title() string { return "columns" }
 
 func (c ColumnsScreen) Typing() bool { return false }
 
-func (c ColumnsScreen) Keys() []key.Binding {
+func (c ColumnsScreen) Keys() []term.Key { return c.keys() }
+
+func (c *ColumnsScreen) keys() []term.Key {
 	k := c.Env.Keys
-	return []key.Binding{
-		term.Describe(k.Choose, "hide or show"), term.Describe(k.ChooseAll, "show all"), k.Up, k.Down,
-		term.Describe(k.Back, "done"),
+	move := func(by int) func() { return func() { c.at = min(max(c.at+by, 0), len(c.Titles)-1) } }
+
+	return []term.Key{
+		term.On(k.Choose, "", c.turn).As("hide or show"),
+		term.On(k.Open, "", c.turn).Shown(false),
+		term.On(k.ChooseAll, "", func() tea.Cmd { return c.hide(nil) }).As("show all"),
+		term.On(k.Up, "", move(-1)),
+		term.On(k.Down, "", move(1)),
+		term.On(k.Back, "", func() tea.Cmd { return Pop }).As("done"),
 	}
 }
 
-func (c ColumnsScreen) Update(msg tea.Msg) (Screen, tea.Cmd) {
+func (c ColumnsScreen) Update(msg tea.Msg) (_ Screen, cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case TopologyMsg, HideMsg:
 		next, _ := c.List.Update(msg) // its commands concern the screen itself, which gets this message, too
 		c.List = next.(Columned)
 	case tea.KeyMsg:
-		return c.handleKey(msg)
+		cmd, _ = term.Press(c.keys(), msg)
 	}
-	return c, nil
+
+	return c, cmd
 }
 
-func (c ColumnsScreen) handleKey(msg tea.KeyMsg) (Screen, tea.Cmd) {
-	k := c.Env.Keys
-	hidden := slices.Clone(c.Hidden)
-	switch {
-	case term.Is(msg, k.Back):
-		return c, Pop
-	case term.Is(msg, k.Up):
-		c.at = max(c.at-1, 0)
-		return c, nil
-	case term.Is(msg, k.Down):
-		c.at = min(c.at+1, len(c.Titles)-1)
-		return c, nil
-	case term.Is(msg, k.ChooseAll):
-		hidden = nil
-	case term.Is(msg, k.Choose), term.Is(msg, k.Open):
-		title := c.Titles[c.at]
-		if i := slices.Index(hidden, title); i >= 0 {
-			hidden = slices.Delete(hidden, i, i+1)
-		} else {
-			hidden = append(hidden, title)
-		}
-	default:
-		return c, nil
+func (c *ColumnsScreen) turn() tea.Cmd {
+	title, hidden := c.Titles[c.at], slices.Clone(c.Hidden)
+	if i := slices.Index(hidden, title); i >= 0 {
+		return c.hide(slices.Delete(hidden, i, i+1))
 	}
-	c.Hidden = hidden
+	return c.hide(append(hidden, title))
+}
+
+func (c *ColumnsScreen) hide(titles []string) tea.Cmd {
+	c.Hidden = titles
 	name := c.List.Title()
-	return c, func() tea.Msg { return HideMsg{name, hidden} }
+	return func() tea.Msg { return HideMsg{name, titles} }
 }
 
 func (c ColumnsScreen) View(width, height int) string {
 	s := c.Env.Styles
 	how := "until dlxtop ends"
-	if c.Env.Choices != nil {
+	if c.Env.choices != nil {
 		how = "kept for the next start"
 	}
+
 	lines := []string{term.Partition(s, "columns of "+c.List.Title(), how, width)}
 	for i, title := range c.Titles {
-		mark, box, look := "  ", "[x] ", s.Text
+		mark := "  "
+		box := "[x] "
+		look := s.Text
 		if slices.Contains(c.Hidden, title) {
 			box, look = "[ ] ", s.Muted
 		}
@@ -96,6 +92,7 @@ func (c ColumnsScreen) View(width, height int) string {
 		}
 		lines = append(lines, " "+mark+look.Render(box+title))
 	}
+
 	rows := max(height-len(lines), 2)
 	return c.List.Listed(width, rows) + "\n" + term.Block(lines, width, height-rows)
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 const (
@@ -15,7 +14,7 @@ const (
 )
 
 // Counted counts queues exactly; nil when there are none, or on an error: then the last poll stands.
-func Counted(ctx context.Context, counter ports.Counter, refs []model.QueueRef) map[model.QueueRef]model.QueueCounts {
+func Counted(ctx context.Context, counter Counter, refs []model.QueueRef) map[model.QueueRef]model.QueueCounts {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -25,6 +24,7 @@ func Counted(ctx context.Context, counter ports.Counter, refs []model.QueueRef) 
 	if err != nil {
 		return nil
 	}
+
 	return counts
 }
 

@@ -12,6 +12,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -47,6 +48,7 @@ type Dialog struct {
 	Consent Consent
 	stop    context.CancelFunc // ends the running command; may be nil
 	feed    *progressFeed[plan.Account]
+	window  *window
 	Account plan.Account // of the current or last run
 	Err     error        // why there is no plan, or how the run ended
 
@@ -57,7 +59,7 @@ type Dialog struct {
 }
 
 func NewDialog(e *Env, state dialogState) Dialog {
-	return Dialog{Env: e, State: state, Consent: NewConsent()}
+	return Dialog{Env: e, State: state, Consent: NewConsent(), window: &window{}}
 }
 
 // Offer is what a user is asked to agree to, by the current plan.
@@ -126,6 +128,7 @@ func (d *Dialog) Changed(was, is plan.Promise) bool {
 	case len(was.Ways) == 0:
 		changes = nil
 	}
+
 	d.Changes = changes
 	return true
 }
@@ -138,6 +141,7 @@ func (d *Dialog) TypingIn(o *Offer) bool {
 	case DialogChecking, DialogRunning, DialogStopping:
 		return true
 	}
+
 	return false
 }
 
@@ -159,10 +163,12 @@ func (d *Dialog) KeysFor(o *Offer, more ...key.Binding) []key.Binding {
 		if o.Turns != "" {
 			keys = append(keys, term.Describe(k.Target, o.Turns))
 		}
+
 		keys = append(keys, more...)
 		if o.Insists != "" {
 			keys = append(keys, term.Describe(k.Insist, o.Insists))
 		}
+
 		return append(keys, k.Cancel)
 	case DialogRunning:
 		return append(more, term.Describe(k.Cancel, "stop"), term.Describe(k.ForceQuit, "stop"))
@@ -171,6 +177,7 @@ func (d *Dialog) KeysFor(o *Offer, more ...key.Binding) []key.Binding {
 	case DialogEnded:
 		return append(more, term.Describe(k.Confirm, cmp.Or(o.Again, "close")), term.Describe(k.Cancel, "close"))
 	}
+
 	return []key.Binding{k.Cancel}
 }
 
@@ -180,7 +187,12 @@ func (d *Dialog) Press(msg tea.KeyMsg, o *Offer) press {
 	if d.State == DialogAsking && d.Consent.Explains(k, msg) {
 		return pressedElse
 	}
-	cancel, confirm := term.Is(msg, k.Cancel), term.Is(msg, k.Confirm)
+	if d.window.scroll(k, msg) {
+		return pressedElse
+	}
+
+	cancel := term.Is(msg, k.Cancel)
+	confirm := term.Is(msg, k.Confirm)
 	switch {
 	case d.State == DialogRunning:
 		if cancel || term.Is(msg, k.ForceQuit) {
@@ -192,6 +204,7 @@ func (d *Dialog) Press(msg tea.KeyMsg, o *Offer) press {
 		return PressedBack
 	case d.State == DialogEnded && confirm && o.Again != "":
 		return PressedAgain
+
 	case d.State == DialogEnded && (confirm || term.Is(msg, k.Quit)):
 		return PressedBack
 	case d.State == DialogAsking && confirm && d.ready(o):
@@ -208,6 +221,7 @@ func (d *Dialog) Press(msg tea.KeyMsg, o *Offer) press {
 	case d.TypingIn(o):
 		d.Consent.Typed(msg)
 	}
+
 	return pressedElse
 }
 
@@ -250,6 +264,7 @@ func (d Dialog) Close() {
 func Checking[P any](d *Dialog, make func(context.Context, *model.Topology) (P, error)) tea.Cmd {
 	d.State, d.Unchecked = DialogChecking, nil
 	e := d.Env
+
 	return d.await(func(ctx context.Context, id Request) tea.Msg {
 		ctx, cancel := context.WithTimeout(ctx, PollTimeout)
 		defer cancel()
@@ -287,17 +302,17 @@ func (d *Dialog) Ended(id Request, err error) bool {
 	return true
 }
 
-// AccountRun runs a plan whose progress is an account.
-type AccountRun func(ctx context.Context, progress func(plan.Account)) (plan.Account, error)
-
-// Execute runs what was agreed to. begun is the account before anything has happened.
-func (d *Dialog) Execute(begun plan.Account, run AccountRun) tea.Cmd {
-	d.Account, d.feed = begun, NewProgressFeed[plan.Account]()
-	feed, reason := d.feed, d.Env.reason
+// Execute runs what was agreed to.
+func (d *Dialog) Execute(a action.Action) tea.Cmd {
+	outline, feed := a.Outline(), NewProgressFeed[plan.Account]()
+	d.Account = plan.Account{Operation: outline.Operation, From: outline.From, Planned: outline.Planned}
+	d.feed = feed
+	broker, reason := d.Env.Broker, d.Env.reason
 	cmd := Running(d, func(ctx context.Context) (plan.Account, error) {
 		defer feed.Close()
-		return run(plan.WithReason(ctx, reason), feed.Put)
+		return a.Do(plan.WithReason(ctx, reason), broker, feed.Put)
 	})
+
 	return tea.Batch(cmd, d.progress())
 }
 
@@ -318,6 +333,7 @@ func (d *Dialog) Executing(msg tea.Msg) tea.Cmd {
 			d.Account = msg.Result
 		}
 	}
+
 	return nil
 }
 
@@ -360,6 +376,7 @@ func (c *Consent) Explained(e *Env) bool {
 		c.Asked, c.reason = true, term.NewTextField(e.reason)
 		return false
 	}
+
 	text := strings.TrimSpace(c.reason.Text())
 	e.reason = cmp.Or(text, e.reason)
 	return text != ""
@@ -375,6 +392,7 @@ func (c *Consent) Explains(k *KeyMap, msg tea.KeyMsg) bool {
 	default:
 		c.reason.Update(msg)
 	}
+
 	return true
 }
 
@@ -394,12 +412,14 @@ func (c *Consent) Say(l *DialogLines, o *Offer) {
 		l.Blank()
 		return
 	}
+
 	if o.Number == 0 {
 		return
 	}
 	l.Say("", o.prompt, l.Styles.Text)
 	l.Field(&c.field)
-	want, typed := model.Count(o.Number), c.field.Text()
+	want := model.Count(o.Number)
+	typed := c.field.Text()
 	switch {
 	case !c.Wrong || c.Given(o):
 		l.Blank()

@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -25,9 +26,10 @@ type DialogLines struct {
 	Width  int
 	Outer  int
 	Lines  []string
-	Minor  []int // which of these are dropped first if there is no room
-	major  []int // which of them are dropped last
-	asked  int   // how many of them, at the end, are the question
+	Minor  []int  // which of these are dropped first if there is no room
+	major  []int  // which of them are dropped last
+	asked  int    // how many of them, at the end, are the question
+	more   string // how the lines are reached for which there is no room
 }
 
 // NewDialogLines are the lines of a box within this number of columns.
@@ -91,13 +93,33 @@ func (l *DialogLines) Stress(label, text string, look term.Style) {
 	}
 }
 
-func (l *DialogLines) Warn(warnings []plan.Warning) {
-	for _, w := range warnings {
-		mark, look := term.MarkWarning, l.Styles.Warning
-		if w.Grave {
-			mark, look = term.MarkError, l.Styles.Danger
+// MostNamed bounds what the facts of a dialog name.
+var MostNamed = action.Most{Addresses: 3, Names: 8}
+
+// Tell draws facts, each as its level says.
+func (l *DialogLines) Tell(facts []action.Fact) {
+	s := l.Styles
+	for _, f := range facts {
+		switch f.Level {
+		case action.Minor:
+			l.Aside(f.Label, f.Words, s.Muted)
+		case action.Strong:
+			l.Stress(f.Label, f.Words, s.Strong)
+		case action.Setting:
+			l.Say(f.Label, f.Words, s.Accent)
+		case action.Good:
+			l.Say(f.Label, f.Words, s.Good)
+		case action.Stressed:
+			l.Stress(f.Label, f.Words, s.Warning)
+		case action.Bad:
+			l.Stress(f.Label, f.Words, s.Danger)
+		case action.Warned:
+			l.Stress("", term.MarkWarning+" "+f.Words, s.Warning)
+		case action.Grave:
+			l.Stress("", term.MarkError+" "+f.Words, s.Danger)
+		default:
+			l.Say(f.Label, f.Words, s.Text)
 		}
-		l.Stress("", mark+" "+model.Printable(w.Words()), look)
 	}
 }
 
@@ -122,22 +144,69 @@ func (l *DialogLines) Fit(most int) {
 			}
 		}
 	}
+
 	minor := func(i int) bool { return slices.Contains(l.Minor, i) }
 	major := func(i int) bool { return slices.Contains(l.major, i) }
 	leave(minor)
 	mark = end
 	leave(func(i int) bool { return !minor(i) && !major(i) })
 	leave(major)
+
 	var lines []string
 	for i := range len(l.Lines) + 1 {
 		if i == mark {
-			lines = append(lines, l.Styles.Muted.Render("…"))
+			lines = append(lines, l.Styles.Muted.Render(strings.TrimSpace("… "+l.more)))
 		}
 		if i < len(l.Lines) && !gone[i] {
 			lines = append(lines, l.Lines[i])
 		}
 	}
+
 	l.Lines = lines
+}
+
+// window is the part of a dialog's text that is seen when there is no room for all: at first what matters most, and the
+// lines as they are, from the first on, after a key that moves down.
+type window struct {
+	top  int // 0: what matters most; else the first line, counted from 1
+	last int // the highest top; 0: there is room for all
+	room int
+}
+
+// scroll handles a key that moves, and reports whether it does.
+func (w *window) scroll(k *KeyMap, msg tea.KeyMsg) bool {
+	step, moves := k.Step(msg, w.room)
+	if !moves || w.last == 0 {
+		return false
+	}
+	w.top = min(max(w.top+step, 0), w.last)
+	return true
+}
+
+// Fit shows as many lines as fit, and says how the others are reached. The question stays.
+func (d *Dialog) Fit(l *DialogLines, most int) {
+	asked := min(l.asked, most-2)
+	text := l.Lines[:len(l.Lines)-max(asked, 0)]
+	if len(l.Lines) <= most || asked < 0 {
+		*d.window = window{}
+		l.Fit(most)
+		return
+	}
+
+	w, k := d.window, d.Env.Keys
+	w.room = most - asked - 1 // one line says where this is
+	w.last = len(text) - w.room + 1
+	w.top = min(w.top, w.last)
+	if w.top == 0 {
+		l.more = k.Down.Help().Key + " shows every line"
+		l.Fit(most)
+		return
+	}
+
+	seen := text[w.top-1 : w.top-1+w.room]
+	where := fmt.Sprintf("lines %d–%d of %d, %s and %s move", w.top, w.top-1+len(seen), len(text), k.Up.Help().Key,
+		k.Down.Help().Key)
+	l.Lines = slices.Concat(seen, []string{l.Styles.Muted.Render(where)}, l.Lines[len(text):])
 }
 
 func (l *DialogLines) Field(f *term.TextField) {
@@ -159,18 +228,21 @@ func (l *DialogLines) Keys(keys ...key.Binding) {
 // Hints adds keys and what they do, on as many lines as needed.
 func (l *DialogLines) Hints(text string) {
 	const wide, narrow = "     ", "   "
-	room, line := l.Width-LabelWidth, strings.TrimRight(text, " ")
+	room := l.Width - LabelWidth
+	line := strings.TrimRight(text, " ")
 	if ansi.StringWidthWc(line) > room {
 		parts := strings.Split(line, wide)
 		line = parts[0]
 		for _, part := range parts[1:] {
 			if ansi.StringWidthWc(line+narrow+part) > room {
-				l.Lines, line = append(l.Lines, l.label("")+line), part
+				l.Lines = append(l.Lines, l.label("")+line)
+				line = part
 			} else {
 				line += narrow + part
 			}
 		}
 	}
+
 	l.Lines = append(l.Lines, l.label("")+line)
 }
 
@@ -179,7 +251,8 @@ func (l *DialogLines) Box(title string) string { return term.Framed(l.Styles, ti
 // Page draws the lines in a frame on a separate screen, as many as fit.
 func (l *DialogLines) Page(title string, width, height int) string {
 	l.Fit(height - 3)
-	lines, left := []string{""}, strings.Repeat(" ", max((width-l.Outer)/2, 0))
+	lines := []string{""}
+	left := strings.Repeat(" ", max((width-l.Outer)/2, 0))
 	for line := range strings.SplitSeq(l.Box(title), "\n") {
 		lines = append(lines, left+line)
 	}
@@ -192,6 +265,7 @@ func (d *Dialog) SayChanges(l *DialogLines) {
 		words := " the topology could not be read again, and nothing was changed: " + ReadableError(d.Unchecked)
 		l.Stress("", term.MarkError+words, l.Styles.Danger)
 	}
+
 	if d.ChangedAt.IsZero() {
 		return
 	}
@@ -216,21 +290,28 @@ func (d *Dialog) SayAsked(l *DialogLines, o *Offer, keys []key.Binding) {
 		}
 		l.Blank()
 	}
+
 	l.Keys(keys...)
 	l.Question(before)
 }
 
-func (d *Dialog) SayProgress(l *DialogLines) {
-	a := &d.Account
-	l.Say("done", fmt.Sprintf("%s of %s", model.Count(int64(a.Done())), model.Count(int64(a.Planned))), l.Styles.Strong)
-	SayWaiting(l, a)
-	l.Blank()
-	d.SayStop(l, "")
-}
+// SayProgress shows how far a run has come.
+func (d *Dialog) SayProgress(l *DialogLines, outcomes []action.Fact) {
+	s, a := l.Styles, &d.Account
+	width, share := l.Width-LabelWidth, 0
+	if a.Planned > 0 {
+		share = min(a.Done()*width/a.Planned, width)
+	}
 
-func SayWaiting(l *DialogLines, a *plan.Account) {
+	l.Lines = append(l.Lines, strings.Repeat(" ", LabelWidth)+s.Good.Render(strings.Repeat("█", share))+
+		s.Muted.Render(strings.Repeat("░", width-share)))
+	l.Say("done", model.Count(a.Done())+" of "+model.Count(a.Planned), s.Strong)
+	l.Tell(outcomes)
+	if a.Canary.Phase != "" {
+		l.Say("canary", model.Printable(a.Canary.Words()+a.Canary.Left(d.Env.Shown)), s.Accent)
+	}
 	if a.Waiting != "" {
-		l.Stress("waits", model.Printable(a.Waiting), l.Styles.Danger)
+		l.Stress("waits", model.Printable(a.Waiting), s.Danger)
 	}
 }
 
@@ -241,24 +322,6 @@ func (d *Dialog) SayStop(l *DialogLines, hints string) {
 		return
 	}
 	l.Hints(hints + Hint(l.Styles, "esc", "stop: what is done stays done"))
-}
-
-// Outcome says how many messages had an outcome, if any, and what that means.
-func (l *DialogLines) Outcome(n int, label, words string) {
-	if n > 0 {
-		l.Stress(label, model.Count(n)+"  "+words, l.Styles.Warning)
-	}
-}
-
-// SayEnd says why a run did not do everything.
-func (d *Dialog) SayEnd(l *DialogLines) {
-	if d.Account.Stopped != "" {
-		l.Stress("stopped", model.Printable(d.Account.Stopped), l.Styles.Warning)
-	}
-	if d.Err != nil {
-		l.Stress("error", ReadableError(d.Err), l.Styles.Danger)
-	}
-	d.SayClose(l)
 }
 
 func (d *Dialog) SayClose(l *DialogLines) {

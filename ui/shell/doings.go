@@ -7,6 +7,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // Doing is what an action of this program did to a queue. It keeps lists up to date that were read before it.
@@ -20,19 +21,36 @@ type Doing struct {
 	Unclear bool                        // which messages came or left is unknown
 }
 
-func (e *Env) Did(d Doing) {
+// Did remembers it, and returns how many doings there were.
+func (e *Env) Did(d Doing) int {
 	d.At = e.Now()
-	e.Doings = append(e.Doings, d)
-	e.Kept.did(d)
+	e.doings = append(e.doings, d)
+	e.Peeks.Apply(d.Queue, peek.Change{Gone: d.Gone, Came: d.Came, Unclear: d.Unclear || d.Back > 0})
+
+	return e.Done()
 }
+
+// Done is how many doings there were.
+func (m *Memory) Done() int { return len(m.doings) }
+
+// SetActing says whether an action takes messages of a queue now.
+func (m *Memory) SetActing(queue model.QueueRef, now bool) { m.acting[queue] = now }
+
+func (m *Memory) Acting(queue model.QueueRef) bool { return m.acting[queue] }
+
+// ActTogether remembers the records of the last action: none, unless it was on several queues.
+func (m *Memory) ActTogether(records ...int64) { m.together = records }
+
+func (m *Memory) Together() []int64 { return m.together }
 
 // Took is what a record of this session took out of a queue; nil: unknown.
 func (e *Env) Took(record int64, queue model.QueueRef) map[message.Fingerprint]int {
-	for _, d := range slices.Backward(e.Doings) {
+	for _, d := range slices.Backward(e.doings) {
 		if d.Record == record && d.Queue == queue {
 			return d.Gone
 		}
 	}
+
 	return nil
 }
 
@@ -49,11 +67,13 @@ func Among[R any](
 			others = append(others, r)
 		}
 	}
+
 	for _, n := range missing {
 		if n > 0 {
 			return these, others, false
 		}
 	}
+
 	return these, others, len(these) > 0
 }
 
@@ -63,7 +83,7 @@ const mostUnsettled = 100
 // Unsettled are the queues of recent actions that the statistics may not include yet: they are counted, because polls
 // would still show replayed messages at their old place.
 func (e *Env) Unsettled() (queues []model.QueueRef) {
-	for _, d := range slices.Backward(e.Doings) {
+	for _, d := range slices.Backward(e.doings) {
 		if e.Shown.Sub(d.At) > model.LateStatistics+CountedFor || len(queues) == mostUnsettled {
 			break
 		}
@@ -71,13 +91,14 @@ func (e *Env) Unsettled() (queues []model.QueueRef) {
 			queues = append(queues, d.Queue)
 		}
 	}
+
 	return queues
 }
 
 // Since are the doings that a list has not processed yet, and marks them as processed.
 func (e *Env) Since(taken *int) []Doing {
-	later := e.Doings[*taken:]
-	*taken = len(e.Doings)
+	later := e.doings[*taken:]
+	*taken = len(e.doings)
 	return later
 }
 

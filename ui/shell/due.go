@@ -23,6 +23,7 @@ func (m *TopologyMsg) Head(b *model.Buffer, now time.Time) picture.HeadState {
 		h.Due = m.levelsDue(b, now)
 		return h
 	}
+
 	q, ok := m.Topology.Queue(b.Queue)
 	if !h.Waits || !ok || q.Ready.Or(0) == 0 || q.Consumers.Or(0) > 0 || b.InExchange != "" {
 		return h
@@ -33,7 +34,9 @@ func (m *TopologyMsg) Head(b *model.Buffer, now time.Time) picture.HeadState {
 		// In a retry buffer the publisher's timestamp is not the time of arrival: the message was somewhere else before.
 		head.Properties.Timestamp = at
 	}
-	h.Due = story.Due(&head, b.TTL, seen)
+
+	ttl, set := b.TTL.Get()
+	h.Due = story.Due(&head, model.Setting[time.Duration]{Value: ttl, Set: set, Source: b.TTLSource}, seen)
 	if w := m.Looks.in(m.Topology)(b.Queue); w != nil {
 		if head, ok := w.Head(now); ok {
 			same := head.Position == 1 && !seen.Since.After(w.TakenAt) // nothing has left since the look
@@ -41,10 +44,13 @@ func (m *TopologyMsg) Head(b *model.Buffer, now time.Time) picture.HeadState {
 			if same {
 				leaves = leaves.Narrowed(h.Due)
 			}
-			h.Due, h.Looked, h.Cut = leaves, true, head.Cut
+			h.Due = leaves
+			h.Looked = true
+			h.Cut = head.Cut
 			h.Blocked, _ = w.Blocked(now)
 		}
 	}
+
 	return h
 }
 
@@ -54,17 +60,21 @@ func (m *TopologyMsg) levelsDue(b *model.Buffer, now time.Time) story.DueTime {
 	var soonest story.DueTime
 	below := time.Duration(0)
 	for _, ref := range b.Levels {
-		ttl := m.Topology.Settings(ref).TTL.Value
+		ttl := m.Topology.Settings(ref).TTL
 		q, ok := m.Topology.Queue(ref)
 		if ok && q.Ready.Or(0) > 0 {
-			due := story.Due(&message.Message{Position: 1}, model.Some(ttl), m.Sight(ref, q, now))
-			due = story.DueTime{Kind: story.DueAtMost, Time: due.Time.Add(below), Earliest: due.Earliest}
-			if soonest.Kind == "" || due.Time.Before(soonest.Time) {
+			due := story.Due(&message.Message{Position: 1}, ttl, m.Sight(ref, q, now))
+			if due.Known() {
+				due = story.DueTime{Kind: story.DueAtMost, Time: due.Time.Add(below), Earliest: due.Earliest}
+			}
+			if soonest.Kind == "" || due.Known() && (!soonest.Known() || due.Time.Before(soonest.Time)) {
 				soonest = due
 			}
 		}
-		below += ttl
+
+		below += ttl.Value
 	}
+
 	return soonest
 }
 
@@ -81,6 +91,7 @@ func (m *TopologyMsg) Holding(b *model.Buffer) []held {
 			some = append(some, held{ref, n})
 		}
 	}
+
 	slices.SortStableFunc(some, func(a, b held) int { return cmp.Compare(b.ready, a.ready) })
 	return some
 }
@@ -100,25 +111,33 @@ func (m *TopologyMsg) holdingWords(b *model.Buffer, messagesKey string) string {
 	if more := len(levels) - most; more > 0 {
 		words = append(words, "some in "+model.Plural(more, "more level"))
 	}
+
 	return strings.Join(words, ", ") + "; " + messagesKey + " opens " + model.Printable(levels[0].Ref.Name)
 }
 
 // Sight is what the polls and the counts saw of the message at the head of a queue.
 func (m *TopologyMsg) Sight(ref model.QueueRef, q *model.Queue, now time.Time) story.Sight {
-	seen := story.Sight{At: now, Clock: m.Topology.Snapshot.Overview.Clock()}
+	seen := story.Sight{
+		At: now, Lag: model.StatisticsLag, Changed: m.Topology.TTLChanged(ref),
+		Clock: m.Topology.Snapshot.Overview.Clock(),
+	}
+
 	if !q.CountedAt.IsZero() && q.CountedAt.Before(now) {
 		seen.At = q.CountedAt
 	}
+
 	known := Arrival{Since: now}
 	if m.History != nil {
 		known = m.History.HeadArrived(now, ref)
 	}
+
 	if m.Watch != nil {
 		if head, ok := m.Watch.HeadArrived(ref); ok {
 			seen.At = now // its count is newer than the poll
 			known = known.With(head)
 		}
 	}
+
 	seen.After, seen.Since = known.After, known.Since
 	return seen
 }
@@ -132,13 +151,17 @@ func (m *TopologyMsg) Soonest(f *model.Flow, now time.Time) picture.HeadState {
 		if h.Blocked.Past > soonest.Blocked.Past {
 			soonest.Blocked = h.Blocked
 		}
+
 		switch {
 		case !h.Waits:
-		case soonest.Due.Kind == "", soonest.Due.Kind == story.DueUnknown && h.Due.Kind != "",
-			h.Due.Kind != "" && h.Due.Kind != story.DueUnknown && h.Due.Time.Before(soonest.Due.Time):
-			soonest.Due, soonest.Looked, soonest.Cut = h.Due, h.Looked, h.Cut
+		case soonest.Due.Kind == "", !soonest.Due.Known() && h.Due.Kind != "",
+			h.Due.Known() && h.Due.Time.Before(soonest.Due.Time):
+			soonest.Due = h.Due
+			soonest.Looked = h.Looked
+			soonest.Cut = h.Cut
 		}
 	}
+
 	return soonest
 }
 
@@ -147,9 +170,12 @@ func DueField(s *term.Styles, h picture.HeadState, now time.Time) term.Field {
 	if h.Blocked.Past > 0 {
 		return s.Warning.Field("blocked " + model.Count(int64(h.Blocked.Past)))
 	}
-	switch kind, words := h.Kind(now), h.Words(now); {
+	kind, words := h.Kind(now), h.Words(now)
+	switch {
 	case kind == picture.HeadOverdue || kind == picture.HeadNever:
 		return s.Warning.Field(words + "!")
+	case kind == picture.HeadOlder:
+		return s.Warning.Field(words)
 	case kind == picture.HeadUnknown || kind == picture.HeadNone:
 		return s.Muted.Field(words)
 	case h.Cut:
@@ -161,7 +187,7 @@ func DueField(s *term.Styles, h picture.HeadState, now time.Time) term.Field {
 
 // BufferLines say what leaves a queue's buffer when and what blocks it, or how to find out.
 func (m *TopologyMsg) BufferLines(b *model.Buffer, messagesKey string, now time.Time) []term.Span {
-	histogram := story.HistogramOf(m.Topology, b, m.Looks.in(m.Topology), now)
+	histogram := story.HistogramOf(m.Topology, b, m.Looks.in(m.Topology), m.Head(b, now).Due, now)
 	total := histogram.Total()
 	switch {
 	case total == 0, histogram.Unknown == total && b.Queue.Name == "":
@@ -170,14 +196,17 @@ func (m *TopologyMsg) BufferLines(b *model.Buffer, messagesKey string, now time.
 		return []term.Span{term.ToneMuted.Span("due: each message has a TTL of its own, " + messagesKey +
 			" looks at them; overdue messages expire when read")}
 	}
+
 	lines := []term.Span{term.ToneText.Span("due: " + histogram.Words())}
 	if words := m.holdingWords(b, messagesKey); words != "" {
 		lines = append(lines, term.ToneText.Span(words))
 	}
+
 	if histogram.Cut > 0 {
 		lines = append(lines, term.ToneDanger.Span(term.MarkError+" "+model.Plural(histogram.Cut, "message")+
 			" will be dropped on expiry: RabbitMQ drops what returns without a rejection"))
 	}
+
 	if h := m.Head(b, now); h.Blocked.By != nil {
 		mark, tone := term.MarkWarning, term.ToneWarning
 		if h.Due.Kind == story.DueUnknown {
@@ -185,6 +214,7 @@ func (m *TopologyMsg) BufferLines(b *model.Buffer, messagesKey string, now time.
 		}
 		lines = append(lines, tone.Span(mark+" "+h.Blocked.Words(now)))
 	}
+
 	return lines
 }
 
@@ -193,10 +223,11 @@ func (m *TopologyMsg) BufferLines(b *model.Buffer, messagesKey string, now time.
 func (m *TopologyMsg) ComingLines(f *model.Flow, now time.Time) []term.Span {
 	var all story.DueHistogram
 	for _, b := range f.Buffers {
-		all.Add(story.HistogramOf(m.Topology, b, m.Looks.in(m.Topology), now))
+		all.Add(story.HistogramOf(m.Topology, b, m.Looks.in(m.Topology), m.Head(b, now).Due, now))
 	}
 	if words := all.Words(); words != "" && all.Unknown < all.Total() {
 		return []term.Span{term.ToneText.Span("due: " + words)}
 	}
+
 	return nil
 }

@@ -13,39 +13,46 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/filter"
+	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/turns"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Env is what every screen needs and none changes. The root makes one and passes it to each screen's constructor. Data
-// that changes with time (the topology, the history) comes in messages: the root sends a screen the latest TopologyMsg
-// when it is pushed, before Init, and again after each poll.
+// Env is what every screen needs and none changes: what changes is in Memory, and only the root sets the time and the
+// colours. The root makes one and passes it to each screen's constructor. Data that changes with time (the topology,
+// the history) comes in messages: the root sends a screen the latest TopologyMsg when it is pushed, before Init, and
+// again after each poll.
 type Env struct {
 	Connection
 	Terminal
 	Memory
 
+	Marks    *causeMarks
 	Work     *work
 	Requests *atomic.Int64
 }
 
 // Connection is the access to the broker, and what is allowed there.
 type Connection struct {
-	Broker     Broker // quiet looks give way to it
-	Quiet      *QuietLooks
-	Kept       KeptLooks
-	Source     ports.Source
+	Broker     Broker // for what the user requests: background peeks give way to it
+	Quiet      Broker // for peeks that Background runs
+	Background *turns.Background
+	Peeks      peek.Cache
+	Source     Source
 	Reread     plan.Reread
 	Polled     atomic.Pointer[model.Topology] // the newest; for rereading, which remembers what was seen before
-	Journal    ports.Records                  // nil: nothing is recorded
-	Index      ports.Index                    // nil: what is read of failed queues is not stored
-	Files      ports.Files                    // nil: there is no export
+	Journal    Records                        // nil: nothing is recorded
+	Index      Index                          // nil: what is read of failed queues is not stored
+	Files      Files                          // nil: there is no export
+	JQ         mend.Runner                    // runs the jq programs that edit messages
 	Title      string                         // the context's name or the broker's address
 	Contexts   []string                       // that the user can switch to
 	ReadOnly   bool
 	Production bool
+	Consent    peek.Consent // to looks that use up delivery limits, by the configuration; "" when it says nothing
 	Filters    filter.Saved
 	Actions    []filter.Action
 	Schemas    body.Schemas // the protobuf types of bodies
@@ -72,17 +79,26 @@ type Terminal struct {
 	Parent    int                                         // the parent process; 0: it is not checked
 }
 
-// Memory is what was done and said since the start, and before. Its slices and maps are only used in Update.
+// Memory is what was done and said since the start, and before. Screens change it by its methods, in Update.
 type Memory struct {
-	Choices  Kept          // stores what is remembered between starts; nil: nothing is
-	kept     chan struct{} // closed when the last change of Choices is written; nil: there was none
-	Marks    *causeMarks
-	Programs []string                // earlier jq programs, newest last
-	reason   string                  // of the last action in production
-	Doings   []Doing                 // of actions since the start
-	followed map[string]*followed    // replays, by mark
-	Together []int64                 // the records of the last action, if it was on several queues
-	Acting   map[model.QueueRef]bool // the queues of which an action takes messages now
+	Commands Past          // of the palette
+	Programs Past          // jq programs
+	choices  Preferences   // stores what is remembered between starts; nil: nothing is
+	keeping  chan struct{} // closed when the last change of choices is written; nil: there was none
+	kept     KeptChoices   // of earlier starts
+	recalled bool          // they are known, as far as they can be
+	// by cluster, since the start: what looks may cost, and whether the user was asked
+	consents  map[string]peek.Consent
+	askedOnce map[string]bool
+	reason    string                  // of the last action in production
+	doings    []Doing                 // of actions since the start
+	followed  map[string]*followed    // replays, by mark
+	together  []int64                 // the records of the last action, if it was on several queues
+	acting    map[model.QueueRef]bool // the queues of which an action takes messages now
+}
+
+func NewMemory(choices Preferences) Memory {
+	return Memory{choices: choices, acting: map[model.QueueRef]bool{}}
 }
 
 func (e *Env) Kit() term.Kit { return term.Kit{Styles: e.Styles, Keys: &e.Keys.ListKeys} }
@@ -118,9 +134,8 @@ func (e *Env) standby(timeout time.Duration, f func(ctx context.Context) tea.Msg
 
 // Stoppable runs f outside Update. Its context ends when stop is called, and when the program ends.
 func (e *Env) Stoppable(f func(ctx context.Context) tea.Msg) (cmd tea.Cmd, stop context.CancelFunc) {
-	ctx, stop := context.WithCancel(context.Background())
-	return e.Command(0, func(program context.Context) tea.Msg {
-		defer context.AfterFunc(program, stop)()
+	ctx, stop := context.WithCancel(e.Work.Ctx)
+	return e.Command(0, func(context.Context) tea.Msg {
 		defer stop()
 		return f(ctx)
 	}), stop
@@ -146,12 +161,14 @@ type work struct {
 	mu      sync.Mutex
 	ended   bool
 	running sync.WaitGroup
-	Active  atomic.Int64 // the number of running commands, without those on standby
+	Waits   atomic.Pointer[model.InUse] // the turn that a command waits for; nil: none
+	Active  atomic.Int64                // the number of running commands, without those on standby
 }
 
 func NewWork(ctx context.Context) *work {
-	ctx, cancel := context.WithCancel(ctx)
-	return &work{Ctx: ctx, cancel: cancel}
+	w := &work{}
+	w.Ctx, w.cancel = context.WithCancel(model.TellWaits(ctx, w.Waits.Store))
+	return w
 }
 
 func (w *work) Begin(timeout time.Duration) (ctx context.Context, done func(), ok bool) {
@@ -165,6 +182,7 @@ func (w *work) Begin(timeout time.Duration) (ctx context.Context, done func(), o
 	if timeout > 0 {
 		ctx, cancel = context.WithTimeout(w.Ctx, timeout)
 	}
+
 	return ctx, func() { cancel(); w.running.Done() }, true
 }
 

@@ -24,6 +24,7 @@ func NumberField(s *term.Styles, n model.Opt[int64], some term.Style) term.Field
 	case v == 0:
 		return s.Muted.Field("0")
 	}
+
 	return some.Field(model.Count(v))
 }
 
@@ -57,6 +58,7 @@ func rateField(s *term.Styles, r model.Opt[float64]) term.Field {
 	case v >= 1000:
 		return s.Good.Field(model.Count(int64(v + 0.5)))
 	}
+
 	return s.Good.Field(strconv.FormatFloat(v, 'f', 1, 64))
 }
 
@@ -70,6 +72,7 @@ func CompareOpt[N cmp.Ordered](a, b model.Opt[N]) int {
 	case known:
 		return 1
 	}
+
 	return -1
 }
 
@@ -85,9 +88,11 @@ func ReadableError(err error) string {
 			return known.Error()
 		}
 	}
+
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer in time: the broker is busy, or what was asked for is large"
 	}
+
 	return model.Printable(err.Error())
 }
 
@@ -101,6 +106,7 @@ func Age(d time.Duration) string {
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
 	}
+
 	return model.Count(int(d.Hours())/24) + "d"
 }
 
@@ -113,6 +119,7 @@ func Absolute(path string) (string, error) {
 		}
 		path = home + rest
 	}
+
 	return filepath.Abs(path)
 }
 
@@ -136,5 +143,6 @@ func ClockOf(t model.Opt[time.Time], now time.Time) string {
 	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
 		return at.Format("15:04")
 	}
+
 	return at.Format("Jan 2")
 }

@@ -37,22 +37,29 @@ const TrendSteps = 12
 func NewFlowRow(flow *model.Flow, msg *TopologyMsg, now time.Time) FlowRow {
 	t := msg.Topology
 	r := FlowRow{
-		Flow: flow, Poll: msg, Name: model.Printable(flow.Worker.Queue.String()), Buffers: BufferWords(flow),
-		Due: new(term.Field),
+		Flow:    flow,
+		Poll:    msg,
+		Name:    model.Printable(flow.Worker.Queue.String()),
+		Buffers: BufferWords(flow),
+		Due:     new(term.Field),
 	}
+
 	r.Findings = msg.About.Flow(flow)
 	if len(r.Findings) > 0 { // the worst one is first
 		r.Mark = LevelMark(r.Findings[0].Level)
 	}
+
 	waits := r.sumBuffers(msg)
 	if q, ok := t.Queue(flow.Worker.Queue); ok {
 		r.Consumers, r.Ready, r.Down = q.Consumers, q.Ready, q.Outage() != model.NoOutage
 		r.Polled = q.Polled()
 	}
+
 	failed := make([]model.QueueRef, len(flow.Failed))
 	for i, m := range flow.Failed {
 		failed[i] = m.Queue
 	}
+
 	r.Failed = SumOf(failed, func(ref model.QueueRef) model.Opt[int64] { return ReadyOf(t, ref) })
 	r.Trend = msg.History.Ready(now, TrendSteps, waits...)
 	consumers, known := r.Consumers.Get()
@@ -63,6 +70,7 @@ func NewFlowRow(flow *model.Flow, msg *TopologyMsg, now time.Time) FlowRow {
 	default:
 		r.rank = 2
 	}
+
 	return r
 }
 
@@ -77,15 +85,18 @@ func (r *FlowRow) sumBuffers(msg *TopologyMsg) (waits []model.QueueRef) {
 		moved = picture.Plus(moved, msg.Moves.Of(b).Out)
 		uncounted = uncounted || b.InExchange != ""
 	}
+
 	if q, ok := t.Queue(r.Flow.Worker.Queue); ok && r.Flow.DelayedRetry.Set {
 		r.Waiting = picture.Plus(r.Waiting, q.Delayed)
 		uncounted = true
 	} else if len(r.Flow.Buffers) == 0 {
 		r.Waiting, moved = model.Some[int64](0), model.Some(0.0)
 	}
+
 	if !uncounted {
 		r.Moved = moved
 	}
+
 	return waits
 }
 
@@ -110,6 +121,7 @@ func SumOf[N int64 | float64](refs []model.QueueRef, value func(model.QueueRef) 
 	for _, ref := range refs {
 		sum = picture.Plus(sum, value(ref))
 	}
+
 	return sum
 }
 
@@ -133,12 +145,14 @@ func BufferWords(flow *model.Flow) string {
 				perMessage = true
 			}
 		}
+
 		slices.Sort(ttls)
 		ttls = slices.Compact(ttls)
 		var one []string
 		if len(ttls) > 0 || role == model.RetryBuffer {
 			one = append(one, string(role))
 		}
+
 		if len(ttls) > 4 {
 			one = append(one, model.ShortDuration(ttls[0])+"…"+model.ShortDuration(ttls[len(ttls)-1]))
 		} else {
@@ -146,6 +160,7 @@ func BufferWords(flow *model.Flow) string {
 				one = append(one, model.ShortDuration(ttl))
 			}
 		}
+
 		if perMessage {
 			one = append(one, "per message")
 		}
@@ -153,9 +168,11 @@ func BufferWords(flow *model.Flow) string {
 			words = append(words, strings.Join(one, " "))
 		}
 	}
+
 	if flow.DelayedRetry.Set {
 		words = append(words, "retry in itself")
 	}
+
 	return cmp.Or(strings.Join(words, ", "), "-")
 }
 
@@ -168,6 +185,7 @@ func RoundUp(d time.Duration) time.Duration {
 	case d > 10*time.Minute:
 		unit = time.Minute
 	}
+
 	return (d + unit - 1) / unit * unit
 }
 

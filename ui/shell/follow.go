@@ -7,8 +7,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // followed is a replay that is watched after its end, whether its dialog is open or not.
@@ -17,6 +17,7 @@ type followed struct {
 	sequel plan.Sequel
 	feed   *progressFeed[plan.Sequel]
 	stop   context.CancelFunc
+	ended  <-chan struct{}
 }
 
 type (
@@ -24,14 +25,14 @@ type (
 	FollowMsg struct{ Following plan.Following }
 	// SequelMsg brings the root the replay's sequel so far.
 	SequelMsg struct {
-		mark   string
+		of     *followed
 		sequel plan.Sequel
 	}
 )
 
-// Following asks for an executed plan to be followed; nil: there is nothing to follow.
-func Following(p *plan.Plan, t *model.Topology, a *plan.Account) tea.Cmd {
-	f, ok := p.Follow(t, a)
+// Following asks for what was done to be followed; nil: there is nothing to follow.
+func Following(done action.Action, t *model.Topology, a *plan.Account) tea.Cmd {
+	f, ok := done.Follow(t, a)
 	if !ok {
 		return nil
 	}
@@ -40,11 +41,17 @@ func Following(p *plan.Plan, t *model.Topology, a *plan.Account) tea.Cmd {
 
 func (e *Env) Follow(msg FollowMsg) tea.Cmd {
 	ctx, stop := context.WithCancel(context.Background())
-	f := followed{plan: msg.Following, feed: NewProgressFeed[plan.Sequel](), stop: stop}
+	f := followed{plan: msg.Following, feed: NewProgressFeed[plan.Sequel](), stop: stop, ended: ctx.Done()}
 	if e.followed == nil {
 		e.followed = map[string]*followed{}
 	}
-	e.followed[f.plan.Mark] = &f
+
+	mark := f.plan.Released.Mark
+	if before := e.followed[mark]; before != nil { // the replay that this one resumes
+		before.stop()
+	}
+
+	e.followed[mark] = &f
 	run := e.standby(0, func(program context.Context) tea.Msg {
 		defer context.AfterFunc(program, stop)()
 		defer stop()
@@ -54,19 +61,19 @@ func (e *Env) Follow(msg FollowMsg) tea.Cmd {
 		}
 		return nil
 	})
+
 	return tea.Batch(run, f.next())
 }
 
 func (f *followed) next() tea.Cmd {
-	mark := f.plan.Mark
-	return f.feed.Next(func(s plan.Sequel) tea.Msg { return SequelMsg{mark, s} })
+	return f.feed.Next(func(s plan.Sequel) tea.Msg { return SequelMsg{f, s} })
 }
 
 // Followed takes in the sequel of a replay. When messages come back, it returns a notice, whatever screen is open.
 func (e *Env) Followed(msg SequelMsg) tea.Cmd {
-	f := e.followed[msg.mark]
+	f := msg.of
 	f.sequel = msg.sequel
-	if f.sequel.Over && (f.sequel.Back > 0 || f.sequel.Taken < f.sequel.Sent) {
+	if f.sequel.Over && !f.sequel.Worked() {
 		return Notice("the replay of "+model.Printable(f.plan.Queue.String())+": "+f.sequel.Words(e.Shown), true)
 	}
 	return f.next()
@@ -81,6 +88,21 @@ func (e *Env) Sequel(mark string) *plan.Sequel {
 	return &f.sequel
 }
 
+// Watched is the queue of a replay that is still watched; ok is false without one.
+func (e *Env) Watched() (queue model.QueueRef, ok bool) {
+	for _, f := range e.followed {
+		select {
+		case <-f.ended:
+		default:
+			if !f.sequel.Over {
+				return f.plan.Queue, true
+			}
+		}
+	}
+
+	return queue, false
+}
+
 // Unfollow stops watching the replay of an undone record: what comes back then was brought back.
 func (e *Env) Unfollow(record int64) {
 	for _, f := range e.followed {
@@ -88,16 +110,6 @@ func (e *Env) Unfollow(record int64) {
 			f.stop()
 		}
 	}
-}
-
-func (l *DialogLines) SequelStyle(s *plan.Sequel) term.Style {
-	switch {
-	case s.Back > 0:
-		return l.Styles.Warning
-	case s.Over:
-		return l.Styles.Good
-	}
-	return l.Styles.Accent
 }
 
 type ProgressMsg struct {
@@ -126,6 +138,7 @@ func (f *progressFeed[T]) Put(a T) {
 	case <-f.latest:
 	default:
 	}
+
 	f.latest <- a // there is room: nothing else puts, and the previous one is gone
 }
 

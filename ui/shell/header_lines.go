@@ -33,6 +33,7 @@ func PropertyLines(m *message.Message) []Named {
 	slices.SortStableFunc(fields[:], func(a, b message.Property) int { // the id comes first
 		return cmp.Compare(b.Flag&message.PropMessageID, a.Flag&message.PropMessageID)
 	})
+
 	for _, f := range fields {
 		value := p.Shown(&f)
 		switch {
@@ -44,16 +45,19 @@ func PropertyLines(m *message.Message) []Named {
 		case f.Time != nil:
 			value = f.Time.Local().Format(time.DateTime)
 		}
+
 		if value != "" {
 			lines = append(lines, Named{f.Name, value})
 		}
 	}
+
 	if m.Redelivered {
 		lines = append(lines, Named{"redelivered", "true"})
 	}
 	for i := range lines {
 		lines[i].Value = model.Printable(lines[i].Value)
 	}
+
 	return lines
 }
 
@@ -84,6 +88,7 @@ func TreeLines(t model.Table) []Named {
 			return
 		}
 		indent := strings.Repeat("  ", depth)
+
 		switch v := v.(type) {
 		case string: // a stack trace keeps its lines
 			if text := model.PrintableLines(message.WholeRunes(v, traceLimit)); len(text) > 1 {
@@ -97,6 +102,7 @@ func TreeLines(t model.Table) []Named {
 			for _, e := range v {
 				add(name, e, depth)
 			}
+
 			return
 		case model.Table:
 			if depth < valueDepth && len(v) > 0 {
@@ -115,14 +121,17 @@ func TreeLines(t model.Table) []Named {
 				return
 			}
 		}
+
 		lines = append(lines, Named{indent + name, valueText(v)})
 	}
+
 	for _, name := range tableNames(t) {
 		add(model.Printable(name), t[name], 0)
 	}
 	if len(lines) >= treeLimit {
 		lines = append(lines, Named{"…", "not all headers are shown"})
 	}
+
 	return lines
 }
 
@@ -155,6 +164,7 @@ func unbounded(v any, depth int) string {
 		if depth >= valueDepth {
 			return "[…]"
 		}
+
 		elements := make([]string, len(v))
 		for i, e := range v {
 			elements[i] = unbounded(e, depth+1)
@@ -176,5 +186,6 @@ func unbounded(v any, depth int) string {
 		}
 		return "{" + strings.Join(entries, ", ") + "}"
 	}
+
 	return model.Printable(fmt.Sprint(v))
 }

@@ -37,6 +37,7 @@ func (h *History) Record(at time.Time, t *model.Topology, flows []model.Flow, mo
 	for old < len(h.times) && (at.Sub(h.times[old]) > HistorySpan || len(h.times)-old >= historySamples) {
 		old++
 	}
+
 	h.times = append(h.times[old:], at)
 	kept := make(map[model.QueueRef][]sample, len(h.queues))
 	heads := make(map[model.QueueRef]Arrival, len(h.heads))
@@ -50,25 +51,29 @@ func (h *History) Record(at time.Time, t *model.Topology, flows []model.Flow, mo
 				s.ready = float32(q.Ready.Or(-1))
 				s.left = len(h.times) == 1 || moves[ref].Went.Or(-1) != 0
 			}
+
 			samples := h.queues[ref]
 			if samples == nil {
 				samples = slices.Repeat([]sample{{-1, true}}, len(h.times)-1)
 			} else {
 				samples = samples[old:]
 			}
+
 			kept[ref] = append(samples, s)
 			if s.ready > 0 {
 				heads[ref] = h.headAfter(ref, kept[ref])
 			}
 		}
 	}
+
 	h.queues, h.heads = kept, heads
 }
 
 // Ready is the sum of waiting messages in queues over the span that ends now, in this number of steps: the mean of each
 // step, negative where unknown.
 func (h *History) Ready(now time.Time, steps int, queues ...model.QueueRef) []float64 {
-	sums, counts := make([]float64, steps), make([]int, steps)
+	sums := make([]float64, steps)
+	counts := make([]int, steps)
 	start := now.Add(-HistorySpan)
 	for i, at := range h.times {
 		step := min(int(at.Sub(start)*time.Duration(steps)/HistorySpan), steps-1)
@@ -83,11 +88,13 @@ func (h *History) Ready(now time.Time, steps int, queues ...model.QueueRef) []fl
 				known = true
 			}
 		}
+
 		if known {
 			sums[step] += sum
 			counts[step]++
 		}
 	}
+
 	for i := range sums {
 		if counts[i] == 0 {
 			sums[i] = -1
@@ -95,6 +102,7 @@ func (h *History) Ready(now time.Time, steps int, queues ...model.QueueRef) []fl
 			sums[i] /= float64(counts[i])
 		}
 	}
+
 	return sums
 }
 
@@ -120,6 +128,7 @@ func (h *History) headAfter(ref model.QueueRef, samples []sample) Arrival {
 	case ok:
 		return known
 	}
+
 	return fresh
 }
 
@@ -139,11 +148,13 @@ func (a Arrival) With(head watch.Head) Arrival {
 	case a.After.After(head.By):
 		return a
 	}
+
 	if a.After.After(counted.After) {
 		counted.After = a.After
 	}
 	if a.Since.Before(counted.Since) {
 		counted.Since = a.Since
 	}
+
 	return counted
 }

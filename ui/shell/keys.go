@@ -24,10 +24,13 @@ type KeyMap struct {
 	Replay, ReplayAll, Drop, DropAll, Copy, Failed, NextPane, PrevPane, Peek key.Binding
 	Causes                                                                   key.Binding
 	More, Insist, Earlier, Later, Tap                                        key.Binding
-	Move, Edit, Mend, Export, Raw, Fold, Compare                             key.Binding
+	Move, Edit, Mend, Export, Raw, Fold                                      key.Binding
 
 	// On causes.
 	Resolve, Ignore, Note key.Binding
+
+	// On failed queues: when looks begin by themselves.
+	Looks, AskEach, WhileHalf, Always key.Binding
 
 	// What to copy of a message.
 	CopyBody, CopyHeaders, CopyID, CopyJSON key.Binding
@@ -43,7 +46,7 @@ type KeyMap struct {
 	NextScreen, PrevScreen            key.Binding
 	Back, Last, Quit, ForceQuit, Help key.Binding
 	Palette, Pause, ReadNow           key.Binding
-	Undo, Resume, Suspend             key.Binding
+	Undo, Resume, Brokers, Suspend    key.Binding
 }
 
 func NewKeyMap() *KeyMap {
@@ -65,7 +68,6 @@ func NewKeyMap() *KeyMap {
 		Export:    term.Binding("x", "export", "x"),
 		Copy:      term.Binding("y", "copy", "y"),
 		Raw:       term.Binding("b", "raw body", "b"),
-		Compare:   term.Binding("=", "compare", "="),
 		Fold:      term.Binding("z", "fold the body", "z"),
 		Failed:    term.Binding("f", "failed messages", "f"),
 		Causes:    term.Binding("F", "causes of failures", "F"),
@@ -81,6 +83,11 @@ func NewKeyMap() *KeyMap {
 		Resolve: term.Binding("o", "resolved", "o"),
 		Ignore:  term.Binding("O", "ignore", "O"),
 		Note:    term.Binding("W", "write a note", "W"),
+
+		Looks:     term.Binding("L", "when to look", "L"),
+		AskEach:   term.Binding("1", "ask each time", "1"),
+		WhileHalf: term.Binding("2", "while half is left", "2"),
+		Always:    term.Binding("3", "always", "3"),
 
 		CopyBody:    term.Binding("b", "body", "b"),
 		CopyHeaders: term.Binding("h", "headers", "h"),
@@ -113,27 +120,51 @@ func NewKeyMap() *KeyMap {
 		Palette:    term.Binding(":", "command", ":"),
 		Undo:       term.Binding("u", "undo", "u"),
 		Resume:     term.Binding("r", "resume", "r"),
+		Brokers:    term.Binding("b", "all brokers", "b"),
 		Pause:      term.Binding("p", "pause", "p"),
 		ReadNow:    term.Binding("ctrl-r", "read again now", "ctrl+r"),
 		Suspend:    term.Binding("ctrl-z", "suspend", "ctrl+z"),
 	}
+
 	for i, name := range Tabs {
 		number := strconv.Itoa(i + 1)
 		k.Screens[i] = term.Binding(number, name, number)
 	}
+
 	return k
 }
 
 // Body are the keys that change how a body is shown: each switches to the other state.
-func (k *KeyMap) Body(raw, folded bool) []key.Binding {
-	keys := []key.Binding{k.Raw, k.Fold}
-	if raw {
-		keys[0] = term.Describe(k.Raw, "read body")
+func (k *KeyMap) Body(raw, folded *bool, changed func()) []term.Key {
+	turn := func(state *bool) func() {
+		return func() {
+			*state = !*state
+			changed()
+		}
 	}
-	if folded {
-		keys[1] = term.Describe(k.Fold, "unfold the body")
+
+	keys := []term.Key{
+		term.On(k.Raw, "the body as it lies in the queue; again: decoded", turn(raw)),
+		term.On(k.Fold, "fold the body to its outermost level; again: all of it", turn(folded)),
 	}
+
+	if *raw {
+		keys[0] = keys[0].As("read body")
+	}
+	if *folded {
+		keys[1] = keys[1].As("unfold the body")
+	}
+
 	return keys
+}
+
+// Unless makes a key say why it cannot be used now; "" changes nothing.
+func Unless(why string, k term.Key) term.Key {
+	if why == "" {
+		return k
+	}
+	k.Run = func() tea.Cmd { return Notice(why, true) }
+	return k.Shown(false)
 }
 
 func PressOf(name string) (tea.KeyMsg, bool) {
@@ -144,10 +175,12 @@ func PressOf(name string) (tea.KeyMsg, bool) {
 		}
 		return press, true
 	}
+
 	for t := tea.KeyType(-128); t < 128; t++ {
 		if press := (tea.KeyMsg{Type: t}); press.String() == name {
 			return press, true
 		}
 	}
+
 	return tea.KeyMsg{}, false
 }

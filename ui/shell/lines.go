@@ -30,6 +30,7 @@ func StoryLines(s *term.Styles, m *message.Message, events []story.Event, width 
 			lines = append(lines, s.Muted.Render(d))
 			day = d
 		}
+
 		switch {
 		case isLabel || e.Time.IsZero():
 		case e.TimeExact:
@@ -37,6 +38,7 @@ func StoryLines(s *term.Styles, m *message.Message, events []story.Event, width 
 		default:
 			at = "≤" + e.Time.Local().Format(time.TimeOnly)
 		}
+
 		parts := slices.DeleteFunc([]string{e.What, e.Where, e.Detail}, func(part string) bool { return part == "" })
 		at = s.Muted.Render(term.Fit(at, storyTimes, false, false))
 		words := model.Printable(strings.Join(parts, "  "))
@@ -45,10 +47,12 @@ func StoryLines(s *term.Styles, m *message.Message, events []story.Event, width 
 			lines = append(lines, s.Muted.Wrap(strings.Repeat(" ", storyTimes), model.Printable(e.Note), width-storyTimes)...)
 		}
 	}
+
 	if m.DeathsError != "" {
 		words := term.MarkWarning + " x-death: " + model.Printable(m.DeathsError)
 		lines = append(lines, s.Warning.Wrap("", words, width)...)
 	}
+
 	return lines
 }
 
@@ -61,6 +65,7 @@ func storyLook(s *term.Styles, e *story.Event) term.Style {
 	case e.Kind == story.Died && e.Reason != model.Expired:
 		return s.Warning
 	}
+
 	return s.Text
 }
 
@@ -75,6 +80,7 @@ func FindingLines(s *term.Styles, found []*findings.Finding, width int) []string
 			lines = append(lines, s.Muted.Wrap("     ", model.Printable(f.Remedy), width-6)...)
 		}
 	}
+
 	return lines
 }
 
@@ -99,8 +105,10 @@ func ExitLines(s *term.Styles, exits []model.Exit) []string {
 			}
 			return same
 		})
+
 		lines = append(lines, "   "+s.Muted.Render(strings.Join(reasons, ", ")+" → ")+exitWords(s, first))
 	}
+
 	return lines
 }
 
@@ -109,11 +117,14 @@ func exitWords(s *term.Styles, e model.Exit) string {
 	for i, ref := range e.Route.Queues {
 		names[i] = model.Printable(ref.Name)
 	}
-	words, reason := strings.Join(names, ", "), model.Printable(e.Why)
+
+	words := strings.Join(names, ", ")
+	reason := model.Printable(e.Why)
 	why := ""
 	if reason != "" {
 		why = ": " + reason
 	}
+
 	switch e.Fate {
 	case model.Lost, model.Cut:
 		words = s.Danger.Render(behind(words, " ", term.MarkError+" lost"+why))
@@ -126,6 +137,7 @@ func exitWords(s *term.Styles, e model.Exit) string {
 	case model.Retried:
 		words = s.Muted.Render("itself" + why)
 	}
+
 	return words
 }
 

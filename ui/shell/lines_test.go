@@ -32,15 +32,18 @@ func TestExitLines(t *testing.T) {
 		exit(model.DeliveryLimit, model.Lost, "there is no way", true),
 		exit(model.DelayedRetry, model.Retried, "it waits", true, w...),
 	})
+
 	for i := range got {
 		got[i] = strings.TrimSpace(ansi.Strip(got[i]))
 	}
+
 	want := []string{
 		"expired, maxlen → w",
 		"rejected → w  endless: it comes back",
 		"delivery_limit → ✗ lost: there is no way",
 		"delayed_retry → itself: it waits",
 	}
+
 	assert.NoDiff(t, cmp.Diff(want, got))
 }
 
@@ -52,16 +55,19 @@ func TestOddHeadersAreShown(t *testing.T) {
 		"long":   model.RawValue{Type: '?', Bytes: make([]byte, 100_000)}, "list": []any{model.Repeated{"b", "c"}},
 		"wide": []any{"a", strings.Repeat("b", 2*valueLimit)}, // there is no room for the closing bracket
 	}
+
 	var got []string
 	for _, line := range TreeLines(m) {
 		assert.That(t, len(line.Value) <= valueLimit+10, "%s has %d characters", line.Name, len(line.Value))
 		got = append(got, line.Name+" "+line.Value[:min(len(line.Value), 40)])
 	}
+
 	want := []string{
 		"broken unreadable, 0x46001bff", "large 18446744073709551615", "list [2 values [b, c]]",
 		"long unreadable, 0x3f" + strings.Repeat("0", 24), "twice a", "twice ", "  in 1",
 		"wide [a, " + strings.Repeat("b", 36),
 	}
+
 	assert.List(t, got, want)
 	if line := tableLines(model.Table{"twice": m["twice"]}); line[0].Value != "2 values [a, {in: 1}]" {
 		t.Errorf("%q", line)
@@ -75,10 +81,12 @@ func TestWorstFlowsFirst(t *testing.T) {
 	}
 	rows := []FlowRow{row("well", 2, 0), row("b", 1, 4), row("a", 1, 4), row("loud", 1, 20_000), row("no consumer", 0, 0)}
 	slices.SortFunc(rows, Worst)
+
 	var names []string
 	for _, r := range rows {
 		names = append(names, r.Name)
 	}
+
 	assert.List(t, names, []string{"no consumer", "loud", "a", "b", "well"}, "the flows")
 }
 
@@ -95,7 +103,9 @@ func TestChangesAcrossARefusal(t *testing.T) {
 		w.Address.RoutingKey, w.Reaches = key, append(w.Reaches, build.Ref(key))
 		return plan.Promise{Ways: []target.Way{w}, Strips: []string{"x-error"}, Messages: 2}
 	}
+
 	refused := plan.Promise{Messages: 2, Refusal: plan.Refusal{plan.NothingLeft{}}}
+
 	const other = "messages now go through exchange (default), key v, which reaches v; " +
 		"no message goes through exchange (default), key w any more"
 	for name, test := range map[string]struct {
@@ -133,6 +143,7 @@ func TestDialogKeepsWarningsAndKeys(t *testing.T) {
 		for range warnings {
 			l.Stress("", "! a warning", styles.Warning)
 		}
+
 		l.Aside("costs", strings.Repeat("words of what it costs ", 8), styles.Muted)
 		before := len(l.Lines)
 		l.Blank()
@@ -141,10 +152,12 @@ func TestDialogKeepsWarningsAndKeys(t *testing.T) {
 			k, does, _ := strings.Cut(key, " ")
 			hints += Hint(styles, k, does)
 		}
+
 		l.Hints(hints)
 		l.asked = len(l.Lines) - before
 		return l
 	}
+
 	for _, c := range []struct {
 		warnings, most int
 		want, gone     []string
@@ -167,6 +180,7 @@ func TestDialogKeepsWarningsAndKeys(t *testing.T) {
 		for _, gone := range c.gone {
 			assert.That(t, !strings.Contains(text, gone), "there is %q:\n%s", gone, text)
 		}
+
 		for _, line := range l.Lines {
 			assert.That(t, ansi.StringWidth(line) <= l.Width, "%d columns, not %d: %s", ansi.StringWidth(line),
 				l.Width, line)

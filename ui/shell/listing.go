@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -13,7 +12,6 @@ type Listing[K comparable, T any] struct {
 	Env    *Env
 	Latest TopologyMsg // the newest poll; zero before the first, and while the screen rests
 	Hides  bool        // its columns can be hidden
-	Opens  string      // what enter opens for a row; "": nothing
 	Above  int         // lines of the screen above the list
 	again  bool        // the last click was on the cursor's row, after another click on it
 	name   string
@@ -54,6 +52,7 @@ func (l *Listing[K, T]) Handle(msg tea.Msg) bool {
 	case tea.KeyMsg:
 		return l.List.Handle(msg)
 	}
+
 	return false
 }
 
@@ -80,14 +79,6 @@ func (l *Listing[K, T]) Pane(what string, width int, tell func(row T, lines *Dia
 	lines := NewPaneLines(l.Env.Styles, width)
 	name := tell(r, lines)
 	return append([]string{term.Partition(l.Env.Styles, name, l.Table.Position(), width)}, lines.Indented()...)
-}
-
-// Keys are those of a screen without further keys.
-func (l Listing[K, T]) Keys() []key.Binding {
-	if _, ok := l.Table.Current(); ok && l.Opens != "" {
-		return l.Bindings(term.Describe(l.Env.Keys.Open, l.Opens))
-	}
-	return l.Bindings()
 }
 
 // Rests marks it as a screen that handles RestMsg.

@@ -10,9 +10,9 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Looks remembers, for each buffer that was looked at, when its messages leave, and which came back. Only the root adds
-// to it.
-type Looks struct {
+// DueTimes remembers, for each buffer that was looked at, when its messages leave, and which came back. Only the root
+// adds to it.
+type DueTimes struct {
 	waits map[model.QueueRef]*story.Waits
 	met   map[model.QueueRef]map[string]meeting // by message id
 	Dead  map[model.QueueRef]DeadLetters        // of every queue that was looked at
@@ -33,15 +33,15 @@ const expiryLag = time.Second
 // mostRemembered bounds how many messages of one look are remembered: about 200 bytes each.
 const mostRemembered = 20_000
 
-func NewLooks() *Looks {
-	return &Looks{
+func NewLooks() *DueTimes {
+	return &DueTimes{
 		waits: map[model.QueueRef]*story.Waits{}, met: map[model.QueueRef]map[string]meeting{},
 		Dead: map[model.QueueRef]DeadLetters{},
 	}
 }
 
 // Remember takes in a new look at a queue; nil when it has no due times.
-func (l *Looks) Remember(ref model.QueueRef, w *story.Waits) {
+func (l *DueTimes) Remember(ref model.QueueRef, w *story.Waits) {
 	delete(l.waits, ref)
 	if w != nil && len(w.Messages) <= mostRemembered {
 		l.waits[ref] = w
@@ -50,7 +50,7 @@ func (l *Looks) Remember(ref model.QueueRef, w *story.Waits) {
 }
 
 // At is the last look at a queue; nil without one that knows when messages leave.
-func (l *Looks) At(ref model.QueueRef) *story.Waits {
+func (l *DueTimes) At(ref model.QueueRef) *story.Waits {
 	if l == nil {
 		return nil
 	}
@@ -59,8 +59,9 @@ func (l *Looks) At(ref model.QueueRef) *story.Waits {
 
 // meet compares a look with earlier ones. A message that should have left but is there has come back, whatever the
 // broker counts.
-func (l *Looks) meet(ref model.QueueRef, w *story.Waits) {
-	before, now := l.met[ref], make(map[string]meeting, len(w.Messages))
+func (l *DueTimes) meet(ref model.QueueRef, w *story.Waits) {
+	before := l.met[ref]
+	now := make(map[string]meeting, len(w.Messages))
 	for i := range w.Messages {
 		m := &w.Messages[i]
 		if m.ID == "" {
@@ -72,16 +73,18 @@ func (l *Looks) meet(ref model.QueueRef, w *story.Waits) {
 		}
 		now[m.ID] = this
 	}
+
 	for id, m := range before {
 		if _, again := now[id]; !again && len(now) < mostRemembered {
 			now[id] = m
 		}
 	}
+
 	l.met[ref] = now
 }
 
 // Back is how many of the messages of a look have come back since an earlier one, and which did so most often.
-func (l *Looks) Back(w *story.Waits) (n int, id string, times int) {
+func (l *DueTimes) Back(w *story.Waits) (n int, id string, times int) {
 	if l == nil || w == nil {
 		return 0, "", 0
 	}
@@ -96,11 +99,12 @@ func (l *Looks) Back(w *story.Waits) (n int, id string, times int) {
 			id, times = w.Messages[i].ID, m.back
 		}
 	}
+
 	return n, id, times
 }
 
 // in finds the looks that a topology's counts do not contradict.
-func (l *Looks) in(t *model.Topology) func(model.QueueRef) *story.Waits {
+func (l *DueTimes) in(t *model.Topology) func(model.QueueRef) *story.Waits {
 	return func(ref model.QueueRef) *story.Waits {
 		w := l.At(ref)
 		if q, ok := t.Queue(ref); w == nil || !ok || !w.Holds(q, model.StatisticsLag) {
@@ -112,7 +116,10 @@ func (l *Looks) in(t *model.Topology) func(model.QueueRef) *story.Waits {
 
 // Failed is why a queue without a flow is a failed queue, by what a look found in it; "" when it is not. Without a look
 // it is unknown: looking has a cost.
-func (l *Looks) Failed(t *model.Topology, q *model.Queue) string {
+func (l *DueTimes) Failed(t *model.Topology, q *model.Queue) string {
+	if _, stated := t.StatedRole(q.QueueRef); stated {
+		return ""
+	}
 	if l == nil || l.Dead[q.QueueRef].Dead == 0 || q.Consumers.Or(0) > 0 || len(t.FlowsOf(q.QueueRef)) > 0 {
 		return ""
 	}
@@ -145,6 +152,7 @@ func (l LooksField) Field(s *term.Styles) term.Field {
 	case l.Left <= FewDeliveries:
 		return s.Warning.Field(left)
 	}
+
 	return s.Text.Field(left)
 }
 
@@ -157,5 +165,6 @@ func LooksLeft(t *model.Topology, ref model.QueueRef) string {
 	case !l.told:
 		return fmt.Sprintf("at most %s left (delivery limit)", model.Plural(l.limit, "look"))
 	}
+
 	return peek.LooksLeft(l.Left, l.limit)
 }

@@ -30,6 +30,7 @@ func (b *Bodies) make(m *message.Message, raw bool) {
 	if raw {
 		read = body.Raw
 	}
+
 	b.made, b.raw, b.own = true, raw, read(m)
 	if b.envelope, b.enveloped = m.Envelope(); b.enveloped && b.envelope.Problem == "" {
 		b.original = read(&b.envelope.Original)
@@ -43,10 +44,12 @@ func (b *Bodies) Width(m *message.Message, raw bool) int {
 	if b.enveloped && b.envelope.Problem == "" {
 		view = &b.original
 	}
+
 	widest := ansi.StringWidthWc(view.Title)
 	for _, l := range view.Lines[:min(len(view.Lines), first)] {
 		widest = max(widest, ansi.StringWidthWc(l.String()))
 	}
+
 	return widest
 }
 
@@ -60,6 +63,7 @@ func (b *Bodies) Lines(s *term.Styles, m *message.Message, width int, raw, folde
 	case b.envelope.Problem != "":
 		return append(s.Warning.Wrap("", term.MarkWarning+" "+model.Printable(b.envelope.Problem), width), own...)
 	}
+
 	lines := append(EnvelopeHead(s, &b.envelope, width), ViewLines(s, &b.original, width, folded)...)
 	return append(append(lines, RawHead(s)...), own...)
 }
@@ -70,6 +74,7 @@ func ViewLines(s *term.Styles, v *body.View, width int, folded bool) []string {
 	if v.Problem != "" {
 		lines = append(lines, s.Warning.Wrap("", term.MarkWarning+" "+v.Problem, width)...)
 	}
+
 	lines = append(lines, s.Muted.Wrap("", v.Note, width)...)
 	shown := v.LinesIn(width)
 	if folded {
@@ -81,6 +86,7 @@ func ViewLines(s *term.Styles, v *body.View, width int, folded bool) []string {
 	if v.Format == body.Empty {
 		lines = append(lines, s.Muted.Render("the body is empty"))
 	}
+
 	return lines
 }
 
@@ -99,6 +105,7 @@ func InkedLines(parts []term.Field, width int) []string {
 	for _, p := range parts {
 		whole.WriteString(p.Text)
 	}
+
 	var lines []string
 	for _, piece := range Pieces(whole.String(), width) {
 		var b strings.Builder
@@ -111,15 +118,21 @@ func InkedLines(parts []term.Field, width int) []string {
 				parts = parts[1:]
 			}
 		}
+
 		lines = append(lines, b.String())
 	}
+
 	return lines
 }
 
 func bodyStyle(s *term.Styles, k body.Kind) term.Style {
 	return *[...]*term.Style{
-		body.Plain: &s.Text, body.Key: &s.BodyKey, body.String: &s.BodyText, body.Literal: &s.BodyLiteral,
-		body.Mark: &s.BodyMark, body.Note: &s.Muted,
+		body.Plain:   &s.Text,
+		body.Key:     &s.BodyKey,
+		body.String:  &s.BodyText,
+		body.Literal: &s.BodyLiteral,
+		body.Mark:    &s.BodyMark,
+		body.Note:    &s.Muted,
 	}[k]
 }
 
@@ -132,12 +145,14 @@ func Pieces(text string, width int) (lines []string) {
 		for !utf8.ValidString(head) && len(head) > 8*width-utf8.UTFMax {
 			head = head[:len(head)-1]
 		}
+
 		switch {
 		case text == "" && lines != nil:
 			return lines
 		case len(head) == len(text) && ansi.StringWidthWc(text) <= width:
 			return append(lines, text)
 		}
+
 		piece, _, _ := strings.Cut(ansi.HardwrapWc(head, width, true), "\n")
 		if piece == "" { // a wide character, in a line of one cell
 			_, size := utf8.DecodeRuneInString(text)
@@ -145,7 +160,9 @@ func Pieces(text string, width int) (lines []string) {
 		} else if at := strings.LastIndexByte(piece, ' '); at >= len(piece)/2 && text[len(piece)] != ' ' {
 			piece = piece[:at+1]
 		}
-		lines, text = append(lines, piece), text[len(piece):]
+
+		lines = append(lines, piece)
+		text = text[len(piece):]
 	}
 }
 

@@ -29,6 +29,7 @@ func BodyToCopy(m *message.Message) (what, text string) {
 		what = fmt.Sprintf("the first %s of the body's %s", message.Size(int64(len(m.Body))),
 			message.Size(int64(m.BodyBytes)))
 	}
+
 	return what, string(m.Body)
 }
 
@@ -46,9 +47,11 @@ func CopyText(out io.Writer, what, text string) tea.Msg {
 		text = message.WholeRunes(text, copyLimit)
 		what += ", cut to " + message.Size(int64(len(text)))
 	}
+
 	if _, err := io.WriteString(out, osc52.New(text).String()); err != nil {
 		return NoticeMsg{Text: "could not copy: " + err.Error(), Bad: true}
 	}
+
 	return NoticeMsg{Text: "copied " + what + " to the terminal's clipboard"}
 }
 

@@ -77,6 +77,7 @@ func MessageRows(
 	all := make([]MessageRow, messages.Len())
 	var work errgroup.Group
 	var next atomic.Int64
+
 	var seeing sync.Mutex
 	for range min(runtime.GOMAXPROCS(0), len(all)/RowsAtOnce+1) {
 		work.Go(func() error {
@@ -94,12 +95,14 @@ func MessageRows(
 					see(i, &m)
 					seeing.Unlock()
 				}
+
 				if end >= len(all) {
 					return nil
 				}
 			}
 		})
 	}
+
 	err := work.Wait()
 	rows := make([]*MessageRow, len(all))
 	twins := make(map[message.Fingerprint]int, len(all))
@@ -109,7 +112,18 @@ func MessageRows(
 		all[i].Id.twin = twins[f]
 		twins[f]++
 	}
+
+	Renumber(rows)
 	return rows, err
+}
+
+// Renumber gives messages that came back to the end of their queue, and are listed there, places behind the others.
+func Renumber(rows []*MessageRow) {
+	last := int32(0)
+	for _, r := range rows {
+		r.Position = max(r.Position, last+1)
+		last = r.Position
+	}
 }
 
 func (r *MessageRow) describe(m *message.Message, queue model.QueueRef, buffer bool, known interned) {
@@ -121,8 +135,10 @@ func (r *MessageRow) describe(m *message.Message, queue model.QueueRef, buffer b
 	if m.DeathsError != "" {
 		r.deaths, r.malformed = "malformed", true
 	}
+
 	if events := story.Of(m, queue); len(events) > 0 {
-		r.Since, r.exact = events[0].Time, events[0].TimeExact
+		r.Since = events[0].Time
+		r.exact = events[0].TimeExact
 		r.key = known.text(events[0].Detail)
 	}
 }
@@ -138,6 +154,7 @@ func (in interned) text(s string) string {
 		known = strings.Clone(model.Printable(s))
 		in[strings.Clone(s)] = known
 	}
+
 	return known
 }
 
@@ -149,6 +166,7 @@ func SampleOf(rows []*MessageRow) (message.Messages, plan.Selection) {
 		part.Indexes[i] = int(r.Index)
 		selection.Fingerprints[r.Id.Fingerprint]++
 	}
+
 	return part, selection
 }
 
@@ -161,6 +179,7 @@ func (r *MessageRow) age(now time.Time) string {
 	case r.exact:
 		return age
 	}
+
 	return "≥ " + age
 }
 
@@ -190,7 +209,13 @@ func MessageColumns(e *Env, waits *story.Waits, buffer bool) []term.Column[*Mess
 			Text(&s.Text, func(r *MessageRow) string { return r.age(e.Shown) }),
 		column{Title: message.FailureTitle(buffer), Width: 24, Max: 70, Flex: 12}.
 			Name(&s.Text, func(r *MessageRow) string { return r.failure }),
-		column{Title: "ROUTING KEY", Width: 12, Max: 24, Flex: 1, Middle: true}.
+		column{
+			Title:  "ROUTING KEY",
+			Width:  12,
+			Max:    24,
+			Flex:   1,
+			Middle: true,
+		}.
 			Name(&s.Text, func(r *MessageRow) string { return r.key }),
 		{
 			Title: "DEATHS", Width: 11, Max: 18, Flex: 1, Blank: true, Drop: 1,
@@ -198,6 +223,7 @@ func MessageColumns(e *Env, waits *story.Waits, buffer bool) []term.Column[*Mess
 				if r.malformed {
 					return s.Warning.Field(term.MarkWarning + " " + r.deaths)
 				}
+
 				return s.Text.Field(r.deaths)
 			},
 			Compare: func(a, b *MessageRow) int { return cmp.Compare(a.died, b.died) }, Most: true,
@@ -210,10 +236,12 @@ func MessageColumns(e *Env, waits *story.Waits, buffer bool) []term.Column[*Mess
 		column{Title: "BODY", Width: 20, Flex: 3, Drop: 3}.
 			Text(&s.Muted, func(r *MessageRow) string { return r.Preview }),
 	}
+
 	if waits != nil {
 		const behindAge = 2
 		columns = slices.Insert(columns, behindAge, waitColumn(e, waits))
 	}
+
 	return columns
 }
 
@@ -229,15 +257,17 @@ func waitColumn(e *Env, waits *story.Waits) term.Column[*MessageRow] {
 			return s.Muted.Field("")
 		},
 		Compare: func(a, b *MessageRow) int {
-			x, y := WaitOf(waits, int(a.Position)), WaitOf(waits, int(b.Position))
+			x := WaitOf(waits, int(a.Position))
+			y := WaitOf(waits, int(b.Position))
 			switch {
 			case x == nil || y == nil:
 				return 0
-			case (x.Leaves.Kind == story.DueUnknown) == (y.Leaves.Kind == story.DueUnknown):
+			case x.Leaves.Known() == y.Leaves.Known():
 				return x.Leaves.Time.Compare(y.Leaves.Time)
-			case x.Leaves.Kind == story.DueUnknown:
+			case !x.Leaves.Known():
 				return 1
 			}
+
 			return -1
 		},
 	}
@@ -249,14 +279,18 @@ func waitField(s *term.Styles, w *story.Wait, now time.Time) term.Field {
 	if w.HeldBack() && !w.Due.Time.IsZero() && w.Due.Time.Before(now) {
 		late, style = " "+term.MarkWarning, s.Warning
 	}
+
 	switch {
 	case w.Leaves.Kind == story.DueUnknown:
 		return s.Danger.Field("never" + late)
+	case w.Leaves.Kind == story.DueEarlierTTL:
+		return s.Warning.Field("?" + late)
 	case w.Leaves.Time.Before(now):
 		return s.Muted.Field("left")
 	case w.Cut:
 		return s.Danger.Field(w.Leaves.In(now) + " " + term.MarkError)
 	}
+
 	return style.Field(w.Leaves.In(now) + late)
 }
 
@@ -295,6 +329,7 @@ func Parts(rows []*MessageRow, one *MessageRow) readParts {
 		}
 		read.previews[r] = cmp.Or(preview, "(empty)")
 	}
+
 	if one != nil {
 		m, err := one.Peeked.At(int(one.Index), ShownBody)
 		if err != nil { // a disk error: what is known of it stays on the screen
@@ -305,6 +340,7 @@ func Parts(rows []*MessageRow, one *MessageRow) readParts {
 		}
 		read.Whole = &m
 	}
+
 	return read
 }
 
@@ -313,7 +349,8 @@ func (p readParts) Take() {
 		r.Preview = preview
 	}
 	if p.row != nil {
-		p.row.Peeked.at, p.row.Peeked.last = p.row.Index, p.Whole
+		p.row.Peeked.at = p.row.Index
+		p.row.Peeked.last = p.Whole
 	}
 }
 
@@ -331,5 +368,6 @@ func WholeMessages(ctx context.Context, rows []*MessageRow, each func(*message.M
 			return err
 		}
 	}
+
 	return nil
 }

@@ -1,15 +1,16 @@
 package shell
 
 import (
+	"fmt"
 	"time"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // Screen is one page of the program. Screens are values: Update returns the next one. The root keeps a stack of them,
@@ -23,8 +24,9 @@ type Screen interface {
 	View(width, height int) string
 	// Title is the screen's entry in the path above it, already printable: "ucenter@user".
 	Title() string
-	// Keys are the active bindings, most useful first: the footer and the help are generated from them.
-	Keys() []key.Binding
+	// Keys are the keys of the screen, most useful first: footer, help and palette are made of those that can be used, and
+	// docs/keys.md of all.
+	Keys() []term.Key
 	// Typing reports whether the screen takes every key as text (a filter, a dialog's field).
 	Typing() bool
 }
@@ -55,7 +57,7 @@ type TopologyMsg struct {
 	Failed   int64           // messages in all failed queues, as far as known
 	About    *findings.About // findings by what they are about
 	History  *History
-	Looks    *Looks
+	Looks    *DueTimes
 	Watch    *watch.Watch                   // of one flow; nil: it is not counted
 	Rates    map[model.QueueRef]watch.Rates // by counts; they are in Moves, too
 	Held     map[model.QueueRef]bool        // queues that dlxtop looked at while these counts may have been taken
@@ -67,10 +69,12 @@ func (m TopologyMsg) Moment(now time.Time) picture.Moment {
 	if m.History != nil {
 		at.Depths = func(columns int, refs ...model.QueueRef) []float64 { return m.History.Ready(now, columns, refs...) }
 	}
+
 	at.Latest = make(map[model.QueueRef]model.Movement, len(m.Rates))
 	for ref, r := range m.Rates {
 		at.Latest[ref] = r.Latest
 	}
+
 	return at
 }
 
@@ -88,6 +92,11 @@ type NoticeMsg struct {
 
 func Push(s Screen) tea.Cmd { return func() tea.Msg { return PushMsg{s} } }
 func Pop() tea.Msg          { return PopMsg{} }
+
+// Opening is what a key does that opens a screen about something.
+func Opening[T any](screen func(*Env, T) Screen, e *Env, about T) func() tea.Cmd {
+	return func() tea.Cmd { return Push(screen(e, about)) }
+}
 
 // Request numbers the commands of a screen: an answer with an older number is dropped.
 type Request int
@@ -140,6 +149,7 @@ func (p Page) Asked(cmd tea.Cmd) tea.Cmd {
 	if cmd == nil {
 		return nil
 	}
+
 	return func() tea.Msg {
 		switch msg := cmd().(type) {
 		case nil, PushMsg, NoticeMsg, HideMsg, FollowMsg:
@@ -185,6 +195,14 @@ func (s *Scroll) Prepare(width, room int, lay func(width int) []string) {
 	}
 	s.room = room
 	s.top = min(s.top, max(len(s.Lines)-room, 0))
+}
+
+// Position says which lines are seen: "1–8 of 27", or "all 8".
+func (s *Scroll) Position() string {
+	if n := len(s.Lines); n > s.room {
+		return fmt.Sprintf("%d–%d of %d", s.top+1, min(s.top+s.room, n), n)
+	}
+	return fmt.Sprintf("all %d", len(s.Lines))
 }
 
 func (s *Scroll) Seen() []string {

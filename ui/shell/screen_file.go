@@ -51,6 +51,7 @@ func (s *ScreenFile) Write(b []byte) (int, error) {
 	if _, err := s.File.Write(s.Filter(b)); err != nil {
 		return 0, err
 	}
+
 	return len(b), nil
 }
 

@@ -23,7 +23,8 @@ func ASCII(frame string) string {
 	var b strings.Builder
 	b.Grow(len(frame))
 	for _, r := range frame {
-		switch stand, ok := glyphs[r]; {
+		stand, ok := glyphs[r]
+		switch {
 		case r < 0x80:
 			b.WriteByte(byte(r))
 		case ok:
@@ -32,6 +33,7 @@ func ASCII(frame string) string {
 			b.WriteString(strings.Repeat("?", ansi.StringWidthWc(string(r))))
 		}
 	}
+
 	return b.String()
 }
 

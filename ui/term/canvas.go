@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Tone is what a cell of a canvas means; the Styles say how that looks.
+// Tone says what a cell of a canvas means; the Styles say how that looks.
 type Tone uint8
 
 // The tones, in the order of Tone's styles.
@@ -31,7 +31,7 @@ func (s *Styles) Tone(t Tone) Style {
 
 func (t Tone) Span(text string) Span { return Span{text, t} }
 
-// Span is a piece of printable text with its meaning.
+// Span is printable text of one meaning.
 type Span struct {
 	Text string
 	Tone Tone
@@ -62,6 +62,7 @@ func (s Spans) fit(width int) Spans {
 		}
 		return append(out, Span{Cut(piece.Text, left, "…"), piece.Tone})
 	}
+
 	return out
 }
 
@@ -82,7 +83,7 @@ type cell struct {
 
 type Point struct{ X, Y int }
 
-// Canvas is a grid of cells to draw on. Drawing outside it has no effect.
+// Canvas has cells to draw on. Drawing outside it has no effect.
 type Canvas struct {
 	Width, Height int
 	cells         []cell
@@ -125,8 +126,10 @@ func (c *Canvas) Text(x, y int, s string, t Tone) int {
 		for i := 1; i < w; i++ {
 			c.cells[y*c.Width+x+i] = cell{covered: true}
 		}
+
 		x += w
 	}
+
 	return x
 }
 
@@ -144,10 +147,12 @@ func (c *Canvas) Box(x, y, width, height int, title Spans, t Tone) {
 		c.Put(i, y, "─", t)
 		c.Put(i, bottom, "─", t)
 	}
+
 	for j := y + 1; j < bottom; j++ {
 		c.Put(x, j, "│", t)
 		c.Put(right, j, "│", t)
 	}
+
 	c.Put(x, y, "╭", t)
 	c.Put(right, y, "╮", t)
 	c.Put(x, bottom, "╰", t)
@@ -169,6 +174,7 @@ func (c *Canvas) Render(styles *Styles, from, to int) []string {
 			b.WriteString(styles.Tone(last).Render(run.String()))
 			run.Reset()
 		}
+
 		for x := range c.Width {
 			cl := c.At(x, y)
 			if cl.covered {
@@ -178,14 +184,18 @@ func (c *Canvas) Render(styles *Styles, from, to int) []string {
 			if text == "" {
 				text, t = " ", ToneText
 			}
+
 			if t != last {
 				flush()
 				last = t
 			}
+
 			run.WriteString(text)
 		}
+
 		flush()
 		lines = append(lines, b.String())
 	}
+
 	return lines
 }

@@ -42,7 +42,7 @@ func (f TextField) Text() string {
 
 func (f *TextField) Set(text string) { f.SetAround(text, "") }
 
-// Around is the text before the cursor, and after it.
+// Around splits the text at the cursor.
 func (f TextField) Around() (before, behind string) {
 	if f.input == nil {
 		return "", ""
@@ -81,10 +81,11 @@ func (f TextField) View(s *Styles, width int) string {
 	if w, room := ansi.StringWidthWc(before), width-ansi.StringWidthWc(under); w > room {
 		before = "…" + Behind(before, w-room+1)
 	}
+
 	return Cut(before+s.Cursor.Render(under)+after, width, "")
 }
 
-// FilterField is the filter of a list: "/" opens it, typing narrows the list at once, enter keeps it, esc clears it.
+// FilterField filters a list: "/" opens it, typing narrows the list at once, enter keeps it, esc clears it.
 type FilterField struct {
 	Field  TextField
 	Typing bool
@@ -93,7 +94,7 @@ type FilterField struct {
 
 func NewFilterField(k *ListKeys) FilterField { return FilterField{Field: NewTextField(""), keys: k} }
 
-// Text is the current filter, also while it is typed.
+// Text returns the filter, also while it is typed.
 func (f FilterField) Text() string { return f.Field.Text() }
 
 // Visible reports whether the filter takes up a line of the screen.
@@ -118,7 +119,7 @@ func (f *FilterField) Handle(msg tea.KeyMsg) {
 	}
 }
 
-// View is the filter's line, with the result at the right end.
+// View draws the filter's line, with the result at the right end.
 func (f FilterField) View(s *Styles, width int, found string) string {
 	left := s.Accent.Render(" / ")
 	if f.Typing {
@@ -126,6 +127,7 @@ func (f FilterField) View(s *Styles, width int, found string) string {
 	} else {
 		left += s.Strong.Render(f.Text()) + s.Muted.Render("   n next  N previous  esc clears")
 	}
+
 	return Spread(left, s.Muted.Render(found+" "), width)
 }
 
@@ -136,5 +138,6 @@ func ContainsFold(needle string, texts ...string) bool {
 			return true
 		}
 	}
+
 	return false
 }

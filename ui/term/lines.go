@@ -18,6 +18,7 @@ func Block(lines []string, width, height int) string {
 			out[i] = strings.Repeat(" ", max(0, width))
 		}
 	}
+
 	return strings.Join(out, "\n")
 }
 
@@ -30,19 +31,21 @@ func Spread(left, right string, width int) string {
 	case r == 0:
 		return Pad(left, width)
 	}
+
 	return Pad(left, width-r-1) + " " + right
 }
 
-// Cut is at most width cells of a text, possibly styled, with tail in place of what is cut off.
+// Cut cuts a text, possibly styled, to at most width cells, with tail in place of what is cut off.
 func Cut(text string, width int, tail string) string {
 	if ansi.StringWidthWc(text) <= width {
 		return text
 	}
+
 	// x/ansi 0.11.9 cuts nothing that fits when counted in clusters: blanks appended, which are cut off, prevent that.
 	return ansi.TruncateWc(text+strings.Repeat(" ", max(width, 0)+1), width, tail)
 }
 
-// Behind is a text, possibly styled, without its first n cells. A wide character that is cut leaves blanks.
+// Behind drops the first n cells of a text, possibly styled. A wide character that is cut leaves blanks.
 func Behind(text string, n int) string {
 	width := max(ansi.StringWidthWc(text)-n, 0)
 	for cut := n; ; cut++ {
@@ -60,7 +63,8 @@ func Below(block string, lines []string, width, height int) string {
 
 // Beside puts two blocks of the same height side by side, with a line between them.
 func Beside(s *Styles, left, right string) string {
-	lines, others := strings.Split(left, "\n"), strings.Split(right, "\n")
+	lines := strings.Split(left, "\n")
+	others := strings.Split(right, "\n")
 	for i := range lines {
 		lines[i] += s.Border.Render("│") + others[i]
 	}
@@ -72,12 +76,15 @@ func Overlay(s *Styles, picture, box string, width, height int) string {
 	if s.Plain {
 		return Block(strings.Split(box, "\n"), width, height)
 	}
-	under, over := strings.Split(picture, "\n"), strings.Split(box, "\n")
+	under := strings.Split(picture, "\n")
+	over := strings.Split(box, "\n")
 	w := 0
 	for _, line := range over {
 		w = max(w, ansi.StringWidthWc(line))
 	}
-	left, top := max(0, (width-w)/2), max(0, (height-len(over))/2)
+
+	left := max(0, (width-w)/2)
+	top := max(0, (height-len(over))/2)
 	for i, line := range over {
 		y := top + i
 		if y >= len(under) {
@@ -85,6 +92,7 @@ func Overlay(s *Styles, picture, box string, width, height int) string {
 		}
 		under[y] = Pad(Cut(under[y], left, ""), left) + Pad(line, w) + Behind(under[y], left+w)
 	}
+
 	return strings.Join(under, "\n")
 }
 
@@ -98,11 +106,12 @@ func Framed(s *Styles, title string, lines []string, width int) string {
 	for _, line := range lines {
 		out = append(out, s.Border.Render("│ ")+Pad(line, inner)+s.Border.Render(" │"))
 	}
+
 	out = append(out, s.Border.Render("╰"+strings.Repeat("─", inner+2)+"╯"))
 	return strings.Join(out, "\n")
 }
 
-// Partition is a rule with words in it, and some at its end: the head of a pane.
+// Partition draws the head of a pane: a rule with words in it, and some at its end.
 func Partition(s *Styles, words, end string, width int) string {
 	line := s.Border.Render("──")
 	used := 2
@@ -111,9 +120,11 @@ func Partition(s *Styles, words, end string, width int) string {
 		line += " " + s.Strong.Render(words) + " "
 		used += ansi.StringWidthWc(words) + 2
 	}
+
 	if end != "" {
 		end = " " + end + " "
 	}
+
 	rest := max(0, width-used-ansi.StringWidthWc(end)-2)
 	return line + s.Border.Render(strings.Repeat("─", rest)) + s.Muted.Render(end) + s.Border.Render("──")
 }
@@ -128,7 +139,7 @@ func Wrap(text string, width int) []string {
 	var lines []string
 	line, used := "", 0
 	begun := false // the line has a word; blanks before it are kept
-	for _, word := range words(text, width) {
+	for _, word := range splitWords(text, width) {
 		w := ansi.StringWidthWc(word)
 		if begun && used+1+w > width {
 			lines = append(lines, strings.TrimRight(line, " "))
@@ -137,25 +148,32 @@ func Wrap(text string, width int) []string {
 				continue // blanks where a line is broken
 			}
 		}
+
 		if begun {
 			line, used = line+" ", used+1
 		}
+
 		for w > width {
 			piece := broken(word, width)
 			lines = append(lines, piece)
 			word = word[len(piece):]
 			w = ansi.StringWidthWc(word)
 		}
-		line, used, begun = line+word, used+w, true
+
+		line += word
+		used += w
+		begun = true
 	}
+
 	if line == "" && lines != nil {
 		return lines
 	}
+
 	return append(lines, line)
 }
 
-// words are the words of a text, each number with its unit.
-func words(text string, width int) []string {
+// splitWords splits a text at blanks, but not a number from its unit.
+func splitWords(text string, width int) []string {
 	all := strings.Split(text, " ")
 	joined := all[:0]
 	for _, word := range all {
@@ -167,6 +185,7 @@ func words(text string, width int) []string {
 		}
 		joined = append(joined, word)
 	}
+
 	return joined
 }
 
@@ -180,17 +199,18 @@ func isNumber(word string) bool {
 	return word != "" && strings.Trim(word, "0123456789.,≤~") == "" && strings.ContainsAny(word, "0123456789")
 }
 
-// broken is the beginning of a word wider than a line: up to a mark in the second half of the line, otherwise the whole
-// line.
+// broken cuts a word wider than a line: after a mark in the second half of the line, otherwise at its end.
 func broken(word string, width int) string {
 	piece, _, _ := strings.Cut(ansi.HardwrapWc(word, width, true), "\n")
 	if piece == "" { // a wide character, in a line of one cell
 		_, size := utf8.DecodeRuneInString(word)
 		return word[:size]
 	}
+
 	if at := strings.LastIndexAny(piece, "-/.:,;_@&=|"); at >= len(piece)/2 {
 		return piece[:at+1]
 	}
+
 	return piece
 }
 
@@ -215,6 +235,7 @@ func Highlight(line, text string, s Style) string {
 		dressed += Behind(Cut(line, from, ""), drawn) + s.Render(found)
 		drawn = from + ansi.StringWidthWc(found)
 	}
+
 	return dressed + Behind(line, drawn)
 }
 
@@ -229,10 +250,12 @@ func Fit(text string, width int, right, middle bool) string {
 		}
 		n = ansi.StringWidthWc(text)
 	}
+
 	blank := strings.Repeat(" ", max(0, width-n))
 	if right {
 		return blank + text
 	}
+
 	return text + blank
 }
 

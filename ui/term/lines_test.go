@@ -66,7 +66,8 @@ func TestSpread(t *testing.T) {
 }
 
 func TestHighlight(t *testing.T) {
-	mark, red := Style{"<", ">"}, Style{"\x1b[31m", "\x1b[0m"}
+	mark := Style{"<", ">"}
+	red := Style{"\x1b[31m", "\x1b[0m"}
 	for _, test := range []struct{ line, text, want string }{
 		{"an order", "order", "an <order>"},
 		{"Order, ORDER", "order", "<Order>, <ORDER>"},
@@ -79,6 +80,7 @@ func TestHighlight(t *testing.T) {
 		assert.Equal(t, Highlight(test.line, test.text, mark), test.want, "%q in %q", test.text, test.line)
 		assert.Equal(t, Holds(test.line, test.text), test.want != test.line, "%q in %q", test.text, test.line)
 	}
+
 	// A styled line keeps its cells, its text and its styles around the match.
 	line := red.Render(`"id"`) + ": " + red.Render("120") + ","
 	got := Highlight(line, `id": 1`, mark)
@@ -97,7 +99,8 @@ func TestASCII(t *testing.T) {
 	} {
 		dressed := styles.Danger.Render(text)
 		assert.Equal(t, ansi.Strip(ASCII(dressed)), want, "%q", text)
-		a, b := ansi.StringWidthWc(ASCII(dressed)), ansi.StringWidthWc(dressed)
+		a := ansi.StringWidthWc(ASCII(dressed))
+		b := ansi.StringWidthWc(dressed)
 		assert.That(t, a == b, "%q was %d cells wide and is %d", text, b, a)
 	}
 }
@@ -110,6 +113,7 @@ func TestUTF8(t *testing.T) {
 		env := map[string]string{"LANG": locale}
 		assert.Equal(t, UTF8(func(name string) string { return env[name] }), want, "LANG=%s: UTF-8", locale)
 	}
+
 	env := map[string]string{"LC_ALL": "C", "LANG": "en_US.UTF-8"}
 	assert.That(t, !UTF8(func(name string) string { return env[name] }), "LC_ALL goes before LANG")
 }
@@ -138,15 +142,19 @@ func TestGlyphsHaveStandIns(t *testing.T) {
 				if literal.Kind == token.STRING {
 					text, _ = strconv.Unquote(literal.Value)
 				}
+
 				for _, r := range text {
 					assert.That(t, r < 0x80 || glyphs[r] != 0 || !strconv.IsPrint(r) ||
 						strings.Contains(strings.ToLower(literal.Value), `\u`),
 						"%s: %q is not in glyphs", files.Position(literal.Pos()), r)
 				}
+
 				return true
 			})
+
 			return nil
 		})
+
 		must.Do(t, err)
 	}
 }

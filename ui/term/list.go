@@ -10,7 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// List is a table with a filter by plain text: what the screens of names share.
+// List adds a filter by plain text to a table, for the screens of names.
 type List[K comparable, T any] struct {
 	Table  Table[K, T]
 	Filter FilterField
@@ -24,26 +24,17 @@ func NewList[K comparable, T any](t Table[K, T], texts func(T) []string) List[K,
 
 // Handle handles the keys for filtering, moving and sorting. It reports whether the key was one of them.
 func (l *List[K, T]) Handle(msg tea.KeyMsg) bool {
-	k := l.Table.Keys
-	switch {
-	case l.Filter.Typing:
+	if l.Filter.Typing {
 		l.Filter.Handle(msg)
 		l.apply()
-	case Is(msg, k.Filter):
-		l.Filter.Open()
-	case l.Table.Styles.Plain && Is(msg, k.About):
-		l.about = !l.about
-	case Is(msg, k.Abandon) && l.Filter.Text() != "":
-		l.Filter.Clear()
-		l.apply()
-	case l.Filter.Text() != "" && Is(msg, k.NextMatch):
-		l.Table.Step(1)
-	case l.Filter.Text() != "" && Is(msg, k.PrevMatch):
-		l.Table.Step(-1)
-	default:
-		return l.Table.Motion(msg)
+		return true
 	}
-	return true
+
+	if l.Table.Motion(msg) {
+		return true
+	}
+	_, pressed := Press(l.Keys(), msg)
+	return pressed
 }
 
 func (l *List[K, T]) apply() {
@@ -56,28 +47,38 @@ func (l *List[K, T]) apply() {
 	l.Table.Narrow(func(item T) bool { return ContainsFold(needle, texts(item)...) })
 }
 
-// Bindings are the list's own keys, after those of its screen.
-func (l *List[K, T]) Bindings(own ...key.Binding) []key.Binding {
+// Keys adds the list's own keys to those of its screen.
+func (l *List[K, T]) Keys(own ...Key) []Key {
 	k := l.Table.Keys
 	if l.Filter.Typing {
-		return []key.Binding{k.Accept, k.Abandon}
+		return Named(k.Accept, k.Abandon)
 	}
-	if l.Filter.Text() != "" {
-		own = append(own, k.NextMatch, k.PrevMatch, Describe(k.Abandon, "clear the filter"))
-	}
-	if l.Table.Styles.Plain {
-		own = append(own, k.About)
-	}
-	return append(own, k.Filter, Describe(k.Sort, "sort"), Describe(k.Reverse, "reverse"))
+
+	step := func(by int) func() { return func() { l.Table.Step(by) } }
+	filtered := l.Filter.Text() != ""
+
+	own = append(own,
+		On(k.NextMatch, "the next row that matches the filter; from the last one to the first", step(1)).When(filtered),
+		On(k.PrevMatch, "the row before", step(-1)).When(filtered),
+		On(k.Abandon, "clear the filter", l.clear).As("clear the filter").When(filtered),
+		On(k.About, "more of this row, and back", func() { l.about = !l.about }).When(l.Table.Styles.Plain),
+		On(k.Filter, "filter: plain text; on messages also `=` and an expression", l.Filter.Open))
+
+	return append(own, l.Table.Sorting()...)
 }
 
-// Rows are the lines that the list takes of a height when the pane below needs at least pane lines. A short list leaves
-// more to the pane; hidden rows still count, so that the picture does not jump while a filter is typed.
+func (l *List[K, T]) clear() {
+	l.Filter.Clear()
+	l.apply()
+}
+
+// Rows returns how many lines of a height the list needs when the pane below has at least pane lines. A short list
+// leaves more to the pane; hidden rows still count, so that the picture does not jump while a filter is typed.
 func (l *List[K, T]) Rows(height, pane int) int {
 	return l.Share(height, min(len(l.Table.All)+2, height-pane))
 }
 
-// Share are the lines of a list with this many rows beside its pane. On a plain screen list and pane take turns:
+// Share returns how many lines a list with this many rows has beside its pane. On a plain screen they take turns:
 // otherwise everything below would follow each step in the list.
 func (l *List[K, T]) Share(height, rows int) int {
 	switch {
@@ -86,6 +87,7 @@ func (l *List[K, T]) Share(height, rows int) int {
 	case l.about:
 		return 1
 	}
+
 	return height
 }
 
@@ -102,6 +104,7 @@ func (l *List[K, T]) View(width, height int, empty []string) string {
 	if l.Filter.Visible() {
 		rows--
 	}
+
 	s := l.Table.Styles
 	var picture string
 	switch {
@@ -112,14 +115,16 @@ func (l *List[K, T]) View(width, height int, empty []string) string {
 	default:
 		picture = l.Table.View(width, rows)
 	}
+
 	if l.Filter.Visible() {
 		found := model.Count(int64(len(l.Table.Shown))) + " of " + model.Count(int64(len(l.Table.All)))
 		picture += "\n" + l.Filter.View(s, width, found)
 	}
+
 	return picture
 }
 
-// Aimless is the pane below the list when the cursor is on nothing.
+// Aimless draws the pane below the list when the cursor is on nothing.
 func (l *List[K, T]) Aimless(what string, width int) []string {
 	s := l.Table.Styles
 	lines := []string{Partition(s, "", l.Table.Position(), width)}
@@ -129,7 +134,7 @@ func (l *List[K, T]) Aimless(what string, width int) []string {
 	return lines
 }
 
-// ListKeys are the keys of every list: moving in it, filtering, sorting and selecting.
+// ListKeys move in a list, filter, sort and select.
 type ListKeys struct {
 	Up, Down, Top, Bottom, HalfUp, HalfDown, PageUp, PageDown key.Binding
 
@@ -153,8 +158,8 @@ func NewListKeys() *ListKeys {
 		Filter:    Binding("/", "filter", "/"),
 		NextMatch: Binding("n", "next match", "n"),
 		PrevMatch: Binding("N", "previous match", "N"),
-		Sort:      Binding("s", "sort by next column", "s"),
-		Reverse:   Binding("S", "reverse the order", "S"),
+		Sort:      Binding("s", "sort", "s"),
+		Reverse:   Binding("S", "reverse", "S"),
 		Choose:    Binding("space", "select", " "),
 		Range:     Binding("v", "select a range", "v"),
 		ChooseAll: Binding("*", "select all shown", "*"),
@@ -174,7 +179,7 @@ type Kit struct {
 	Keys   *ListKeys
 }
 
-// Describe is a binding with another description, for a screen where it does something particular.
+// Describe gives a binding another description, for a screen where it does something particular.
 func Describe(b key.Binding, what string) key.Binding {
 	b.SetHelp(b.Help().Key, what)
 	return b
@@ -183,7 +188,7 @@ func Describe(b key.Binding, what string) key.Binding {
 // Is reports whether a key press is one of a binding's keys.
 func Is(msg tea.KeyMsg, b key.Binding) bool { return key.Matches(msg, b) }
 
-// Motions are the keys of every list.
+// Motions returns the keys that move the cursor, in the order of the steps in Step.
 func (k *ListKeys) Motions() []key.Binding {
 	return []key.Binding{k.Up, k.Down, k.Top, k.Bottom, k.HalfUp, k.HalfDown, k.PageUp, k.PageDown}
 }
@@ -198,5 +203,6 @@ func (k *ListKeys) Step(msg tea.KeyMsg, page int) (rows int, ok bool) {
 	if i < 0 {
 		return 0, false
 	}
+
 	return steps[i], true
 }

@@ -27,11 +27,14 @@ var undrawn = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// Undrawn is a frame without drawings. The cursor's mark stays: Lines looks for it.
+// Undrawn removes the drawings of a frame. The cursor's mark stays: Lines looks for it.
 func Undrawn(frame string) string { return undrawn.Replace(frame) }
 
 // Lines writes a plain screen, so that each change is one line: of Bubble Tea's frames only lines with changed words,
 // and the row with the cursor. The terminal's cursor is on that row, or in the text being typed.
+//
+// Without it a screen reader hears the clock at each poll, half of a list for each row that it scrolls, and never where
+// the cursor is: Bubble Tea hides it, ends each frame in the last line, and lets no program choose either.
 type Lines struct {
 	drawn  []string // last, by the program
 	stand  []string // on the terminal
@@ -39,9 +42,9 @@ type Lines struct {
 	marked bool     // a row had the cursor's mark, or a text field the cursor
 }
 
-// Take returns what to write in place of Bubble Tea 1.3.10's output: a frame begins with the cursor at home, has "
+// Rewrite returns what to write in place of Bubble Tea 1.3.10's output: a frame begins with the cursor at home, has "
 // " for an unchanged line, and ends with a movement to the last line. Everything else passes.
-func (l *Lines) Take(written []byte) []byte {
+func (l *Lines) Rewrite(written []byte) []byte {
 	frame, is := bytes.CutPrefix(written, []byte(ansi.CursorHomePosition))
 	if !is || len(frame) == 0 {
 		if bytes.Contains(written, []byte(ansi.EraseEntireScreen)) {
@@ -49,17 +52,22 @@ func (l *Lines) Take(written []byte) []byte {
 		}
 		return bytes.ReplaceAll(written, []byte(ansi.HideCursor), nil)
 	}
+
 	lines := strings.Split(string(frame), "\n")
 	lines[len(lines)-1] = strings.TrimSuffix(lines[len(lines)-1], ansi.CursorPosition(0, len(lines)))
 	erase := ""
 	if len(lines) != len(l.drawn) || !slices.Contains(lines, "") {
-		erase, l.drawn, l.stand = ansi.EraseEntireScreen, make([]string, len(lines)), make([]string, len(lines))
+		erase = ansi.EraseEntireScreen
+		l.drawn = make([]string, len(lines))
+		l.stand = make([]string, len(lines))
 	}
+
 	for i, line := range lines {
 		if line != "" {
 			l.drawn[i] = line
 		}
 	}
+
 	return []byte(erase + l.change())
 }
 
@@ -74,6 +82,7 @@ func (l *Lines) change() string {
 		}
 		want[i] = strings.ReplaceAll(line, MarkCursor, ">")
 	}
+
 	var b strings.Builder
 	b.WriteString(l.scroll(want))
 	first := -1
@@ -87,6 +96,7 @@ func (l *Lines) change() string {
 		l.stand[i] = line
 		b.WriteString(ansi.CursorPosition(1, i+1) + line + ansi.EraseLineRight)
 	}
+
 	marked := row >= 0
 	switch {
 	case !marked && l.marked && first >= 0: // a page or a dialog replaced the list
@@ -94,6 +104,7 @@ func (l *Lines) change() string {
 	case !marked:
 		row = min(l.row, len(want)-1)
 	}
+
 	l.row, l.marked = row, marked
 	return b.String() + ansi.CursorPosition(column+1, row+1)
 }
@@ -107,6 +118,7 @@ func (l *Lines) aim() (row, column int) {
 			return i, ansi.StringWidthWc(ansi.Strip(before))
 		}
 	}
+
 	row = slices.IndexFunc(l.drawn, func(line string) bool {
 		return strings.HasPrefix(strings.TrimLeft(ansi.Strip(line), " *"), MarkCursor)
 	})
@@ -116,21 +128,30 @@ func (l *Lines) aim() (row, column int) {
 // scroll makes the terminal move lines that are one row below or above their place, as in a list that scrolls. It picks
 // the part of the screen where this saves the most lines, at least two: the freed line has to be rewritten.
 func (l *Lines) scroll(want []string) string {
-	by, from, to, most := 0, 0, 0, 1
+	by := 0
+	from := 0
+	to := 0
+	most := 1
 	for _, d := range []int{1, -1} {
 		begin, saved := 0, 0
 		for i := range want {
-			switch at := i + d; {
+			at := i + d
+			switch {
 			case at < 0 || at == len(want) || timeless(want[i]) != timeless(l.stand[at]):
 				begin, saved = i+1, 0
 			case timeless(want[i]) != timeless(l.stand[i]):
 				saved++
 			}
+
 			if saved > most {
-				by, from, to, most = d, begin, i+1, saved
+				by = d
+				from = begin
+				to = i + 1
+				most = saved
 			}
 		}
 	}
+
 	if by == 0 {
 		return ""
 	}
@@ -139,13 +160,15 @@ func (l *Lines) scroll(want []string) string {
 	if by < 0 {
 		move, free = ansi.ScrollDown(1), from-1
 	}
+
 	l.stand[free] = ""
-	top, bottom := min(from, free)+1, max(to-1, free)+1
+	top := min(from, free) + 1
+	bottom := max(to-1, free) + 1
 	return ansi.SetTopBottomMargins(top, bottom) + move + ansi.SetTopBottomMargins(1, len(want))
 }
 
 // spans match times of day, ages and remaining times, with the blanks that pad them.
 var spans = regexp.MustCompile(`\s*\d+(:\d\d)+|(\s*\d[\d.,]*\s?(ms|s|m|h|d)\b)+|\s+`)
 
-// timeless is a line without what changes by itself: a passing second is not worth announcing.
+// timeless removes what changes by itself from a line: a passing second is not worth announcing.
 func timeless(line string) string { return spans.ReplaceAllString(line, " ") }

@@ -22,7 +22,7 @@ func (s Style) Render(text string) string {
 	return s.open + text + s.end
 }
 
-// Field is a cell of a table in this style.
+// Field puts a text into a cell of a table.
 func (s Style) Field(text string) Field { return Field{text, s} }
 
 // Wrap is printable text in this style, broken like Wrap into lines of at most width cells, after a lead on the first
@@ -35,6 +35,7 @@ func (s Style) Wrap(lead, text string, width int) []string {
 			lead = strings.Repeat(" ", ansi.StringWidthWc(lead))
 		}
 	}
+
 	return lines
 }
 
@@ -93,22 +94,38 @@ func (h hues) styles(profile termenv.Profile) *Styles {
 		}
 		return style().Foreground(lipgloss.Color(h[key]))
 	}
+
 	// Without a colour of its own, secondary text is faint, and the cursor's row is reversed.
 	quiet := func(key string) Style { return precomputed(ink(key).Faint(h[key] == "")) }
 	bold := func(key string) Style { return precomputed(ink(key).Bold(true)) }
 	plain := func(key string) Style { return precomputed(ink(key)) }
+
 	on := func(key string, without lipgloss.Style) Style {
 		if h[key] == "" {
 			return precomputed(without.Reverse(true))
 		}
 		return precomputed(style().Background(lipgloss.Color(h[key])).Foreground(lipgloss.Color(h["on_"+key])))
 	}
+
 	return &Styles{
-		Title: bold(""), Strong: bold(""), Heading: quiet("muted"), Muted: quiet("muted"), Border: quiet("border"),
-		Accent: bold("accent"), Good: plain("good"), Waiting: plain("waiting"), Warning: plain("warning"),
-		Danger: bold("danger"), Chosen: bold("chosen"), Cursor: precomputed(style().Reverse(true)),
-		Selected: on("selected", ink("accent")), Production: on("production", style()),
-		BodyKey: plain("accent"), BodyText: plain("good"), BodyLiteral: plain("chosen"), BodyMark: quiet("muted"),
+		Title:       bold(""),
+		Strong:      bold(""),
+		Heading:     quiet("muted"),
+		Muted:       quiet("muted"),
+		Border:      quiet("border"),
+		Accent:      bold("accent"),
+		Good:        plain("good"),
+		Waiting:     plain("waiting"),
+		Warning:     plain("warning"),
+		Danger:      bold("danger"),
+		Chosen:      bold("chosen"),
+		Cursor:      precomputed(style().Reverse(true)),
+		Selected:    on("selected", ink("accent")),
+		Production:  on("production", style()),
+		BodyKey:     plain("accent"),
+		BodyText:    plain("good"),
+		BodyLiteral: plain("chosen"),
+		BodyMark:    quiet("muted"),
 	}
 }
 
@@ -127,6 +144,7 @@ func (s *Styles) Mark(mark string) Style {
 	case MarkWarning:
 		return s.Warning
 	}
+
 	return s.Muted
 }
 

@@ -16,7 +16,7 @@ type Field struct {
 	Style Style
 }
 
-// Column is what a table shows of each item, how wide, and how it sorts.
+// Column shows something of each item.
 type Column[T any] struct {
 	Title   string
 	Width   int                // cells; the minimum, when flex is set
@@ -31,13 +31,13 @@ type Column[T any] struct {
 	Most    bool               // the first press sorts the highest to the top
 }
 
-// Text is the column with a text.
+// Text fills the column with a text.
 func (c Column[T]) Text(look *Style, of func(T) string) Column[T] {
 	c.Cell = func(item T) Field { return Field{of(item), *look} }
 	return c
 }
 
-// Name is a sortable column with a text.
+// Name fills the column with a text, and sorts by it.
 func (c Column[T]) Name(look *Style, of func(T) string) Column[T] {
 	c.Compare = func(a, b T) int { return cmp.Compare(of(a), of(b)) }
 	return c.Text(look, of)
@@ -86,8 +86,13 @@ type frame[K comparable] struct {
 
 func NewTable[K comparable, T any](k Kit, key func(T) K, natural func(a, b T) int, columns ...Column[T]) Table[K, T] {
 	return Table[K, T]{
-		Columns: columns, key: key, natural: natural, Kit: k,
-		Sorted: -1, Chosen: map[K]struct{}{}, drawn: &frame[K]{},
+		Columns: columns,
+		key:     key,
+		natural: natural,
+		Kit:     k,
+		Sorted:  -1,
+		Chosen:  map[K]struct{}{},
+		drawn:   &frame[K]{},
 	}
 }
 
@@ -109,6 +114,7 @@ func (t *Table[K, T]) Set(items []T) {
 	t.prune()
 	followed := t.follow()
 	t.endRange(between)
+
 	if len(t.Shown) == 0 {
 		t.moved, t.Index = false, 0
 	}
@@ -140,6 +146,12 @@ func (t *Table[K, T]) Narrow(match func(T) bool) {
 	}
 }
 
+// SortBy sorts by the column with this title, before there are items.
+func (t *Table[K, T]) SortBy(title string) {
+	t.Sorted = slices.IndexFunc(t.Columns, func(c Column[T]) bool { return c.Title == title })
+	t.reverse = t.Sorted >= 0 && t.Columns[t.Sorted].Most
+}
+
 // sortNext sorts by the next sortable column, and after the last one in the default order again.
 func (t *Table[K, T]) sortNext() {
 	for {
@@ -151,6 +163,7 @@ func (t *Table[K, T]) sortNext() {
 			break
 		}
 	}
+
 	t.reverse = t.Sorted >= 0 && t.Columns[t.Sorted].Most
 	t.resort()
 }
@@ -170,6 +183,7 @@ func (t *Table[K, T]) order() {
 	if t.Sorted >= 0 {
 		compare = t.Columns[t.Sorted].Compare
 	}
+
 	slices.SortStableFunc(t.All, func(a, b T) int {
 		c := compare(a, b)
 		if t.reverse {
@@ -199,6 +213,7 @@ func (t *Table[K, T]) follow() bool {
 		t.drawn.top += i - t.Index
 		t.Index = i
 	}
+
 	return t.aimed
 }
 
@@ -212,7 +227,10 @@ func (t *Table[K, T]) MoveTo(i int) {
 		return
 	}
 	t.Index = max(0, min(i, len(t.Shown)-1))
-	t.at, t.aimed, t.moved, t.clicked = t.key(t.Shown[t.Index]), true, true, nil
+	t.at = t.key(t.Shown[t.Index])
+	t.aimed = true
+	t.moved = true
+	t.clicked = nil
 	if t.anchor != nil {
 		t.chooseRange()
 	}
@@ -237,20 +255,29 @@ func (t *Table[K, T]) Current() (item T, ok bool) {
 // Motion handles the keys that move the cursor and those that sort. It reports whether the key was one of them.
 func (t *Table[K, T]) Motion(msg tea.KeyMsg) bool {
 	step, moves := t.Keys.Step(msg, t.drawn.height)
-	switch k := t.Keys; {
+	k := t.Keys
+	switch {
 	case !t.aimed && Is(msg, k.Down):
 		t.Regain()
 	case moves:
 		t.MoveTo(t.Index + step)
-	case Is(msg, k.Sort):
-		t.sortNext()
-	case Is(msg, k.Reverse):
-		t.reverse = !t.reverse
-		t.resort()
 	default:
-		return false
+		_, pressed := Press(t.Sorting(), msg)
+		return pressed
 	}
+
 	return true
+}
+
+// Sorting returns the keys that change the order.
+func (t *Table[K, T]) Sorting() []Key {
+	return []Key{
+		On(t.Keys.Sort, "sort by the next column", t.sortNext),
+		On(t.Keys.Reverse, "reverse the order", func() {
+			t.reverse = !t.reverse
+			t.resort()
+		}),
+	}
 }
 
 // View draws the head and as many rows as fit into width x height, every line filled to width, with a blank last cell.
@@ -262,20 +289,25 @@ func (t *Table[K, T]) View(width, height int) string {
 	t.scroll(rows)
 	fields := t.fields(min(t.drawn.top+rows, len(t.Shown)))
 	widths := make([]int, len(t.Columns)) // 0: it is hidden, or has no room
+
 	columns, at, needs := t.columns()
 	for i, w := range columnWidths(columns, needs, width-gutter-1) {
 		widths[at[i]] = w
 	}
+
 	lines := make([]string, 0, height)
 	lines = append(lines, t.head(widths, width))
-	t.drawn.width, t.drawn.keys = width, t.drawn.keys[:0]
+	t.drawn.width = width
+	t.drawn.keys = t.drawn.keys[:0]
 	for i := t.drawn.top; i < len(t.Shown) && len(lines) < height; i++ {
 		t.drawn.keys = append(t.drawn.keys, t.key(t.Shown[i]))
 		lines = append(lines, t.row(i, fields[i-t.drawn.top], widths, width))
 	}
+
 	for len(lines) < height {
 		lines = append(lines, strings.Repeat(" ", max(0, width)))
 	}
+
 	return strings.Join(lines, "\n")
 }
 
@@ -284,6 +316,7 @@ func (t *Table[K, T]) fields(end int) [][]Field {
 	if len(t.drawn.widest) != len(t.Columns) {
 		t.drawn.widest = make([]int, len(t.Columns))
 	}
+
 	var all [][]Field
 	for _, item := range t.Shown[t.drawn.top:end] {
 		fields := make([]Field, len(t.Columns))
@@ -293,6 +326,7 @@ func (t *Table[K, T]) fields(end int) [][]Field {
 		}
 		all = append(all, fields)
 	}
+
 	return all
 }
 
@@ -304,9 +338,10 @@ func (t *Table[K, T]) Seen(height int) []T {
 	return t.Shown[t.drawn.top:min(t.drawn.top+height-1, len(t.Shown))]
 }
 
-// Around are the rows visible last, and this many rows before and after them.
+// Around returns the rows visible last, and this many rows before and after them.
 func (t *Table[K, T]) Around(rows int) []T {
-	from, to := max(t.drawn.top-rows, 0), min(t.drawn.top+t.drawn.height+rows, len(t.Shown))
+	from := max(t.drawn.top-rows, 0)
+	to := min(t.drawn.top+t.drawn.height+rows, len(t.Shown))
 	return t.Shown[min(from, to):to]
 }
 
@@ -320,6 +355,7 @@ func (t *Table[K, T]) scroll(rows int) {
 	if t.Index < f.top {
 		f.top = t.Index
 	}
+
 	f.top = max(0, min(f.top, len(t.Shown)-rows))
 }
 
@@ -346,7 +382,7 @@ func (t *Table[K, T]) IsChosen(k K) bool {
 	return ok
 }
 
-// Selection are the selected items in the order of the table, hidden ones included.
+// Selection returns the selected items in the order of the table, hidden ones included.
 func (t *Table[K, T]) Selection() []T {
 	return slices.DeleteFunc(slices.Clone(t.All), func(item T) bool { return !t.IsChosen(t.key(item)) })
 }
@@ -363,6 +399,7 @@ func (t *Table[K, T]) toggle() {
 	} else {
 		t.Chosen[k] = struct{}{}
 	}
+
 	t.anchor = nil
 }
 
@@ -389,6 +426,7 @@ func (t *Table[K, T]) between() (keys []K) {
 	for i := min(from, t.Index); i <= max(from, t.Index); i++ {
 		keys = append(keys, t.key(t.Shown[i]))
 	}
+
 	return keys
 }
 
@@ -412,26 +450,29 @@ func (t *Table[K, T]) chooseAll() {
 	}
 }
 
-// Choosing handles the keys of the selection, if the table has one.
-func (t *Table[K, T]) Choosing(msg tea.KeyMsg) bool {
-	switch k := t.Keys; {
-	case Is(msg, k.Choose):
-		t.toggle()
-		t.MoveTo(t.Index + 1)
-	case Is(msg, k.Range):
-		if t.anchor != nil {
-			t.anchor = nil
-		} else if item, ok := t.Current(); ok {
-			at := t.key(item)
-			t.anchor = &at
-			t.chooseRange()
-		}
-	case Is(msg, k.ChooseAll):
-		t.chooseAll()
-	default:
-		return false
+// Choosing returns the keys that select: one row, a range, all.
+func (t *Table[K, T]) Choosing() []Key {
+	return []Key{
+		On(t.Keys.Choose, "select this message, or not", func() {
+			t.toggle()
+			t.MoveTo(t.Index + 1)
+		}),
+		On(t.Keys.Range, "select a range: from here to where the cursor goes", t.turnRange),
+		On(t.Keys.ChooseAll, "select all that the filter shows", t.chooseAll),
 	}
-	return true
+}
+
+func (t *Table[K, T]) turnRange() {
+	if t.anchor != nil {
+		t.anchor = nil
+		return
+	}
+
+	if item, ok := t.Current(); ok {
+		at := t.key(item)
+		t.anchor = &at
+		t.chooseRange()
+	}
 }
 
 func (t *Table[K, T]) prune() {

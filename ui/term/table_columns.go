@@ -25,6 +25,7 @@ func columnWidths[T any](columns []Column[T], needs []int, width int) []int {
 			widths[i] = min(c.Width, needs[i])
 		}
 	}
+
 	for taken(widths) > width {
 		last := -1
 		for i, c := range columns {
@@ -32,11 +33,13 @@ func columnWidths[T any](columns []Column[T], needs []int, width int) []int {
 				last = i
 			}
 		}
+
 		if last < 0 {
 			break
 		}
 		widths[last] = 0
 	}
+
 	shrink(columns, widths, width)
 	grow(columns, widths, width, func(i int) int { // first the usual widths, so that none takes all
 		return min(needs[i], cmp.Or(columns[i].Max, needs[i]))
@@ -60,7 +63,7 @@ func give[T any](columns []Column[T], widths, needs []int) {
 	}
 }
 
-// taken is the width that columns and the gaps between them need.
+// taken adds up the widths of columns and the gaps between them.
 func taken(widths []int) int {
 	sum := -gap
 	for _, w := range widths {
@@ -68,6 +71,7 @@ func taken(widths []int) int {
 			sum += gap + w
 		}
 	}
+
 	return max(sum, 0)
 }
 
@@ -91,6 +95,7 @@ func grow[T any](columns []Column[T], widths []int, width int, limit func(int) i
 				shares += c.Flex
 			}
 		}
+
 		for i, c := range columns {
 			if widths[i] == 0 || c.Flex == 0 || widths[i] >= limit(i) {
 				continue
@@ -99,6 +104,7 @@ func grow[T any](columns []Column[T], widths []int, width int, limit func(int) i
 			widths[i] += more
 			given += more
 		}
+
 		if given == 0 {
 			return
 		}
@@ -109,7 +115,11 @@ func grow[T any](columns []Column[T], widths []int, width int, limit func(int) i
 func (t *Table[K, T]) head(widths []int, width int) string {
 	var b strings.Builder
 	for i, c := range t.Columns {
-		wide, space, title, style := widths[i], gap, c.Title, t.Styles.Heading
+		wide := widths[i]
+		space := gap
+		title := c.Title
+		style := t.Styles.Heading
+
 		switch {
 		case wide == 0:
 			continue
@@ -118,6 +128,7 @@ func (t *Table[K, T]) head(widths []int, width int) string {
 		case i == t.Sorted && c.Right && ansi.StringWidthWc(c.Title) == wide:
 			space, wide = space-1, wide+1 // the mark is in the gap
 		}
+
 		if i == t.Sorted {
 			mark := "▲" // it points the way the values go, down the screen
 			if t.reverse {
@@ -128,8 +139,10 @@ func (t *Table[K, T]) head(widths []int, width int) string {
 				title = c.Title + mark
 			}
 		}
+
 		b.WriteString(strings.Repeat(" ", space) + style.Render(Fit(title, wide, c.Right, false)))
 	}
+
 	return Pad(b.String(), width)
 }
 
@@ -138,6 +151,7 @@ func (t *Table[K, T]) row(i int, fields []Field, widths []int, width int) string
 	if t.IsChosen(t.key(t.Shown[i])) {
 		mark = t.Styles.Chosen.Render(MarkChosen)
 	}
+
 	under := t.aimed && i == t.Index
 	var cells []string
 	for i, c := range t.Columns {
@@ -150,6 +164,7 @@ func (t *Table[K, T]) row(i int, fields []Field, widths []int, width int) string
 		}
 		cells = append(cells, cell)
 	}
+
 	line := strings.Join(cells, strings.Repeat(" ", gap))
 	if !under {
 		return Pad(mark+"  "+line, width)
@@ -166,10 +181,12 @@ func (t *Table[K, T]) Position() string {
 	if t.drawn.height < 1 { // on a plain screen, in turn with its pane
 		return model.Count(int64(t.Index+1)) + " of " + model.Count(int64(len(t.Shown)))
 	}
-	first, last := t.drawn.top+1, min(t.drawn.top+t.drawn.height, len(t.Shown))
+	first := t.drawn.top + 1
+	last := min(t.drawn.top+t.drawn.height, len(t.Shown))
 	if first == 1 && last == len(t.Shown) {
 		return "all " + model.Count(int64(len(t.Shown)))
 	}
+
 	return model.Count(int64(first)) + "–" + model.Count(int64(last)) + " of " + model.Count(int64(len(t.Shown)))
 }
 
@@ -184,7 +201,7 @@ func (t *Table[K, T]) Hide(titles []string) {
 	}
 }
 
-// Hideable are the titles of the columns that can be hidden, and of those that are.
+// Hideable returns the titles of the columns that can be hidden, and of those that are.
 func (t *Table[K, T]) Hideable() (titles, hidden []string) {
 	for i, c := range t.Columns {
 		if i > t.first() {
@@ -194,10 +211,11 @@ func (t *Table[K, T]) Hideable() (titles, hidden []string) {
 			}
 		}
 	}
+
 	return titles, hidden
 }
 
-// first is the column that identifies the row.
+// first returns the column that identifies the row.
 func (t *Table[K, T]) first() int {
 	return slices.IndexFunc(t.Columns, func(c Column[T]) bool { return c.Title != "" })
 }
@@ -206,7 +224,7 @@ func (t *Table[K, T]) isHidden(column int) bool {
 	return column > t.first() && slices.Contains(t.hidden, t.Columns[column].Title)
 }
 
-// Need is the width that shows all columns of the rows visible in a height, names whole up to the usual length.
+// Need returns the width that shows all columns of the rows visible in a height, names whole up to the usual length.
 func (t *Table[K, T]) Need(height int) int {
 	rows := len(t.Seen(height))
 	t.fields(t.drawn.top + rows)
@@ -216,6 +234,7 @@ func (t *Table[K, T]) Need(height int) int {
 			needs[i] = c.Width
 		}
 	}
+
 	return taken(needs) + gutter + 1
 }
 
@@ -229,9 +248,13 @@ func (t *Table[K, T]) columns() (seen []Column[T], at, needs []int) {
 		if !c.Right {
 			heading++ // the mark of the order, unless it is in the gap before it
 		}
+
 		if !t.isHidden(i) && (widest > 0 || !c.Blank || len(t.Shown) == 0 || i == t.Sorted) {
-			seen, at, needs = append(seen, c), append(at, i), append(needs, max(widest, heading))
+			seen = append(seen, c)
+			at = append(at, i)
+			needs = append(needs, max(widest, heading))
 		}
 	}
+
 	return seen, at, needs
 }

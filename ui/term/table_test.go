@@ -47,7 +47,9 @@ func TestTableIsExactlyAsLargeAsAsked(t *testing.T) {
 		{strings.Repeat("long.", 20), 5},
 		{"", 6},
 	})
+
 	table.toggle()
+
 	for width := 1; width < 70; width++ {
 		for _, height := range []int{1, 2, 4, 12} {
 			lines := strings.Split(table.View(width, height), "\n")
@@ -89,8 +91,9 @@ func TestCutMiddleKeepsBothEnds(t *testing.T) {
 		{"abcdef", 3, "ab…"},
 	} {
 		got := CutMiddle(tc.text, tc.width)
-		assert.That(t, got == tc.want && ansi.StringWidthWc(got) <= tc.width,
-			"cutMiddle(%q, %d) = %q, want %q", tc.text, tc.width, got, tc.want)
+		assert.Equal(t, got, tc.want, "cutMiddle(%q, %d) = %q, want %q", tc.text, tc.width, got, tc.want)
+		assert.That(t, ansi.StringWidthWc(got) <= tc.width, "cutMiddle(%q, %d) = %q, want %q", tc.text, tc.width, got,
+			tc.want)
 	}
 }
 
@@ -99,19 +102,24 @@ func TestCursorFollowsItsItem(t *testing.T) {
 	on := func(name, why string) {
 		t.Helper()
 		at, ok := table.Current()
-		assert.That(t, ok && at.name == name, "%s, and the cursor is on %v, %v", why, at, ok)
+		assert.That(t, ok, "%s, and the cursor is on %v, %v", why, at, ok)
+		assert.Equal(t, at.name, name)
 	}
+
 	table.Set(nil) // nothing yet: the first item gets the cursor
+
 	var fruits []fruit
 	for i := range 50 {
 		fruits = append(fruits, fruit{fmt.Sprintf("f%02d", i), i})
 	}
+
 	table.Set(fruits)
 	table.View(60, 11)
 	for range 20 {
 		table.Motion(tea.KeyMsg{Type: tea.KeyDown})
 		table.View(60, 11)
 	}
+
 	line := table.Index - table.drawn.top
 	table.Set(append([]fruit{{"a", 0}, {"b", 0}, {"c", 0}}, fruits...))
 	table.View(60, 11)
@@ -129,13 +137,15 @@ func TestCursorFollowsItsItem(t *testing.T) {
 	table.Set(fruits)
 	table.Narrow(func(f fruit) bool { return f.n > 40 })
 	at, ok = table.Current()
-	assert.That(t, ok && at.n > 40, "after a filter the cursor is on %v, %v", at, ok)
+	assert.That(t, ok, "after a filter the cursor is on %v, %v", at, ok)
+	assert.That(t, at.n > 40, "after a filter the cursor is on %v, %v", at, ok)
 	table.Narrow(nil)
 	table.Set(nil)
 	table.Set(fruits[:3])
 	on("f00", "the list was empty")
 	table.Set(fruits[1:3])
 	table.Regain()
+
 	on("f01", "the cursor's item is gone by the operator's doing")
 }
 
@@ -146,9 +156,8 @@ func press(table *Table[string, fruit], keys string) {
 		if r == ' ' {
 			msg.Type = tea.KeySpace
 		}
-		if !table.Choosing(msg) {
-			table.Motion(msg)
-		}
+		Press(table.Choosing(), msg)
+		table.Motion(msg)
 	}
 }
 
@@ -168,6 +177,7 @@ func TestSelection(t *testing.T) {
 		press(&table, tc.keys)
 		assert.Equal(t, chosen(&table), tc.want, "after %q", tc.keys)
 	}
+
 	press(&table, "*")
 	table.Narrow(func(f fruit) bool { return f.n < 3 })
 	press(&table, "*")
@@ -202,6 +212,7 @@ func TestRangeEndsWithItsOrder(t *testing.T) {
 			table.Motion(tea.KeyMsg{Type: tea.KeyDown})
 			table.Sorted, table.reverse = -1, false
 			table.Set(table.All)
+
 			assert.Equal(t, chosen(&table), test.want, "is chosen")
 		})
 	}
@@ -213,22 +224,29 @@ func TestClickMeansWhatWasDrawn(t *testing.T) {
 		name string
 		rank int
 	}
+
 	table := NewTable(Kit{Styles: &Styles{}, Keys: NewListKeys()}, func(i item) string { return i.name },
 		func(a, b item) int { return cmp.Compare(a.rank, b.rank) },
 		Column[item]{Title: "NAME", Width: 10, Cell: func(i item) Field { return Field{Text: i.name} }})
 	table.Set([]item{{"a", 1}, {"b", 2}, {"c", 3}})
 	table.View(20, 10)
+
 	at := func() string {
 		i, _ := table.Current()
 		return i.name
 	}
+
 	for _, outside := range [][2]int{{5, 0}, {5, 4}, {20, 2}, {-1, 2}, {5, -3}} {
-		assert.That(t, !table.Click(outside[0], outside[1]) && at() == "a", "a click at %v has hit %s", outside, at())
+		assert.That(t, !table.Click(outside[0], outside[1]), "a click at %v has hit %s", outside, at())
+		assert.Equal(t, at(), "a", "%v", outside)
 	}
+
 	table.Set([]item{{"b", 9}, {"c", 3}, {"d", 2}}) // a poll, and nothing was drawn since
-	assert.That(t, !table.Click(5, 2) && at() == "b", "a click on b has hit %s", at())
+	assert.That(t, !table.Click(5, 2), "a click on b has hit %s", at())
+	assert.Equal(t, at(), "b")
 	assert.That(t, table.Click(5, 2), "the second click on a row is not known as such")
-	assert.That(t, !table.Click(5, 1) && at() == "b", "a click on a, which is gone, has hit %s", at())
+	assert.That(t, !table.Click(5, 1), "a click on a, which is gone, has hit %s", at())
+	assert.Equal(t, at(), "b")
 	table.MoveTo(0)
 	table.MoveTo(2)
 	assert.That(t, !table.Click(5, 2), "a click after the cursor was moved by keys counts as a second one")

@@ -29,7 +29,7 @@ func Themes() []Theme { return []Theme{Auto, Dark, Light, ANSI, Mono} }
 
 func (t Theme) Known() bool { return slices.Contains(Themes(), t) }
 
-// Palette is the theme that a terminal can show, by its number of colours and its background.
+// Palette chooses what a terminal can show, by its number of colours and its background.
 func (t Theme) Palette(profile termenv.Profile, light bool) Theme {
 	switch {
 	case t == Mono || profile == termenv.Ascii:
@@ -39,6 +39,7 @@ func (t Theme) Palette(profile termenv.Profile, light bool) Theme {
 	case t == Light || t == Auto && light:
 		return Light
 	}
+
 	return Dark
 }
 
@@ -58,7 +59,8 @@ func ParseThemes(themes map[string]map[string]string) (OwnThemes, error) {
 		}
 		h = maps.Clone(h)
 		for _, key := range slices.Sorted(maps.Keys(colours)) {
-			switch _, known := builtIn[Dark][key]; {
+			_, known := builtIn[Dark][key]
+			switch {
 			case key == baseKey:
 				continue
 			case !known:
@@ -68,10 +70,13 @@ func ParseThemes(themes map[string]map[string]string) (OwnThemes, error) {
 				return nil, fmt.Errorf("%s is %q: a colour is \"#rrggbb\", or a number from 0 to 255", key,
 					model.Printable(colours[key]))
 			}
+
 			h[key] = colours[key]
 		}
+
 		own[Theme(name)] = h
 	}
+
 	return own, nil
 }
 
@@ -80,7 +85,7 @@ const baseKey = "base"
 
 var hue = regexp.MustCompile(`^(#[0-9a-fA-F]{6}|[0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])$`)
 
-// Styles are the styles of a theme on a terminal with these colours.
+// Styles makes the styles of a theme for a terminal with these colours.
 func (o OwnThemes) Styles(theme Theme, profile termenv.Profile, light bool) *Styles {
 	if h, ok := o[theme]; ok && profile != termenv.Ascii {
 		return h.styles(profile)

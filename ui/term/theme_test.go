@@ -39,6 +39,7 @@ func TestThemes(t *testing.T) {
 		got, _, _ := strings.Cut(styles.Danger.Render("x"), "x")
 		assert.That(t, got == tc.danger,
 			"%s on %s: danger begins with %q, want %q", tc.theme, tc.profile.Name(), got, tc.danger)
+
 		for name, s := range map[string]Style{
 			"muted": styles.Muted, "selected": styles.Selected, "cursor": styles.Cursor, "production": styles.Production,
 			"border": styles.Border, "title": styles.Title,
@@ -49,7 +50,9 @@ func TestThemes(t *testing.T) {
 				"%s has a colour without colours: %q", name, text)
 		}
 	}
-	assert.That(t, !Theme("sepia").Known() && Auto.Known(), "a theme is known that is none, or the other way round")
+
+	assert.That(t, !Theme("sepia").Known(), "a theme is known that is none, or the other way round")
+	assert.That(t, Auto.Known(), "a theme is known that is none, or the other way round")
 }
 
 // A user's theme is its base with other colours; without colours it is like every theme.
@@ -58,11 +61,13 @@ func TestOwnTheme(t *testing.T) {
 		"night": {"danger": "#ff00ff", "selected": "17"}, "day": {"base": "light", "muted": "240"},
 	})
 	must.Do(t, err)
-	dark, night := NewStyles(Dark, termenv.TrueColor), own.Styles("night", termenv.TrueColor, true)
+	dark := NewStyles(Dark, termenv.TrueColor)
+	night := own.Styles("night", termenv.TrueColor, true)
 	got := night.Danger.Render("x")
 	assert.That(t, got == "\x1b[1;38;2;255;0;255mx\x1b[0m", "danger is %q", got)
-	assert.That(t, night.Selected != dark.Selected && night.Good == dark.Good, "selected is %q, and good is %q",
-		night.Selected.Render("x"), night.Good.Render("x"))
+	assert.That(t, night.Selected != dark.Selected, "selected is %q, and good is %q", night.Selected.Render("x"),
+		night.Good.Render("x"))
+	assert.Equal(t, night.Good, dark.Good)
 	assert.That(t, own.Styles("day", termenv.TrueColor, false).Danger == NewStyles(Light, termenv.TrueColor).Danger,
 		"the base is not the light theme")
 	assert.That(t, *own.Styles("night", termenv.Ascii, false) == *NewStyles(Mono, termenv.Ascii),
@@ -78,8 +83,10 @@ func TestMistakesInThemes(t *testing.T) {
 		`base is "mono": it is dark, light or ansi`:                         {"base": "mono", "accent": "1"},
 	} {
 		_, err := ParseThemes(map[string]map[string]string{"mine": colours})
-		assert.That(t, err != nil && strings.HasPrefix(err.Error(), want), "%v: %v", colours, err)
+		must.That(t, err != nil, "%v: %v", colours, err)
+		assert.That(t, strings.HasPrefix(err.Error(), want), "%v: %v", colours, err)
 	}
+
 	_, err := ParseThemes(map[string]map[string]string{"dark": nil})
 	assert.That(t, err != nil, "a theme that is built in is taken from a file")
 }
@@ -90,6 +97,6 @@ func TestUnderGoesOnBetweenPieces(t *testing.T) {
 	must.Equal(t, ansi.Strip(line), "a b c", "the text")
 	background, _, _ := strings.Cut(styles.Production.Render("x"), "x")
 	n := strings.Count(line, background)
-	assert.That(t, n == 2 && strings.HasSuffix(line, " c"+styles.Production.end),
-		"the background is laid %d times: %q", n, line)
+	assert.Equal(t, n, 2, "the background is laid %d times: %q", n, line)
+	assert.That(t, strings.HasSuffix(line, " c"+styles.Production.end), "the background is laid %d times: %q", n, line)
 }

@@ -1,5 +1,4 @@
-// Package trace is the screens that follow messages on their way: the probe, which sends one of its own, and the tap,
-// which copies those that pass an exchange.
+// Package trace holds the tap: the screen that follows messages on their way by copies of those that pass an exchange.
 package trace
 
 import (
@@ -10,14 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/model/trace"
-	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -93,26 +89,46 @@ func (s *tapScreen) exchange() string {
 
 func (s tapScreen) Typing() bool { return s.list.Typing() }
 
-func (s tapScreen) Keys() []key.Binding {
+func (s tapScreen) Keys() []term.Key { return s.keys() }
+
+func (s *tapScreen) keys() []term.Key {
 	k := s.Env.Keys
-	switch s.State {
-	case shell.DialogAsking:
-		var keys []key.Binding
-		if s.ready() {
-			keys = append(keys, term.Describe(k.Confirm, "tap"))
+	unrouted := s.wants[s.want].Unrouted
+	if s.State == shell.DialogAsking {
+		return []term.Key{
+			term.On(k.Confirm, "watch the messages that pass the exchange", s.run).As("tap").When(s.ready()),
+			term.On(k.Target, "the next exchange", s.turnExchange).As("other exchange").When(len(s.wants) > 1),
+			term.On(k.ChooseAll, "also messages that no queue takes; again: only those that queues take", func() {
+				s.tapUnrouted(!unrouted)
+			}).As(s.unroutedWords()),
+			term.On(k.Back, "", func() tea.Cmd { return shell.Pop }),
 		}
-		if len(s.wants) > 1 {
-			keys = append(keys, term.Describe(k.Target, "other exchange"))
-		}
-		return append(keys, term.Describe(k.ChooseAll, s.unroutedWords()), k.Back)
-	case shell.DialogEnded:
-		return s.list.Bindings(term.Describe(k.Confirm, "tap again"))
 	}
+
 	pause := "pause the list"
 	if s.paused {
 		pause = "go on"
 	}
-	return s.list.Bindings(term.Describe(k.Pause, pause))
+
+	ended := s.State == shell.DialogEnded
+	return s.list.Keys(
+		term.On(k.Confirm, "watch the messages again", s.run).As("tap again").When(ended && s.ready()),
+		term.On(k.Pause, "stop the list, or let it go on", func() {
+			s.paused = !s.paused
+			s.fetch()
+		}).As(pause).When(!ended))
+}
+
+func (s *tapScreen) turnExchange() {
+	unrouted := s.wants[s.want].Unrouted
+	s.want = (s.want + 1) % len(s.wants)
+	s.tapUnrouted(unrouted)
+}
+
+func (s *tapScreen) tapUnrouted(unrouted bool) {
+	s.wants = slices.Clone(s.wants)
+	s.wants[s.want].Unrouted = unrouted
+	s.replan()
 }
 
 func (s *tapScreen) unroutedWords() string {
@@ -132,7 +148,7 @@ func (s *tapScreen) forbidden() string {
 
 func (s *tapScreen) ready() bool { return s.topology != nil && s.forbidden() == "" }
 
-func (s tapScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+func (s tapScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
 		s.topology = msg.Topology
@@ -140,7 +156,7 @@ func (s tapScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		case shell.DialogAsking:
 			s.replan()
 		case shell.DialogRunning:
-			return s, s.follow()
+			cmd = s.follow()
 		}
 	case tapPlannedMsg:
 		if msg.request == s.Request {
@@ -149,49 +165,20 @@ func (s tapScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	case stepMsg:
 		if msg.request == s.Request && s.State == shell.DialogRunning {
 			s.fetch()
-			return s, step(&s.Dialog)
+			cmd = step(&s.Dialog)
 		}
 	case shell.EndedMsg[struct{}]:
 		if s.Ended(msg.Request, msg.Err) {
 			s.fetch()
 		}
-	case tea.KeyMsg:
-		return s.handleKey(msg)
-	}
-	return s, nil
-}
 
-func (s tapScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
-	k := s.Env.Keys
-	if s.State == shell.DialogAsking {
-		switch {
-		case term.Is(msg, k.Confirm) && s.ready():
-			return s.run()
-		case term.Is(msg, k.Target) && len(s.wants) > 1:
-			unrouted := s.wants[s.want].Unrouted
-			s.want = (s.want + 1) % len(s.wants)
-			s.wants = slices.Clone(s.wants)
-			s.wants[s.want].Unrouted = unrouted
-		case term.Is(msg, k.ChooseAll):
-			s.wants = slices.Clone(s.wants)
-			s.wants[s.want].Unrouted = !s.wants[s.want].Unrouted
-		case term.Is(msg, k.Back):
-			return s, shell.Pop
-		default:
-			return s, nil
+	case tea.KeyMsg:
+		if s.State == shell.DialogAsking || !s.list.Handle(msg) {
+			cmd, _ = term.Press(s.keys(), msg)
 		}
-		s.replan()
-		return s, nil
 	}
-	switch {
-	case s.list.Handle(msg):
-	case term.Is(msg, k.Pause) && s.State == shell.DialogRunning:
-		s.paused = !s.paused
-		s.fetch()
-	case term.Is(msg, k.Confirm) && s.State == shell.DialogEnded && s.ready():
-		return s.run()
-	}
-	return s, nil
+
+	return s, cmd
 }
 
 func (s *tapScreen) replan() {
@@ -200,25 +187,33 @@ func (s *tapScreen) replan() {
 	}
 }
 
-func (s tapScreen) run() (shell.Screen, tea.Cmd) {
+func (s *tapScreen) run() tea.Cmd {
 	s.replan()
 	if s.plan.Refusal.Refused() {
 		s.State = shell.DialogAsking
-		return s, nil
+		return nil
 	}
-	s.Err, s.works, s.paused = nil, false, false
-	s.counted, s.last, s.rate, s.counts = s.Env.Now(), 0, 0, trace.TapCounts{}
+
+	s.Err = nil
+	s.works = false
+	s.paused = false
+	s.counted = s.Env.Now()
+	s.last = 0
+	s.rate = 0
+	s.counts = trace.TapCounts{}
 	s.rows = nil
 	s.list.Table.Set(nil)
 	s.passing = &tapFeed{plans: make(chan trace.TapPlan, 1), passing: trace.NewPassing(s.plan.VHost, s.topology)}
-	plan, feed, tapper := s.plan, s.passing, ports.Tapper(s.Env.Broker)
+	plan := s.plan
+	feed := s.passing
+	broker := s.Env.Broker
 	tap := shell.Running(&s.Dialog, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, tapper.Tap(ctx, plan, feed.plans, feed.see, feed.tell)
+		return struct{}{}, broker.Tap(ctx, plan, feed.plans, feed.addRow, feed.setCounts)
 	})
-	return s, tea.Batch(tap, step(&s.Dialog))
+	return tea.Batch(tap, step(&s.Dialog))
 }
 
-// fetch takes in what has passed. The cursor stays on its message, but if it is on the newest it stays on that.
+// fetch adds the rows that have passed. The cursor stays on its message, but if it is on the newest it stays on that.
 func (s *tapScreen) fetch() {
 	rows, counts, works := s.passing.fetch(s.paused)
 	s.counts, s.works = counts, works
@@ -226,6 +221,7 @@ func (s *tapScreen) fetch() {
 		s.rate = float64(counts.Seen-s.last) / now.Sub(s.counted).Seconds()
 		s.counted, s.last = now, counts.Seen
 	}
+
 	if len(rows) == 0 {
 		return
 	}
@@ -233,6 +229,7 @@ func (s *tapScreen) fetch() {
 	if most := tapShows; len(s.rows) > most {
 		s.rows = slices.Clone(s.rows[len(s.rows)-most:])
 	}
+
 	newest := s.list.Table.Index == 0
 	s.list.Table.Set(s.rows)
 	if newest {
@@ -242,7 +239,12 @@ func (s *tapScreen) fetch() {
 
 // follow plans the tap again from a newer poll, outside Update.
 func (s *tapScreen) follow() tea.Cmd {
-	id, t, want, plan, feed := s.Request, s.topology, s.wants[s.want], s.plan, s.passing
+	id := s.Request
+	t := s.topology
+	want := s.wants[s.want]
+	plan := s.plan
+	feed := s.passing
+
 	return s.Env.Command(0, func(context.Context) tea.Msg {
 		next := trace.PlanTap(t, want)
 		changed := !next.Refusal.Refused() && !slices.EqualFunc(next.Bindings, plan.Bindings, trace.TapBinding.Same)
@@ -283,17 +285,20 @@ type tapFeed struct {
 	works   bool
 }
 
-func (f *tapFeed) see(m *message.Message, at time.Time) {
+func (f *tapFeed) addRow(m *message.Message, at time.Time) {
 	row := &tapRow{
 		key: model.Printable(m.RoutingKey), id: model.Printable(m.Properties.MessageID),
 		deaths: model.Printable(m.DeathSummary()), body: m.BodyPreview(tapPreview),
 	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.number++
 	row.number, row.passed = f.number, f.passing.See(m, at)
 	m.Body, m.Headers, m.Deaths = nil, nil, nil // a screen of messages must not hold their bodies
-	switch p := &row.passed; {
+
+	p := &row.passed
+	switch {
 	case p.Unclear != "":
 		row.from = "unknown"
 	case p.From == "":
@@ -301,19 +306,21 @@ func (f *tapFeed) see(m *message.Message, at time.Time) {
 	default:
 		row.from = model.Printable(p.From)
 	}
+
 	if len(f.waiting) >= tapShows {
 		f.waiting = append(f.waiting[:0], f.waiting[tapShows/10:]...)
 	}
+
 	f.waiting = append(f.waiting, row)
 }
 
-func (f *tapFeed) tell(counts trace.TapCounts) {
+func (f *tapFeed) setCounts(counts trace.TapCounts) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.counts, f.works = counts, true
 }
 
-// follow takes in a newer poll: its settings, and its bindings if they changed.
+// follow applies a newer poll: its settings, and its bindings if they changed.
 func (f *tapFeed) follow(t *model.Topology, plan trace.TapPlan, changed bool) {
 	f.mu.Lock()
 	f.passing.Follow(t)
@@ -325,6 +332,7 @@ func (f *tapFeed) follow(t *model.Topology, plan trace.TapPlan, changed bool) {
 	case <-f.plans:
 	default:
 	}
+
 	select {
 	case f.plans <- plan:
 	default: // another poll's plan came first, which is as good
@@ -353,6 +361,7 @@ func tapColumns(s *term.Styles) []term.Column[*tapRow] {
 			case r.passed.From == "":
 				return term.Field{Text: r.from, Style: s.Muted}
 			}
+
 			return term.Field{Text: r.from, Style: s.Text}
 		}},
 		column{Title: "REASON", Width: 9}.
@@ -365,13 +374,27 @@ func tapColumns(s *term.Styles) []term.Column[*tapRow] {
 			if r.passed.IsLate() {
 				return s.Warning.Field(term.MarkWarning + " " + r.passed.LateWords())
 			}
+
 			return s.Text.Field(r.passed.LateWords())
 		}},
 		column{Title: "TRIES", Width: 5, Right: true, Drop: 1}.
 			Text(&s.Text, func(r *tapRow) string { return r.passed.Tries.String() }),
-		column{Title: "ROUTING KEY", Width: 14, Max: 30, Flex: 2, Middle: true, Drop: 2}.
+		column{
+			Title:  "ROUTING KEY",
+			Width:  14,
+			Max:    30,
+			Flex:   2,
+			Middle: true,
+			Drop:   2,
+		}.
 			Text(&s.Text, func(r *tapRow) string { return r.key }),
-		column{Title: "ID", Width: 20, Max: 36, Flex: 1, Drop: 4}.Text(&s.Muted, func(r *tapRow) string { return r.id }),
+		column{
+			Title: "ID",
+			Width: 20,
+			Max:   36,
+			Flex:  1,
+			Drop:  4,
+		}.Text(&s.Muted, func(r *tapRow) string { return r.id }),
 		column{Title: "SIZE", Width: 5, Right: true, Drop: 3}.
 			Text(&s.Muted, func(r *tapRow) string { return message.Size(int64(r.passed.Message.BodyBytes)) }),
 	}
@@ -385,6 +408,7 @@ func (s tapScreen) View(width, height int) string {
 		s.ask(l)
 		return term.Overlay(s.Env.Styles, term.Block(nil, width, height), l.Box("Tap "+s.exchange()), width, height)
 	}
+
 	lines := []string{s.head(width)}
 	if s.State == shell.DialogEnded {
 		words := "the tap has ended"
@@ -395,6 +419,7 @@ func (s tapScreen) View(width, height int) string {
 			lines = append(lines, " "+s.Env.Styles.Danger.Render(term.MarkError+" "+part))
 		}
 	}
+
 	rest := height - len(lines)
 	pane := min(tapPane, rest/3)
 	rows := s.list.Share(rest, rest-pane)
@@ -414,6 +439,7 @@ func (s *tapScreen) ask(l *shell.DialogLines) {
 		l.Say("", "waits come from the messages' own times; only a tap on the exchange in front measures "+
 			"them", styles.Muted)
 	}
+
 	for i, words := range s.plan.Costs {
 		label := ""
 		if i == 0 {
@@ -421,9 +447,11 @@ func (s *tapScreen) ask(l *shell.DialogLines) {
 		}
 		l.Say(label, term.MarkInfo+" "+words, styles.Text)
 	}
+
 	for _, words := range s.plan.Notes {
 		l.Say("", term.MarkInfo+" "+words, styles.Muted)
 	}
+
 	l.Blank()
 	keys := ""
 	if refusal := s.forbidden(); refusal != "" {
@@ -432,9 +460,11 @@ func (s *tapScreen) ask(l *shell.DialogLines) {
 	} else if s.topology != nil {
 		keys = shell.Hint(styles, "enter", "tap")
 	}
+
 	if len(s.wants) > 1 {
 		keys += shell.Hint(styles, "tab", fmt.Sprintf("other exchange, %d of %d", s.want+1, len(s.wants)))
 	}
+
 	l.Hints(keys + shell.Hint(styles, "esc", "back"))
 	l.Hints(shell.Hint(styles, "*", s.unroutedWords()))
 }
@@ -451,15 +481,18 @@ func (s *tapScreen) head(width int) string {
 	case s.paused:
 		left += "   " + styles.Warning.Render("list paused, the tap goes on")
 	}
+
 	right := fmt.Sprintf("%s seen  %.1f/s", model.Count(s.counts.Seen), s.rate)
 	if missed := s.counts.MissedWords(); missed != "" {
 		right += "  " + styles.Warning.Render(term.MarkWarning+" "+missed)
 	} else {
 		right += "  none missed"
 	}
+
 	if s.counts.Seen > tapShows {
 		right += styles.Muted.Render("  the last " + model.Count(tapShows) + " shown")
 	}
+
 	return term.Spread(left, right+" ", width)
 }
 
@@ -471,6 +504,7 @@ func (s *tapScreen) nothing() []string {
 	if s.State == shell.DialogEnded {
 		words = "nothing has passed"
 	}
+
 	return []string{"", "   " + s.Env.Styles.Muted.Render(words)}
 }
 
@@ -481,7 +515,7 @@ func (s *tapScreen) about(width int) []string {
 			look = l.Styles.Warning
 		}
 		l.SayFirst(2, "here", tapSentence(p), look)
-		l.SayFirst(1, "through", model.Printable(model.ExchangeName(p.Exchange))+", key "+act.PrintableKey(p.RoutingKey),
+		l.SayFirst(1, "through", model.Printable(model.ExchangeName(p.Exchange))+", key "+model.PrintableKey(p.RoutingKey),
 			l.Styles.Text)
 		l.SayFirst(1, "deaths", r.deaths, l.Styles.Text)
 		l.SayFirst(1, "body", r.body, l.Styles.Muted)
@@ -509,11 +543,13 @@ func tapSentence(p *trace.Passed) string {
 	case trace.WaitDied:
 		words += " since its death before"
 	}
+
 	if should, known := p.Should.Get(); known {
 		words += ", TTL " + model.ShortDuration(should)
 	}
 	if behind := p.Behind.Or(0).Round(time.Millisecond); behind > 0 {
 		words += ", " + model.ShortDuration(behind) + " of it behind others"
 	}
+
 	return words
 }

@@ -36,7 +36,9 @@ func run(args []string) error {
 			Exchange: "machinery_exchange", ExchangeType: "direct", BindingKey: "machinery_tasks", PrefetchCount: 1,
 		},
 	}
+
 	server := machinery.NewServer(settings, amqp.New(settings), results.New(), eager.New())
+
 	switch args[0] {
 	case "version":
 		return version()
@@ -53,11 +55,14 @@ func run(args []string) error {
 				Name: "ship", RetryCount: 3, RetryTimeout: timeout, Args: []tasks.Arg{{Type: "int64", Value: i}},
 			})
 		}
+
 		return err
 	}
+
 	if err := server.RegisterTask("ship", ship); err != nil {
 		return err
 	}
+
 	return server.NewWorker("shipper", 1).Launch()
 }
 
@@ -80,5 +85,6 @@ func version() error {
 			fmt.Println("machinery", module.Version[1:])
 		}
 	}
+
 	return nil
 }

@@ -51,6 +51,7 @@ func run(args []string) error {
 		}
 		return send(config, logger, n)
 	}
+
 	return work(config, logger)
 }
 
@@ -64,6 +65,7 @@ func version() error {
 			fmt.Println("watermill-amqp", module.Version[1:])
 		}
 	}
+
 	return nil
 }
 
@@ -78,6 +80,7 @@ func setup(config amqp.Config, logger watermill.LoggerAdapter) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -94,6 +97,7 @@ func send(config amqp.Config, logger watermill.LoggerAdapter, n int) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -111,6 +115,7 @@ func work(config amqp.Config, logger watermill.LoggerAdapter) error {
 	if err != nil {
 		return err
 	}
+
 	poisoned, err := middleware.PoisonQueue(publisher, poison)
 	if err != nil {
 		return err
@@ -124,7 +129,9 @@ func work(config amqp.Config, logger watermill.LoggerAdapter) error {
 		fmt.Println("PROCESSED", order.Metadata.Get("order"))
 		return nil
 	})
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+
 	return router.Run(ctx)
 }

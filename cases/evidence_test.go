@@ -1,0 +1,181 @@
+package cases
+
+import (
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/model/build"
+)
+
+// What applications write into messages about their worker, their tries and their key.
+func TestWhatMessagesSay(t *testing.T) {
+	with := func(headers amqp.Table) func(*amqp.Publishing) {
+		return func(p *amqp.Publishing) { p.Headers = headers }
+	}
+
+	play(t,
+		situation{
+			name: "one failed queue, and the queue in a header", from: "queuey-rabbitmq, beavers, @moleculer/channels (d15)",
+			parts: []build.Part{
+				build.Text(`
+					queue q.dead
+					queue q.email consumers=1
+					exchange topic q
+					bind q signed.up q.email
+					bind q signed.* mail.order.paid
+					queue mail.order.paid consumers=1
+				`),
+			},
+			traffic: func(w *world) {
+				w.publish("", "q.dead", "d0", with(amqp.Table{
+					"beavers-dlq-origin-queue": "q.email", "beavers-dlq-origin-routing-key": "signed.up",
+				}))
+				w.publish("", "q.dead", "d1", with(amqp.Table{"x-original-channel": "order.paid", "x-original-group": "mail"}))
+
+				w.depth("q.dead", 2)
+			},
+			replays: []replay{{
+				queue: "q.dead", reach: "mail.order.paid q.email", warns: "key signed.up -> q.email",
+				got: []string{"mail.order.paid d1", "q.email d0"},
+			}},
+		},
+		situation{
+			name: "what expired in a queue that is gone, beside another service", from: "spring-amqp #1964 (d20)",
+			parts: []build.Part{
+				build.Text(`
+					exchange topic ev
+					exchange fanout dlx
+					queue failed
+					bind dlx failed
+					queue ledger dlx=dlx consumers=1
+					bind ev invoice.* ledger
+					queue reminders dlx=dlx ttl=100
+					bind ev reminder.* reminders
+				`),
+			},
+			traffic: func(w *world) {
+				w.publish("ev", "reminder.due", "r1")
+
+				w.depth("failed", 1)
+				w.gone("reminders")
+			},
+			replays: []replay{{
+				queue: "failed", reach: "refused", warns: "reminders, which is gone (x-death: the message left it last, expired)",
+			}},
+		},
+		situation{
+			name: "a worker that keeps a list of its failures", from: "@cloudamqp/amqp-client",
+			parts: []build.Part{build.Text(`
+				queue jobs
+				queue jobs.poison
+			`)},
+			traffic: func(w *world) {
+				w.work("jobs", listsFailures)
+				w.publish("", "jobs", "j1")
+				w.awaitSeen("jobs", "j1", 3)
+				w.depth("jobs.poison", 1)
+			},
+			check: func(w *world) {
+				w.runs(0, "replay", "jobs.poison", "--yes")
+
+				w.awaitSeen("jobs", "j1", 6) // all three tries again
+				w.depth("jobs.poison", 1)
+				assert.List(w, w.seen(), []string{"jobs j1", "jobs j1", "jobs j1", "jobs j1", "jobs j1", "jobs j1"}, "tries")
+			},
+		},
+		situation{
+			name: "a message that names its event, and a queue bound for that", from: "xogroup/bunnybus",
+			parts: []build.Part{
+				build.Text(`
+					exchange topic bus
+					queue orders consumers=1
+					bind bus order.created orders
+					queue audit consumers=1
+					bind bus order.* audit
+					queue orders_error
+				`),
+			},
+			traffic: func(w *world) {
+				w.publish("", "orders_error", "o1", func(p *amqp.Publishing) { p.Body = []byte(`{"event":"order.created"}`) })
+
+				w.depth("orders_error", 1)
+			},
+			replays: []replay{
+				{queue: "orders_error", reach: "refused", warns: "the message names the routing key order.created (body.event)"},
+				{queue: "orders_error", to: "queue:orders", reach: "orders", got: []string{"orders o1"}},
+			},
+		},
+		situation{
+			name: "a worker that makes the key of its failures", from: "a kind that was found by the rule",
+			parts: []build.Part{
+				build.Text(`
+					exchange topic bus
+					queue orders
+					bind bus order.created orders
+					queue audit consumers=1
+					bind bus order.# audit
+					exchange direct errors
+					queue orders.failed
+					bind errors error.order.created orders.failed
+				`),
+			},
+
+			traffic: func(w *world) {
+				w.work("orders", func(channel *amqp.Channel, d amqp.Delivery) error {
+					return republishes("errors", "error."+d.RoutingKey, nil)(channel, d)
+				})
+				w.publish("bus", "order.created", "o1")
+
+				w.depth("orders.failed", 1)
+			},
+			replays: []replay{{
+				queue: "orders.failed", reach: "refused",
+				warns: "its application publishes its failures to the exchange errors, and no queue is bound for the key " +
+					"error.orders",
+			}},
+		},
+		situation{
+			name: "a job that keeps its queue beside its error", from: "a kind that was found by the rule",
+			parts: []build.Part{build.Text(`
+				queue mails consumers=1
+				queue alerts consumers=1 dlx= key=alerts.dead
+				queue alerts.dead
+				queue alerts.failed
+				queue failed_jobs
+			`)},
+
+			traffic: func(w *world) {
+				about := func(body string) func(*amqp.Publishing) {
+					return func(p *amqp.Publishing) { p.Body = []byte(body) }
+				}
+				const event = `{"error":"disk full","queue":"mails"}`
+				w.work("alerts", rejects)
+				w.publish("", "alerts", "dead", about(event))
+				w.publish("", "alerts.failed", "both", about(event))
+				w.publish("", "failed_jobs", "job", about(`{"job":"Mail","meta":{"queue":"mails","exception":"Timeout: smtp"}}`))
+
+				w.depth("alerts.dead", 1)
+			},
+
+			replays: []replay{
+				{queue: "failed_jobs", reach: "mails", got: []string{"mails job"}},
+				{queue: "alerts.dead", reach: "alerts", got: []string{"alerts dead"}}, // by x-death
+				{queue: "alerts.failed", reach: "refused", warns: "mails (by queue), or alerts (by name)"},
+			},
+		},
+	)
+}
+
+// listsFailures fails three times, with a list of the failures in a header, and then gives up.
+func listsFailures(channel *amqp.Channel, d amqp.Delivery) error {
+	failures, _ := d.Headers["failures"].([]any)
+	failures = append(failures, amqp.Table{"at": time.Now(), "error": "ECONNREFUSED: connect 10.0.0.7:25"})
+	to := "jobs"
+	if len(failures) == 3 {
+		to = "jobs.poison"
+	}
+	return republishes("", to, amqp.Table{"failures": failures})(channel, d)
+}

@@ -1,0 +1,68 @@
+package action
+
+import (
+	"time"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
+)
+
+// Ended is an action that has run, with what became of its messages and of their queue afterwards.
+type Ended struct {
+	plan.Account
+	Sequel  *plan.Sequel // of a replay that was followed: whether it worked
+	Since   time.Time    // when the messages were read
+	Arrived int64        // messages that came into the queue since then, and stay
+}
+
+// Facts are what there is to know besides the outcomes: what it left untouched and why, what refusals left, queues that
+// messages may have reached outside the plan, and what copies lack.
+func (e *Ended) Facts(now time.Time) []Fact {
+	var f facts
+	if e.Canary.Phase != "" && e.Canary.Phase != plan.CanaryFailed && e.Sequel.None() {
+		f.say("canary", model.Printable(e.Canary.Words()), Plain)
+	}
+	if e.Sequel != nil {
+		f.sequel(e.Sequel, now)
+	}
+	if words := plan.ArrivedWords(e.Arrived); words != "" {
+		f.say("later", words+" (after "+e.Since.Local().Format("15:04:05")+")", Stressed)
+	}
+
+	rest := "still in the queue"
+	if e.Operation == plan.Undo || e.Operation == plan.Import {
+		rest = "not tried"
+	}
+
+	f.outcome("untouched", e.Planned-e.Done(), rest, Plain)
+	f.say("stopped", model.Printable(e.Stopped), Stressed)
+	f.say("rescued", model.Printable(e.Rescued.Words()), Stressed)
+	for i := range e.Copies {
+		f.say("copies", model.Printable(e.Copies[i].Words()), Bad)
+	}
+	for i := range e.Strayed {
+		f.say("beyond", model.Printable(e.Strayed[i].Words()), Bad)
+	}
+
+	if e.Converted > 0 {
+		f.say("lacks", plan.ConvertedWords(e.Converted), Stressed)
+	}
+	if e.Unguarded != "" {
+		f.say("unknown", "whether the last of them reached a further queue is unknown: "+model.Printable(e.Unguarded),
+			Stressed)
+	}
+
+	return f
+}
+
+// sequel says whether a replay worked, as far as known.
+func (f *facts) sequel(s *plan.Sequel, now time.Time) {
+	level := Setting
+	switch {
+	case !s.None():
+		level = Stressed
+	case s.Over:
+		level = Good
+	}
+	f.say("after", model.Printable(s.Words(now)), level)
+}

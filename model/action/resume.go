@@ -1,0 +1,99 @@
+package action
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/resume"
+)
+
+// Resume continues an action that did not finish.
+type Resume struct{ resume.Run }
+
+func (r *Resume) Outline() plan.Plan {
+	p := r.Rest
+	switch {
+	case r.Undo != nil:
+		p = Undo{*r.Undo}.Outline()
+	case r.Import != nil:
+		p = plan.Plan{From: r.Import.Into.Queue, Recipients: []plan.Recipient{r.Import.Into}}
+	}
+
+	p.Operation, p.Planned, p.Refusal = r.Record.Operation, r.Planned(), r.Refusal
+	if p.From.Name == "" {
+		p.From = r.Record.From
+	}
+
+	return p
+}
+
+func (r *Resume) Words() Words {
+	record := &r.Record
+	return Words{
+		Title:   fmt.Sprintf("Resume %d: continue the %s", record.ID, record.Operation),
+		Running: fmt.Sprintf("Resuming %s %d", record.Operation, record.ID),
+		Does:    "go on",
+		Asks: fmt.Sprintf("go on with the %s of at most %s of %s", record.Operation,
+			model.Plural(r.Planned(), "message"), model.Printable(record.From.String())),
+		Done: record.Operation.Done(),
+	}
+}
+
+func (r *Resume) Facts(most Most) []Fact {
+	var f facts
+	if record := &r.Record; record.ID > 0 {
+		f.record(model.Printable(record.From.String()), record)
+		f.say("to", model.Printable(record.To), Plain)
+		f.say("the rest", model.Plural(r.Planned(), "message")+" at most", Strong)
+	}
+
+	label := "found"
+	for _, words := range r.Found() {
+		f.say(label, model.Printable(words), Plain)
+		label = ""
+	}
+
+	for i, u := range r.Undecided {
+		if i == most.Names {
+			f.say("", "and "+model.Count(len(r.Undecided)-i)+" more", Stressed)
+			break
+		}
+
+		id := ""
+		if u.MessageID != "" {
+			id = " (" + model.Printable(u.MessageID) + ")"
+		}
+		f.say("undecided", fmt.Sprintf("%s%s: %s", model.Count(u.Position), id, model.Printable(u.Why)), Stressed)
+	}
+
+	f.warn(r.Rest.Warnings)
+	return f
+}
+
+func (r *Resume) Outcomes(a *plan.Account) []Fact {
+	var f facts
+	if n := r.Done + r.Acks(); n > 0 {
+		f.say("before", model.Plural(n, "message")+" were done, or had arrived", Plain)
+	}
+
+	f.outcome("undecided", len(r.Undecided), "they stay in their queue", Stressed)
+	f.outcome("gone", a.Gone, "someone else took them out, or they expired", Stressed)
+	f.outcome("held", a.Held, heldWords+"; resume again", Stressed)
+	f.outcome("refused", a.Refused, "they stay where they are", Stressed)
+	f.outcome("returned", a.Returned, "no queue took them", Stressed)
+	f.outcome("unknown", a.Unknown, "the connection or a queue's node was lost meanwhile: resume again to look for them",
+		Stressed)
+
+	return f
+}
+
+func (r *Resume) Follow(t *model.Topology, a *plan.Account) (plan.Following, bool) {
+	rest := r.RestOn()
+	return rest.Follow(t, a)
+}
+
+func (r *Resume) Do(ctx context.Context, by Broker, progress func(plan.Account)) (plan.Account, error) {
+	return by.Resume(ctx, r.Run, progress)
+}

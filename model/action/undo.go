@@ -1,0 +1,156 @@
+package action
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
+)
+
+// Undo undoes one action: its record, or its records in several queues, one after the other. Records of which nothing
+// can be brought back are shown, and left out.
+type Undo []plan.UndoPlan
+
+// ready are the records of which something can be brought back.
+func (u Undo) ready() (ready Undo, messages int) {
+	if len(u) == 1 {
+		return u, u[0].Planned()
+	}
+
+	for i := range u {
+		if !u[i].Refusal.Refused() {
+			ready, messages = append(ready, u[i]), messages+u[i].Planned()
+		}
+	}
+
+	return ready, messages
+}
+
+func (u Undo) Outline() plan.Plan {
+	ready, n := u.ready()
+	p := plan.Plan{Operation: plan.Undo, From: u[0].Back, Planned: n}
+	if len(ready) == 0 || len(u) == 1 {
+		p.Refusal = u[0].Refusal
+	}
+
+	for i := range u {
+		p.Recipients = append(p.Recipients, plan.Recipient{Queue: u[i].Back})
+		p.Warnings = append(p.Warnings, u[i].Expected()...)
+	}
+
+	return p
+}
+
+func (u Undo) Promise() (all plan.Promise) {
+	ready, _ := u.ready()
+	if len(ready) == 0 || len(u) == 1 {
+		return u[0].Promise()
+	}
+
+	for i := range ready {
+		p := ready[i].Promise()
+		all.Takes = append(all.Takes, p.Takes...)
+		all.Harm = all.Harm.And(p.Harm)
+		all.Messages += p.Messages
+	}
+
+	return all
+}
+
+func (u Undo) Words() Words {
+	ready, planned := u.ready()
+	n := model.Plural(planned, "message")
+	w := Words{
+		Title:   fmt.Sprintf("Undo all %d: bring back %s", len(u), n),
+		Running: "Bringing back " + n,
+		Does:    "bring back",
+	}
+
+	to := model.Plural(len(ready), "queue")
+	if len(u) == 1 {
+		to = model.Printable(u[0].Back.String())
+		w.Title = fmt.Sprintf("Undo %d: bring back %s", u[0].Record.ID, n)
+	}
+
+	w.Asks, w.Done = "bring "+n+" back to "+to, "brought back to "+to
+	return w
+}
+
+func (u Undo) Facts(Most) []Fact {
+	var f facts
+	if len(u) == 1 {
+		f.undo(&u[0])
+		return f
+	}
+
+	for i := range u {
+		p := &u[i]
+		if p.Refusal.Refused() {
+			f.say("not", model.Printable(p.Record.From.String())+": "+model.Printable(p.Refusal.Words()), Stressed)
+			continue
+		}
+
+		f.say("back to", fmt.Sprintf("%s: %s of the %s %d, to its end", model.Printable(p.Back.String()),
+			model.Plural(p.Planned(), "message"), p.Record.Operation, p.Record.ID), Strong)
+		f.warn(p.Warnings)
+	}
+
+	return f
+}
+
+func (f *facts) undo(p *plan.UndoPlan) {
+	if r := &p.Record; r.ID > 0 {
+		f.record(fmt.Sprintf("the %s of %s", r.Operation, model.Printable(r.From.String())), r)
+		f.say("back to", model.Printable(p.Back.String())+", to its end", Strong)
+	}
+	if p.Restores > 0 {
+		f.say("from", "the journal: "+model.Plural(p.Restores, "message")+", byte for byte", Plain)
+	}
+
+	for i := range p.Takes {
+		take := &p.Takes[i]
+		words := "if no consumer has taken them"
+		if take.Undoing.Gone.Restores() {
+			words = "and from the journal those that its limit dropped"
+		}
+		f.say("from", fmt.Sprintf("%s: %s, %s", model.Printable(take.From.String()),
+			model.Plural(take.Planned, "message"), words), Plain)
+	}
+
+	for _, skip := range p.Skips {
+		f.say("not", model.Plural(skip.Messages, "message")+" "+model.Printable(skip.Words()), Plain)
+	}
+	f.warn(p.Warnings)
+}
+
+func (u Undo) Outcomes(a *plan.Account) []Fact {
+	var f facts
+	gone := u[0].Gone()
+	f.outcome("gone", a.Gone, "not where they were sent to any more: "+gone.Words()+"; "+gone.Next(), Stressed)
+	f.outcome("held", a.Held, heldWords+"; undo again", Stressed)
+	f.outcome("refused", a.Refused, "by the broker: the journal still has them", Stressed)
+	f.outcome("returned", a.Returned, "no queue took them: the journal still has them", Stressed)
+	f.outcome("unknown", a.Unknown, "the connection or a queue's node was lost meanwhile: undo again to look for them",
+		Stressed)
+
+	return f
+}
+
+func (u Undo) Follow(*model.Topology, *plan.Account) (f plan.Following, ok bool) { return f, false }
+
+func (u Undo) Do(ctx context.Context, by Broker, progress func(plan.Account)) (plan.Account, error) {
+	ready, messages := u.ready()
+	all := plan.Account{Operation: plan.Undo, From: u[0].Back, Planned: messages}
+	for i := range ready {
+		a, err := by.Undo(ctx, ready[i], func(a plan.Account) { progress(all.With(a)) })
+		if len(u) == 1 {
+			return a, err
+		}
+		if all = all.With(a); err != nil || a.Stopped != "" {
+			return all, err
+		}
+	}
+
+	return all, nil
+}

@@ -1,0 +1,143 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Failed queues that have a dead-letter exchange themselves. A policy for all queues gives one to each, and some
+// programs declare every queue alike: what workers have, too, says nothing about a queue.
+
+// deadLettering is what queues with the same dead lettering share: a policy, or the exchange and the key of their
+// arguments.
+type deadLettering struct {
+	vhost, exchange, key string
+	keyed                bool
+	policy               Source
+}
+
+// commonness is how many queues of a kind share a dead lettering.
+type commonness struct {
+	workers int // that applications consume, or did
+	plain   int // whose name says neither that messages wait there nor that they failed
+}
+
+func (r *roles) deadLetteringOf(ref QueueRef) deadLettering {
+	s := r.t.settings.of(ref)
+	if s.DLX.Source.Kind != FromArgument {
+		return deadLettering{vhost: ref.VHost, policy: s.DLX.Source}
+	}
+	return deadLettering{vhost: ref.VHost, exchange: s.DLX.Value, key: s.Key.Value, keyed: s.Key.Set}
+}
+
+// findCommon counts which queues share a dead lettering. Under a policy all count that it applies to, also where an
+// argument is stronger.
+func (r *roles) findCommon() map[deadLettering]*commonness {
+	common := map[deadLettering]*commonness{}
+	count := func(q *Queue, d deadLettering) {
+		c := common[d]
+		if c == nil {
+			c = &commonness{}
+			common[d] = c
+		}
+
+		if r.works(q) {
+			c.workers++
+		}
+		if says := r.heard[q.QueueRef]; says.failed == "" && says.buffer() == "" {
+			c.plain++
+		}
+	}
+
+	for q := range Each(r.t.Snapshot.Queues) {
+		if q.Policy != "" {
+			count(q, deadLettering{vhost: q.VHost, policy: Source{FromPolicy, q.Policy}})
+		}
+		if s := r.t.settings.of(q.QueueRef); s.DLX.Set && s.DLX.Source.Kind == FromArgument {
+			count(q, r.deadLetteringOf(q.QueueRef))
+		}
+	}
+
+	return common
+}
+
+// isCommon reports whether the dead lettering of a queue without consumers says nothing about it: workers have the
+// same, or, where the queue is named for failures, others that are not.
+func (r *roles) isCommon(q *Queue) bool {
+	if r.works(q) || !r.t.settings.of(q.QueueRef).DLX.Set {
+		return false
+	}
+	c := r.common[r.deadLetteringOf(q.QueueRef)]
+	return c != nil && (c.workers > 0 || c.plain > 0 && r.heard[q.QueueRef].failed != "")
+}
+
+// findEnds finds the failed queues among those that have a dead-letter exchange, neither wait nor are consumed: those
+// that are named so, unless ordinary messages come in or a failed queue of their own is named after them, and those
+// that only failures fill, where workers share their dead lettering.
+func (b *flowBuilder) findEnds(served map[QueueRef]bool) map[QueueRef]bool {
+	ends := map[QueueRef]bool{}
+	filled := b.filledByFailures()
+	for q := range Each(b.t.Snapshot.Queues) {
+		ref := q.QueueRef
+		if _, stated := b.statedWaits(ref); stated {
+			ends[ref] = b.isStated(ref, FailedRole, ParkedRole)
+			continue
+		}
+
+		if _, held := b.held[ref]; held || b.isBuffer(ref) || b.works(q) || !b.t.settings.of(ref).DLX.Set {
+			continue
+		}
+		says := b.heard[ref]
+		named := says.failed != "" && !says.weak && !b.hasOwnFailed(ref) && (!served[ref] || b.isCommon(q))
+		ends[ref] = named || b.isCommon(q) && !served[ref] && filled[ref]
+	}
+
+	return ends
+}
+
+// hasOwnFailed reports whether the dead letters of a queue end in one that is named after it, and for failures:
+// payments.rejected.dlq of payments.rejected.
+func (b *flowBuilder) hasOwnFailed(ref QueueRef) bool {
+	own := nameWords(ref.Name)
+	return slices.ContainsFunc(b.t.RejectedTargets(ref), func(target QueueRef) bool {
+		rest, more := strings.CutPrefix(strings.Join(nameWords(target.Name), " "), strings.Join(own, " ")+" ")
+		return more && listen(rest).failed != "" && listen(rest).base == ""
+	})
+}
+
+// filledByFailures are the queues in which workers' rejected messages end.
+func (b *flowBuilder) filledByFailures() map[QueueRef]bool {
+	filled := map[QueueRef]bool{}
+	merged := map[*QueueRef]bool{} // queues with the same hop share one list of targets
+	for q := range Each(b.t.Snapshot.Queues) {
+		if !b.works(q) {
+			continue
+		}
+		targets := b.narrowed(q.QueueRef, Rejected)
+		if len(targets) == 0 || merged[&targets[0]] {
+			continue
+		}
+		merged[&targets[0]] = true
+		for _, ref := range targets {
+			filled[ref] = true
+		}
+	}
+
+	return filled
+}
+
+// deadLetteringWords say that a queue has no dead-letter exchange, or why the one that it has does not count.
+func (b *flowBuilder) deadLetteringWords(q *Queue) string {
+	dlx := b.t.settings.of(q.QueueRef).DLX
+	name := Printable(ExchangeName(dlx.Value))
+	switch {
+	case !dlx.Set:
+		return "no dead-letter exchange"
+	case b.isCommon(q):
+		return fmt.Sprintf("its dead-letter exchange %s (%s) is that of other queues, too", name,
+			Printable(dlx.Source.String()))
+	}
+
+	return fmt.Sprintf("its dead letters go on to %s (%s)", name, Printable(dlx.Source.String()))
+}

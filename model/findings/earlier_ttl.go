@@ -1,0 +1,64 @@
+package findings
+
+import (
+	"time"
+
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// findEarlierTTLs finds queues whose first message is older than the TTL that a policy sets: it waits under an earlier
+// one, with everything behind it. Without a look that is known where its publisher wrote a timestamp
+// (head_message_timestamp, classic queues before 4.0) and nothing brings older messages into the queue, or where
+// nothing has left for longer than the TTL.
+func (t *checking) findEarlierTTLs(q *model.Queue, s model.Settings) {
+	ready := q.Ready.Or(0)
+	if !s.TTL.ByPolicy() || ready == 0 || q.Consumers.Or(0) > 0 || q.Polled() {
+		return
+	}
+
+	stayed, proven := t.Outlived(q.QueueRef)
+	f := Finding{
+		Code:      "earlier-ttl",
+		Level:     LevelWarning,
+		Happening: true,
+		VHost:     q.VHost,
+		Queue:     q.Name,
+		Message: spell("the first message of %s has been there for %s, longer than the TTL %s: it waits under an earlier "+
+			"TTL, and what is behind it waits for it", q, model.ShortDuration(stayed.Round(time.Second)), s.TTL),
+		Evidence: spell("nothing left it for %s; %s ready, message-ttl %s", model.ShortDuration(stayed.Round(time.Second)),
+			model.Count(ready), s.TTL),
+		Remedy: earlierTTLRemedy,
+	}
+
+	if !proven {
+		age, old := t.headAge(q, s.TTL.Value)
+		if !old {
+			return
+		}
+		words := model.ShortDuration(age.Round(time.Second))
+		f.Message = spell("the first message of %s is %s old, older than the TTL %s: it waits under an earlier TTL, and "+
+			"what is behind it waits for it", q, words, s.TTL)
+		f.Evidence = spell("head_message_timestamp %s ago; %s ready, message-ttl %s", words, model.Count(ready), s.TTL)
+		f.Remedy += "; where its publisher's clock is behind, nothing is wrong"
+	}
+
+	t.found(f)
+}
+
+// headAge is how old the first message of a queue is by its timestamp; old is false where that says nothing, or it may
+// have left since it was counted.
+func (t *checking) headAge(q *model.Queue, ttl time.Duration) (age time.Duration, old bool) {
+	stamp, known := q.HeadTimestamp.Get()
+	if !known || stamp.Before(model.FirstTime) || stamp.After(model.LastTime) || q.DeadLettered().Or(0) > 0 {
+		return 0, false
+	}
+	for _, f := range t.FlowsOf(q.QueueRef) {
+		if f.Role(q.QueueRef) != model.DelayedBuffer {
+			return 0, false // it was somewhere else before
+		}
+	}
+
+	clock := t.Snapshot.Overview.Clock()
+	age = min(t.Snapshot.TakenAt.Sub(clock.Local(stamp)), t.Snapshot.TakenAt.Sub(stamp)) - clock.Within
+	return age, age > ttl+model.StatisticsLag+model.ClockTolerance
+}

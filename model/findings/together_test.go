@@ -1,0 +1,75 @@
+package findings
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
+)
+
+// Levels of one ladder share a finding, with the evidence of each; another flow, a level of another kind and what
+// happens now stay apart.
+func TestEqualFindingsOfBuffersAreOne(t *testing.T) {
+	lease := func(name, worker string, ttl, expires int64) build.Part {
+		return build.Buffer(name, worker, ttl, build.Argument("x-expires", expires))
+	}
+	topology := build.TopologyOf("3.10.8",
+		build.Text(`
+			queue w consumers=1
+			queue w.failed
+		`),
+		lease("w.10s", "w", 10_000, 20_000), lease("w.60s", "w", 60_000, 120_000), lease("w.300s", "w", 300_000, 600_000),
+		lease("w.short", "w", 10_000, 10_000),
+		build.Text(`
+			queue v consumers=1
+			queue v.failed
+		`), lease("v.10s", "v", 10_000, 20_000),
+	)
+
+	found := Of(topology)
+	together := Together(topology, found)
+	got := codes(together)
+	want := []string{"warning buffer-expires w.short", "info buffer-expires v.10s", "info buffer-expires w.10s"}
+	must.That(t, slices.Equal(got, want), "together %q of %q", got, codes(found))
+
+	f := together[2]
+	assert.List(t, f.Also, []string{"w.300s", "w.60s"})
+	assert.That(t, strings.HasSuffix(f.Message, "; the same is true of w.300s, w.60s"), "%+v", f)
+
+	for _, evidence := range []string{"w.10s: expires 20s", "w.60s: expires 2m", "w.300s: expires 10m"} {
+		assert.Contains(t, f.Evidence, evidence, "evidence")
+	}
+
+	assert.Equal(t, f.Remedy, found[slices.Index(codes(found), want[2])].Remedy, "the common remedy")
+	for _, name := range []string{"w.10s", "w.60s", "w.300s"} {
+		ref := model.QueueRef{VHost: "/", Name: name}
+		assert.That(t, f.Concerns(ref), "it is not found by %s", name)
+		assert.Equal(t, len(NewAbout(together).Queue(ref)), 1, "%v", name)
+	}
+
+	for i := range found {
+		found[i].Happening = true
+	}
+
+	assert.Equal(t, len(Together(topology, found)), len(found), "what happens now")
+}
+
+// A command has each name as one word, whatever characters it has.
+func TestCommandsOfAFinding(t *testing.T) {
+	f := Finding{Code: "dead-letter-unroutable", VHost: "a b", Queue: "it's; rm -rf $HOME"}
+	text := strings.Join(f.Commands(), "\n")
+	for _, want := range []string{
+		"rabbitmqctl list_bindings --vhost 'a b' ", `dlxtop peek 'a b/it'\''s; rm -rf $HOME'`,
+		"dlxtop explain dead-letter-unroutable",
+	} {
+		assert.Contains(t, text, want, "commands")
+	}
+
+	f = Finding{Code: "memory-alarm", Node: "rabbit@mq1"}
+	want := "rabbitmq-diagnostics alarms\ndlxtop explain memory-alarm"
+	assert.Equal(t, strings.Join(f.Commands(), "\n"), want, "commands")
+}

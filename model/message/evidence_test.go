@@ -1,0 +1,342 @@
+package message
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// What a name says, whatever its separators and case, and that names which only look alike say nothing.
+func TestNamesSayWhatTheyHold(t *testing.T) {
+	for _, c := range []struct {
+		names string
+		role  plainRole
+		vague bool
+	}{
+		{
+			"x-original-queue originalQueue Origin_Queue beavers-dlq-origin-queue queue.origin OriginalQueueName",
+			queueRole, false,
+		},
+		{"queue x-queue worker_queue", queueRole, true},
+		{"x-orig-routing-key x-original-routingKey first-key routing_key_origin sourceRoutingKey", keyRole, false},
+		{"x-original-exchange exchangeSource X-ORIGIN-EXCHANGE", exchangeRole, false},
+		{"x-original-channel initialTopic", channelRole, false},
+		{"x-original-group originConsumerGroup", groupRole, false},
+		{
+			"x-redelivered-count _watermill_requeuer_retries x-opt-retry-count x-retries retryCount x-shop-retry-count",
+			triesRole, false,
+		},
+		{"login-attempts x-login-attempts paymentRetries", triesRole, true},
+		{"x-opt-error x-death-reason beavers-dlq-error jobFailure", traceRole, false},
+		{"payment-error", traceRole, true},
+
+		{"retries-left remainingAttempts", leftRole, false},
+	} {
+		for _, name := range strings.Fields(c.names) {
+			n, ok := plainNameOf("", name)
+			assert.That(t, ok, "%s: %v %+v", name, ok, n)
+			assert.Equal(t, n.role, c.role, "%v", name)
+			assert.Equal(t, n.vague, c.vague, "%v", name)
+		}
+	}
+
+	for _, name := range []string{
+		"x-max-retries", "max_delivery_attempts", "retry-limit", "terror", "aerror", "refund-reason", "partition-key",
+		"original-partition-key", "errorless", "x-b3-trace", strings.Repeat("error-", 20), "", "-",
+	} {
+		n, ok := plainNameOf("", name)
+		assert.That(t, !ok, "%s: %+v", name, n)
+	}
+}
+
+// How a replay treats what workers without a framework count in headers of any form: it is reset in its own type, or
+// named as what stays.
+func TestCountersAreResetOrNamed(t *testing.T) {
+	at := time.Unix(1_790_000_000, 0)
+	failures := []any{
+		model.Table{"at": at, "error": "ECONNREFUSED: connect 10.0.0.7:25", "host": "mail-1"},
+		model.Table{"at": at.Add(time.Minute), "error": "ECONNREFUSED: connect 10.0.0.7:25", "host": "mail-1"},
+	}
+
+	million := make([]any, 1_000_000)
+
+	origin := func(headers model.Table) model.Table {
+		headers["x-original-queue"] = "orders"
+		return headers
+	}
+
+	for name, c := range map[string]struct {
+		was   model.Table
+		wish  ResetWish
+		want  any // of the one header that is not an origin; nil: it is removed
+		notes string
+	}{
+		"redelivered": {model.Table{"x-redelivered-count": int32(3)}, ResetWish{}, int32(0), "counter reset 3"},
+		"text of a library": {
+			origin(model.Table{"_watermill_requeuer_retries": "3"}), ResetWish{}, "0", "counter reset 3",
+		},
+		"AMQP 1.0":           {model.Table{"x-opt-retry-count": int64(4)}, ResetWish{}, int64(0), "counter reset 4"},
+		"a list of failures": {model.Table{"failures": failures}, ResetWish{}, nil, "counter reset 2"},
+		"that is to be kept": {model.Table{"failures": failures}, ResetWish{KeepTries: true}, failures, "counter kept 2"},
+		"a list of attempts": {model.Table{"x-attempts": []any{"a", "b"}}, ResetWish{}, nil, "counter reset 2"},
+		"a million":          {model.Table{"x-attempts": million}, ResetWish{}, nil, "counter reset 1000000"},
+		"failures, a number": {origin(model.Table{"failures": int64(2)}), ResetWish{}, int64(0), "counter reset 2"},
+
+		"of an application": {origin(model.Table{"shop-dlq-attempts": "5"}), ResetWish{}, "0", "counter reset 5"},
+		"perhaps business":  {origin(model.Table{"login-attempts": int32(5)}), ResetWish{}, int32(5), "counter left 5"},
+		"counts down":       {model.Table{"x-retries-left": int32(0)}, ResetWish{}, int32(0), "counter left 0"},
+		"too large": {
+			model.Table{"x-retries": uint64(math.MaxInt64) + 1}, ResetWish{}, uint64(math.MaxInt64) + 1, "no counter 0",
+		},
+		"negative":     {model.Table{"x-retries": int64(-1)}, ResetWish{}, int64(-1), "no counter 0"},
+		"no number":    {model.Table{"x-retry-count": "3x"}, ResetWish{}, "3x", "no counter 0"},
+		"the broker's": {model.Table{"x-delivery-count": int64(3)}, ResetWish{}, int64(3), ""},
+		"a limit":      {model.Table{"x-max-retries": int64(3)}, ResetWish{}, int64(3), ""},
+		"not yet":      {model.Table{"x-retries": int64(0)}, ResetWish{}, int64(0), ""},
+		"in a table of errors": {
+			model.Table{"x-error": model.Table{"message": "m", "attempts": int64(3)}}, ResetWish{}, nil, "error removed 0",
+		},
+	} {
+		m := Message{Headers: c.was}
+		got, resets := m.Reset(c.wish)
+
+		var notes []string
+		for _, r := range resets {
+			notes = append(notes, fmt.Sprint(r.Kind, " ", r.Was))
+		}
+
+		assert.Equal(t, strings.Join(notes, ", "), c.notes, "%s: notes", name)
+		for header := range c.was {
+			if header != "x-original-queue" && name != "a million" {
+				assert.Equal(t, cmp.Diff(c.want, got.Headers[header]), "", "%s", name)
+			}
+		}
+
+		_, again := got.Reset(ResetWish{})
+		assert.That(t, len(again) == len(resets) || len(again) == 0, "%s: a second replay finds %v", name, again)
+	}
+}
+
+// Counters in a body stay, with the program that resets them.
+func TestCountersInABodyAreNamed(t *testing.T) {
+	for _, c := range []struct{ body, want string }{
+		{
+			`{"job":"mail","attempts":3,"dead_letter":{"error":"SmtpException: refused","original_queue":"m","attempts":3}}`,
+			`body.attempts 3 .body["attempts"] = 0`,
+		},
+		{
+			`{"meta":{"retryCount":"2"},"error":"KeyError: 'id'"}`,
+			`body.meta.retryCount 2 .body["meta"]["retryCount"] = "0"`,
+		},
+		{`{"error":"m","retries":[1,2,3]}`, `body.retries 3 .body["retries"] = []`},
+		{`{"attempts":3,"level":"hard"}`, ""}, // nothing failed
+		{`{"error":"m","max_retries":3}`, ""},
+		{`{"error":"m","retries":{"a":1}}`, ""},
+	} {
+		m := Message{Body: []byte(c.body)}
+		got, resets := m.Reset(ResetWish{})
+		var notes []string
+		for _, r := range resets {
+			notes = append(notes, fmt.Sprint(r.Name, " ", r.Was, " ", r.Edit))
+		}
+		assert.Equal(t, strings.Join(notes, ", "), c.want, "%s", c.body)
+		assert.Equal(t, string(got.Body), c.body, "the body")
+	}
+}
+
+// Where workers write why a message failed, and when.
+func TestFailuresWithoutAFramework(t *testing.T) {
+	at := time.Unix(1_790_000_000, 0).UTC()
+	rejected := Death{Queue: "mail", Reason: model.Rejected}
+	for name, c := range map[string]struct {
+		m    Message
+		want string
+		last time.Time
+	}{
+		"an annotation of AMQP 1.0": {
+			Message{Headers: model.Table{"x-opt-error": "imap: mailbox is full"}, Deaths: []Death{rejected}},
+			"imap: mailbox is full",
+			time.Time{},
+		},
+		"a reason of its own": {
+			headed(model.Table{"x-death-reason": "max-retries-exceeded: TimeoutError after 30s"}),
+			"max-retries-exceeded: TimeoutError after 30s",
+
+			time.Time{},
+		},
+		"a prefix": {
+			headed(model.Table{"beavers-dlq-error": "gateway said 503", "beavers-dlq-origin-queue": "q"}),
+			"gateway said 503",
+			time.Time{},
+		},
+		"a history, newest last": {
+			headed(model.Table{"failures": []any{
+				model.Table{"at": at, "error": "first"}, model.Table{"at": at.Add(time.Hour), "error": "ETIMEDOUT: again"},
+			}}), "ETIMEDOUT: again", at.Add(time.Hour),
+		},
+		"a history, newest first": {
+			headed(model.Table{"errors": []any{
+				model.Table{"time": at.Add(time.Hour), "message": "again"}, model.Table{"time": at, "message": "first"},
+			}}), "again", at.Add(time.Hour),
+		},
+
+		"JSON of a list": {
+			headed(model.Table{"x-errors": `[{"message":"first"},{"message":"again"}]`}), "again", time.Time{},
+		},
+		"a table with its name": {
+			headed(model.Table{"errors": model.Table{"name": "TypeError", "message": "card declined", "stack": "at x"}}),
+			"TypeError: card declined",
+			time.Time{},
+		},
+		"in the body": {
+			Message{
+				Body: []byte(`{"dead_letter":{"reason":"failed","error":"SmtpException: refused","failed_at":1790000000000}}`),
+			},
+			"SmtpException: refused", at,
+		},
+		"in the body of a new message": {
+			Message{
+				Body: []byte(`{"id":"1","name":"send-mail","error":{"name":"Error","message":"mailbox is full"},"args":[]}`),
+			},
+
+			"Error: mailbox is full",
+			time.Time{},
+		},
+		"seconds as text": {
+			headed(model.Table{"x-error": "m", "x-failed-at": "1790000000.25"}), "m", at,
+		},
+		"rejected, then expired on its way": {
+			Message{Deaths: []Death{{Queue: "mail-retry", Reason: model.Expired}, rejected}}, "rejected in mail", time.Time{},
+		},
+		"not whether there was one": {
+			Message{Headers: model.Table{"x-error": "false", "x-failure": "0"}, Deaths: []Death{rejected}},
+			"rejected in mail",
+			time.Time{},
+		},
+	} {
+		f, _ := c.m.Failure()
+		assert.Equal(t, f.String(), c.want, "%s", name)
+
+		_, last := c.m.Failed(f)
+		assert.That(t, last.Or(time.Time{}).Equal(c.last), "%s: failed last at %v", name, last)
+	}
+}
+
+// Who wrote down where a message came from, and values that are no names.
+func TestRecordedOrigins(t *testing.T) {
+	for name, c := range map[string]struct {
+		m    Message
+		want Statement
+		key  string
+	}{
+		"the queue and the key": {
+			headed(model.Table{"x-original-queue": "q.email", "x-original-routing-key": "user.signed_up"}),
+			Statement{Queue: "q.email", Where: "x-original-queue"},
+			"user.signed_up",
+		},
+		"with its vhost": {
+			headed(model.Table{"originQueue": "q", "originVhost": "shop"}),
+			Statement{Queue: "q", Where: "originQueue", VHost: model.Some("shop")},
+
+			"",
+		},
+		"an address": {
+			headed(model.Table{"x-source-queue": "amqp://host/shop/q"}),
+			Statement{Queue: "q", Where: "x-source-queue", VHost: model.Some("shop")},
+			"",
+		},
+		"a topic": {
+			headed(model.Table{"x-original-topic": "orders"}),
+			Statement{Queue: "orders", Where: "x-original-topic", Topic: true},
+			"",
+		},
+		"in a table": {
+			headed(model.Table{"x-dead-letter": model.Table{"origin_queue": "q"}}),
+
+			Statement{Queue: "q", Where: "x-dead-letter.origin_queue"},
+			"",
+		},
+		"in the body": {
+			Message{Body: []byte(`{"dead_letter":{"error":"m","original_queue":"mail"}}`)},
+			Statement{Queue: "mail", Where: "dead_letter.original_queue"},
+			"",
+		},
+		"in a body that does not say that it failed": {Message{Body: []byte(`{"original_queue":"mail"}`)}, Statement{}, ""},
+		"a table": {
+			headed(model.Table{"x-original-queue": model.Table{"a": "b"}}),
+			Statement{Where: "x-original-queue", Unusable: "is a table"},
+			"",
+		},
+
+		"10,000 characters": {
+			headed(model.Table{"x-original-queue": strings.Repeat("é", 5000)}),
+			Statement{Where: "x-original-queue", Unusable: "has 10,000 bytes, and a name at most 255"},
+			"",
+		},
+		"empty": {
+			headed(model.Table{"x-original-queue": ""}), Statement{Where: "x-original-queue", Unusable: "is empty"}, "",
+		},
+		"only the key": {headed(model.Table{"first-key": "jobs.mail.eu"}), Statement{}, "jobs.mail.eu"},
+	} {
+		var got Statement
+		for _, s := range c.m.Stated(nil) {
+			got = s
+		}
+
+		assert.Equal(t, fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", c.want), "%s", name)
+		key, _, _ := c.m.FirstKey()
+		assert.Equal(t, key, c.key, "%s: the key", name)
+	}
+}
+
+// An error handler that writes what failed into a body of its own is opened by a program that a plan offers.
+func TestEnclosed(t *testing.T) {
+	for _, c := range []struct{ body, member, edit string }{
+		{`{"error":"boom","payload":{"id":7}}`, "payload", `.body = (.body["payload"])`},
+		{` {"error":"boom","payload":"{\"id\":7}"}`, "payload", `.body = (.body["payload"] | fromjson)`},
+		{
+			`{"error_class":"Net::ReadTimeout","payload":"eyJpZCI6N30="}`, "payload",
+			`.body = (.body["payload"] | @base64d | fromjson)`,
+		},
+		{
+			`{"original_message":[7],"exception":"java.lang.Error: x"}`, "original_message",
+			`.body = (.body["original_message"])`,
+		},
+		{`{"error":"boom","payload":"seven of them"}`, "", ""},
+		{`{"payload":{"id":7}}`, "", ""},
+		{`{"payload":{"error":"boom"}}`, "", ""},
+		{`{"error":null,"payload":{"id":7}}`, "", ""},
+		{`{"error":"boom","data":{"id":7}}`, "", ""}, // workers read such bodies themselves
+	} {
+		m := Message{Body: []byte(c.body), BodyBytes: len(c.body)}
+		member, edit, ok := m.Enclosed()
+		if !ok {
+			member = ""
+		}
+
+		assert.Equal(t, member, c.member, "%s", c.body)
+		assert.Equal(t, edit, c.edit, "%s", c.body)
+	}
+}
+
+// An origin that a worker wrote as JSON into one header is read as that of a table.
+func TestOriginWrittenAsJSON(t *testing.T) {
+	const origin = `{"exchange":"ev","routing_key":"order.paid","queue":"w","retries":3}`
+	m := Message{Headers: model.Table{"x-origin": origin, "context": `{"queue":"other"}`, "x-source": `{"queue":`}}
+	queue, _, ok := m.Worker()
+	assert.That(t, ok, "no worker")
+	assert.Equal(t, queue, "w")
+
+	address, _ := m.OriginOrWhy()
+	assert.Equal(t, address, model.Address{Exchange: "ev", RoutingKey: "order.paid"})
+
+	_, resets := m.Reset(ResetWish{})
+	assert.Equal(t, len(resets), 0, "a text cannot be reset: %v", resets)
+}

@@ -1,0 +1,147 @@
+package model
+
+import "slices"
+
+// PoliciesNow are the policies and operator policies as they are now. Statistics, from which a poll has the effective
+// settings of queues, show a policy that was set, changed or deleted 5 to 6 s late (3.10.8, 4.0.5, 4.3.6).
+type PoliciesNow struct {
+	byName           map[policyKey]*Policy
+	users, operators PolicyMatcher
+	unclear          map[policyKey]bool // the vhosts in which a pattern cannot be matched here
+	behaviour        Behaviour
+}
+
+// NewPoliciesNow takes all policies of a snapshot.
+func NewPoliciesNow(policies []Policy, b Behaviour) *PoliciesNow {
+	now := &PoliciesNow{
+		byName:    map[policyKey]*Policy{},
+		unclear:   map[policyKey]bool{},
+		behaviour: b,
+		users:     NewPolicyMatcher(policies, false),
+		operators: NewPolicyMatcher(policies, true),
+	}
+
+	for p := range Each(policies) {
+		now.byName[policyKey{p.VHost, p.Name, p.Operator}] = p
+		if (&matchablePolicy{Policy: p}).compile() != nil {
+			now.unclear[policyKey{vhost: p.VHost, operator: p.Operator}] = true
+		}
+	}
+
+	return now
+}
+
+// matching is the policy that applies to a queue by pattern, type and priority; nil when none does. It is unsure where
+// a pattern cannot be matched, or two have the same priority.
+func (now *PoliciesNow) matching(q *Queue, operator bool) (applies *Policy, sure bool) {
+	if now.unclear[policyKey{vhost: q.VHost, operator: operator}] {
+		return nil, false
+	}
+	list := now.users[q.VHost]
+	if operator {
+		list = now.operators[q.VHost]
+	}
+
+	for i := range list {
+		p := &list[i]
+		switch {
+		case applies != nil && p.Priority < applies.Priority:
+			return applies, true
+		case !p.matches(q) || len(UnsupportedKeys(p.Policy, q.Type)) > 0:
+		case applies != nil:
+			return nil, false
+		default:
+			applies = p.Policy
+		}
+	}
+
+	return applies, true
+}
+
+// Behind reports whether the effective settings that a poll reported for a queue contradict the policies.
+func (now *PoliciesNow) Behind(q *Queue) bool {
+	as := now.Applied(q, false)
+	return as.Policy != q.Policy || as.OperatorPolicy != q.OperatorPolicy ||
+		!sameDefinition(as.PolicyDefinition, q.PolicyDefinition)
+}
+
+// Applied is a queue with the effective settings that the policies give it; named: the names that it has are current.
+// Where it is unsure which policy applies, the named one does, as it is now; one that is gone leaves the settings
+// unknown.
+func (now *PoliciesNow) Applied(reported *Queue, named bool) Queue {
+	as := *reported
+	q := &as
+	user, sure := now.matching(q, false)
+	if named || !sure {
+		user = now.byName[policyKey{q.VHost, q.Policy, false}]
+	}
+
+	operator, sureOperator := now.matching(q, true)
+	if !sureOperator {
+		operator = now.byName[policyKey{q.VHost, q.OperatorPolicy, true}]
+	}
+
+	gone := user == nil && q.Policy != "" && (named || !sure) || operator == nil && q.OperatorPolicy != "" && !sureOperator
+	if gone {
+		if !named {
+			q.PolicyDefinition = nil
+		}
+		return as
+	}
+
+	q.Policy = ""
+	q.OperatorPolicy = ""
+	q.PolicyDefinition = Table{}
+	if user != nil {
+		q.Policy = user.Name
+		q.PolicyDefinition = user.Definition
+	}
+
+	if operator != nil {
+		q.OperatorPolicy, q.PolicyDefinition = operator.Name, now.merged(q.PolicyDefinition, operator.Definition)
+	}
+
+	return as
+}
+
+// merged is a policy's definition with an operator policy's: of two numbers the lower holds (a delivery limit: the
+// higher when one is negative, from 4.0), of other values the operator's (3.10.8, 4.0.5, 4.3.6).
+func (now *PoliciesNow) merged(user, operator Table) Table {
+	both := Table{}
+	for key, v := range user {
+		both[key] = v
+	}
+
+	for key, v := range operator {
+		mine, number := operator.Integer(key)
+		theirs, numbers := user.Integer(key)
+		if number && numbers {
+			negative := key == "delivery-limit" && !now.behaviour.NegativeDeliveryLimitDrops && min(mine, theirs) < 0
+			if (theirs < mine) != negative {
+				v = user[key]
+			}
+		}
+
+		both[key] = v
+	}
+
+	return both
+}
+
+// sameDefinition compares definitions; an unknown one (nil) equals none.
+func sameDefinition(a, b Table) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	if len(a) != len(b) {
+		return false
+	}
+	keys := make([]string, 0, len(a))
+	for key := range a {
+		keys = append(keys, key)
+	}
+
+	return !slices.ContainsFunc(keys, func(key string) bool {
+		return !sameValue(a[key], b[key]) && !sameJSON(a[key], b[key])
+	})
+}

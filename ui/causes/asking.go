@@ -1,0 +1,338 @@
+package causes
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// asking is what the user is asked about failed queues where a look has a cost.
+type asking int
+
+const (
+	asksNothing asking = iota
+	asksCost           // whether to read them
+	asksOnce           // the same, and whether to ask the next time
+	asksConsent        // whether to ask the next time
+)
+
+// Asking reports whether a question is open: it has the keys.
+func (c *Reading) Asking() bool { return c.asks != asksNothing }
+
+// ask wants these queues to be read, after a question about those that do not begin by themselves.
+func (c *Reading) ask(queues []*Queue) {
+	consent := c.Env.LookConsent(c.Broker)
+	c.asked = slices.DeleteFunc(slices.Clone(queues), func(q *Queue) bool {
+		_, begins := consent.Begins(q.Plan)
+		if begins {
+			q.Wanted, q.Agreed = true, true
+		}
+		return begins
+	})
+
+	if len(c.asked) > 0 {
+		c.asks = asksCost
+	}
+}
+
+// AskOnce asks, once for a broker, about the first failed queues that were not read because of their delivery limit.
+func (c *Reading) AskOnce() {
+	if c.Request != 0 || c.asks != asksNothing || c.Broker == "" {
+		return
+	}
+	unread := slices.DeleteFunc(c.Costly(), func(q *Queue) bool { return !q.Plan.Counts || q.left() == 0 })
+	if len(unread) > 0 && c.Env.MayAskOnce(c.Broker) {
+		c.asks, c.asked = asksOnce, unread
+	}
+}
+
+// askConsent asks when looks begin.
+func (c *Reading) askConsent() { c.asks, c.asked = asksConsent, nil }
+
+// close closes the question.
+func (c *Reading) close() { c.asks = asksNothing }
+
+// consent agrees to looks, as one of peek.Consents.
+func (c *Reading) consent(to peek.Consent) func() tea.Cmd {
+	return func() tea.Cmd {
+		cmd := c.Env.ChooseLooks(c.Broker, to)
+		if c.asks == asksOnce && to == peek.AskEach {
+			c.agree()
+		}
+		c.close()
+		return cmd
+	}
+}
+
+// agree reads the queues of the question.
+func (c *Reading) agree() {
+	c.asks = asksNothing
+	for _, q := range c.asked {
+		if q.Plan.Allowed() {
+			q.Wanted, q.Agreed = true, true
+		}
+	}
+}
+
+// consentKeys are the keys of peek.Consents.
+func consentKeys(k *shell.KeyMap) []key.Binding {
+	return []key.Binding{k.AskEach, k.WhileHalf, k.Always}
+}
+
+// limited reports whether looks at one of the queues use up a delivery limit.
+func (c *Reading) limited() bool {
+	return slices.ContainsFunc(c.Order, func(ref model.QueueRef) bool { return c.Queues[ref].Plan.Counts })
+}
+
+// Keys are the keys that read more, or those of the open question.
+func (c *Reading) Keys() []term.Key {
+	k := c.Env.Keys
+	cancel := term.On(k.Cancel, "", c.close)
+	switch c.asks {
+	case asksCost:
+		return []term.Key{term.On(k.Confirm, "", c.agree).As("read them"), cancel}
+	case asksOnce:
+		return append(c.consents(), cancel.As("not now"))
+	case asksConsent:
+		return append(c.consents(), cancel)
+	}
+
+	return []term.Key{
+		term.On(k.Insist,
+			"read the queues that were not read because a look has a cost: it asks first, unless you agreed once",
+			func() { c.ask(c.Costly()) }).As("read").When(len(c.Costly()) > 0),
+		term.On(k.More, "read more of the queues that were read in part, or what came since", c.Extend).
+			As("read more").When(c.More() > 0),
+	}
+}
+
+// consents are the answers to the question when looks begin that use up a delivery limit.
+func (c *Reading) consents() (keys []term.Key) {
+	answers := []string{
+		"ask each time", "by themselves while more than half of the looks are left", "always by themselves",
+	}
+	for i, b := range consentKeys(c.Env.Keys) {
+		keys = append(keys, term.On(b, "on that question: "+answers[i], c.consent(peek.Consents[i])).When(c.Asking()))
+	}
+
+	return keys
+}
+
+// Dialog is the open question.
+func (c *Reading) Dialog(width int) string {
+	s := c.Env.Styles
+	l := shell.NewDialogLines(s, width)
+	if c.asks != asksConsent {
+		words := "A look at these queues costs more than the mark \"redelivered\". Each is read once."
+		if slices.ContainsFunc(c.asked, func(q *Queue) bool { return q.Plan.Counts }) {
+			words = "One look reads all of a queue and uses 1 of its delivery limit. Every screen and command then shows " +
+				"what it read."
+		}
+
+		l.Say("", words, s.Text)
+		l.Blank()
+		sayCosts(l, c.asked)
+	}
+
+	if c.asks == asksCost {
+		l.Blank()
+		l.Hints(shell.Hint(s, "enter", "read them") + shell.Hint(s, "esc", "back"))
+		return l.Box("Read " + model.Plural(len(c.asked), "failed queue"))
+	}
+
+	read := "read them, and "
+	title := "Read " + model.Plural(len(c.asked), "failed queue")
+	later := "not now"
+	if c.asks == asksConsent {
+		read = ""
+		title = "When to look at failed queues with a delivery limit"
+		later = "back"
+	} else {
+		l.Blank()
+	}
+
+	from := len(l.Lines)
+	now := c.Env.LookConsent(c.Broker)
+	for i, b := range consentKeys(c.Env.Keys) {
+		words := read + []string{
+			"ask each time", "later ones by themselves while more than half of the looks are left",
+			"later ones always by themselves (dlxtop stops with 2 looks left)",
+		}[i]
+
+		if c.asks == asksConsent {
+			words = peek.Consents[i].Words()
+		}
+		if now == peek.Consents[i] {
+			words += "   (now)"
+		}
+		l.Say(b.Help().Key, words, s.Text)
+	}
+
+	if c.Env.Consent != peek.Unasked {
+		l.Say("", fmt.Sprintf("The configuration says looks = %q: a choice here holds until dlxtop ends.", c.Env.Consent),
+			s.Muted)
+	}
+
+	l.Blank()
+	l.Hints(shell.Hint(s, "1 2 3", "choose") + shell.Hint(s, "esc", later))
+	l.Question(from)
+	return l.Box(title)
+}
+
+// sayCosts says what a look at each of some queues reads and costs.
+func sayCosts(l *shell.DialogLines, queues []*Queue) {
+	const shown = 6
+	for i, q := range queues {
+		if i == shown {
+			l.Say("", "and "+model.Plural(len(queues)-i, "more queue"), l.Styles.Muted)
+			break
+		}
+
+		words := model.Printable(q.Ref.String()) + ", " + model.Plural(q.reads(), "message")
+		if q.Plan.Harms || !q.Plan.Counts {
+			l.Say("queue", words, l.Styles.Strong)
+			l.Say("cost", model.Printable(q.Plan.Cost), l.Styles.Warning)
+			continue
+		}
+
+		l.Say("queue", words+": "+q.looksLeft(), l.Styles.Text)
+	}
+}
+
+// reads is how many messages the next look takes.
+func (q *Queue) reads() int64 { return min(q.total().Or(int64(q.Plan.Limit)), int64(q.Plan.Limit)) }
+
+func (q *Queue) deliveriesLeft() int64 {
+	left, _ := q.Plan.DeliveriesLeft(q.Plan.Delivered.Or(0))
+	return left
+}
+
+// looksLeft is "17 looks left of 20", or "at most 20 looks left of 20" before the first look.
+func (q *Queue) looksLeft() string {
+	words := peek.LooksLeft(q.deliveriesLeft(), q.Plan.Budget)
+	if !q.Plan.Delivered.Known() {
+		return "at most " + words
+	}
+	return words
+}
+
+// Waiting says why there are no causes yet: how many messages wait where, what a look costs and how many are left,
+// which key reads them, and the command that makes looks free; nil when something was read, or nothing waits.
+func (c *Reading) Waiting(width int) []string {
+	queues := c.Costly()
+	if c.read > 0 || len(queues) == 0 || c.at != nil {
+		return nil
+	}
+
+	s, keys := c.Env.Styles, c.Env.Keys
+	var lines []string
+	say := func(style term.Style, format string, values ...any) {
+		lines = append(lines, shell.Indented(style, fmt.Sprintf(format, values...), width)...)
+	}
+
+	var waiting int64
+	names := make([]string, len(queues))
+	slices.SortStableFunc(queues, func(a, b *Queue) int { return cmp.Compare(b.left(), a.left()) })
+
+	for i, q := range queues {
+		waiting += q.left()
+		names[i] = model.Printable(q.Ref.String()) + " " + model.Count(q.left())
+	}
+
+	where := model.Printable(queues[0].Ref.String())
+	if len(queues) > 1 {
+		where = fmt.Sprintf("%d queues: %s", len(queues), namesOf(names, 3))
+	}
+
+	say(s.Strong, "%s wait in %s, not read yet", model.Plural(waiting, "message"), where)
+
+	limited := slices.DeleteFunc(slices.Clone(queues), func(q *Queue) bool { return !q.Plan.Counts })
+	if len(limited) > 0 {
+		say(s.Text, "One look reads all of a queue and uses 1 of its delivery limit: %s", fewestLeft(limited))
+	} else {
+		say(s.Text, "A look has a cost: %s", model.Printable(queues[0].Plan.Cost))
+	}
+
+	say(s.Text, "%s reads them; looks begin: %s (%s changes that)", keys.Insist.Help().Key,
+		c.Env.LookConsent(c.Broker).Words(), keys.Looks.Help().Key)
+
+	for _, ref := range c.Order {
+		if q := c.Queues[ref]; q.refusal.Refused() || q.err != nil || !q.Plan.Allowed() && q.left() > 0 {
+			say(s.Warning, "%s", c.unreadWords(q))
+		}
+	}
+
+	return append(lines, c.freeing(limited, width)...)
+}
+
+// fewestLeft says how many looks are left where the fewest are.
+func fewestLeft(queues []*Queue) string {
+	left := func(a, b *Queue) int { return cmp.Compare(a.deliveriesLeft(), b.deliveriesLeft()) }
+	fewest := slices.MinFunc(queues, left)
+	most := slices.MaxFunc(queues, left)
+
+	words := fewest.looksLeft()
+	if left(fewest, most) < 0 {
+		words += ", in " + model.Printable(fewest.Ref.String())
+	}
+
+	return words
+}
+
+// freeing is the command that makes looks at the queues free, for a shell.
+func (c *Reading) freeing(queues []*Queue, width int) (lines []string) {
+	refs := make([]model.QueueRef, len(queues))
+	for i, q := range queues {
+		refs[i] = q.Ref
+	}
+
+	s := c.Env.Styles
+	for _, f := range peek.Freeing(c.topology, refs) {
+		names := make([]string, len(f.Queues))
+		for i, ref := range f.Queues {
+			names[i] = model.Printable(ref.String())
+		}
+
+		lines = append(lines, "")
+		if f.Command == "" {
+			words := "Looks stay limited at " + namesOf(names, 3) + ": " + model.Printable(f.Why)
+			lines = append(lines, shell.Indented(s.Muted, words, width)...)
+			continue
+		}
+
+		words := "Looks at " + namesOf(names, 3) + " cost nothing any more after this on a node of the broker (" +
+			c.Env.Keys.Copy.Help().Key + " copies it):"
+		lines = append(lines, shell.Indented(s.Muted, words, width)...)
+		lines = append(lines, shell.Indented(s.Text, f.Command, width)...)
+	}
+
+	return lines
+}
+
+// commands are the commands that make looks free, a line each; "" without any.
+func (c *Reading) commands() string {
+	var refs []model.QueueRef
+	for _, ref := range c.Order {
+		if c.Queues[ref].Plan.Counts {
+			refs = append(refs, ref)
+		}
+	}
+
+	var all []string
+	for _, f := range peek.Freeing(c.topology, refs) {
+		if f.Command != "" {
+			all = append(all, f.Command)
+		}
+	}
+
+	return strings.Join(all, "\n")
+}
