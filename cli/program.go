@@ -157,6 +157,9 @@ func (p *Program) noSuchCommand(cmd *cobra.Command, args []string) error {
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
+	if strings.Contains(args[0], "://") {
+		hint = "the address of a broker is the value of --url or --api"
+	}
 
 	return usage("there is no command %s: %s", model.Printable(args[0]), hint)
 }
