@@ -40,8 +40,6 @@ func (t *checking) findCutCycles() {
 		f := Finding{
 			Code:  "cycle-cut",
 			Level: LevelError,
-			VHost: at.VHost,
-			Queue: at.Name,
 			Message: spell("messages that expire in %s are lost after one round: they return by expiry alone, and "+
 				"RabbitMQ then drops them", at),
 			Evidence: "expires through " + model.Names(circle) +
@@ -50,13 +48,13 @@ func (t *checking) findCutCycles() {
 		}
 
 		if worker, ttl, escapes := escape(t.Topology, circle); escapes {
-			f.Level, f.Queue = LevelWarning, worker.Name
+			f.Level, at = LevelWarning, worker
 			f.Message = spell("messages that wait in %s for longer than %s are lost: they return by expiry alone, and "+
 				"RabbitMQ then drops them", worker, ttl)
 			f.Remedy = "remove its message-ttl, or lead what expires to a failed queue"
 		}
 
-		t.found(f)
+		t.foundAt(at, f)
 	}
 }
 
@@ -106,11 +104,9 @@ func (t *checking) findExpiredUnread(q *model.Queue) {
 	if buffer == nil || buffer.Ready.Or(0) <= buffer.Published.Or(0) {
 		return
 	}
-	t.found(Finding{
+	t.foundAt(buffer.QueueRef, Finding{
 		Code:  "cycle-cut",
 		Level: LevelWarning,
-		VHost: q.VHost,
-		Queue: buffer.Name,
 		Message: spell("%s in %s will be dropped on expiry if they expired in %s: without a rejection they do not "+
 			"return", model.Plural(buffer.Ready.Or(0)-buffer.Published.Or(0), "message"), buffer, q),
 		Evidence: spell("%s dead-letters to %s, has no consumers, and has delivered none", q, buffer),
@@ -189,8 +185,6 @@ func (t *checking) findUncappedLoops(flow *model.Flow) {
 	f := Finding{
 		Code:  "rejected-loop",
 		Level: LevelInfo,
-		VHost: worker.VHost,
-		Queue: worker.Name,
 		Message: spell("messages that %s rejects come back through %s without end, unless its consumer counts and "+
 			"gives up", worker, buffer),
 		Evidence: spell("%s dead-letters to %s, which expires back; this loop never ends: RabbitMQ only counts it in "+
@@ -205,7 +199,7 @@ func (t *checking) findUncappedLoops(flow *model.Flow) {
 			model.Plural(n, "message"), worker, buffer, model.Count(rounds))
 	}
 
-	t.found(f)
+	t.foundAt(worker, f)
 }
 
 // goesRound reports whether the messages of a worker may go round so fast that polls show it soon: none is

@@ -10,11 +10,9 @@ func (t *checking) findDoubledFailures(flow *model.Flow) {
 	if len(queues) == 0 {
 		return
 	}
-	t.found(Finding{
+	t.foundAt(worker, Finding{
 		Code:  "failure-in-two-queues",
 		Level: LevelWarning,
-		VHost: worker.VHost,
-		Queue: worker.Name,
 		Message: spell("each message that %s rejects arrives in %s: replayed from each, it is processed %d times",
 			worker, queues, len(queues)),
 		Evidence: spell("its dead-letter exchange %s leads to all of them", model.ExchangeName(t.Settings(worker).DLX.Value)),

@@ -21,8 +21,6 @@ func (t *checking) findEarlierTTLs(q *model.Queue, s model.Settings) {
 		Code:      "earlier-ttl",
 		Level:     LevelWarning,
 		Happening: true,
-		VHost:     q.VHost,
-		Queue:     q.Name,
 		Message: spell("the first message of %s has been there for %s, longer than the TTL %s: it waits under an earlier "+
 			"TTL, and what is behind it waits for it", q, model.ShortDuration(stayed.Round(time.Second)), s.TTL),
 		Evidence: spell("nothing left it for %s; %s ready, message-ttl %s", model.ShortDuration(stayed.Round(time.Second)),
@@ -42,7 +40,7 @@ func (t *checking) findEarlierTTLs(q *model.Queue, s model.Settings) {
 		f.Remedy += "; where its publisher's clock is behind, nothing is wrong"
 	}
 
-	t.found(f)
+	t.foundAt(q.QueueRef, f)
 }
 
 // headAge is how old the first message of a queue is by its timestamp; old is false where that says nothing, or it may

@@ -81,6 +81,12 @@ type checking struct {
 	policies, operatorPolicies model.PolicyMatcher
 }
 
+// foundAt reports a finding about a queue.
+func (t *checking) foundAt(queue model.QueueRef, f Finding) {
+	f.VHost, f.Queue = queue.VHost, queue.Name
+	t.found(f)
+}
+
 // The checks, one for each kind of problem. To add a finding, write a check beside similar ones, list it here, test it
 // on a broker that misbehaves that way, and add a page (Finding.Page).
 var (

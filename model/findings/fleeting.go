@@ -44,11 +44,9 @@ func (t *checking) findFleetingQueues() {
 			waiting += q.Ready.Or(0) + q.Unacked.Or(0)
 		}
 
-		t.found(Finding{
+		t.foundAt(refs[0], Finding{
 			Code:  "messages-go-with-queue",
 			Level: f.level,
-			VHost: f.vhost,
-			Queue: refs[0].Name,
 			Message: spell("what waits in %s is lost %s: RabbitMQ deletes the queue with its messages, and dead-letters "+
 				"none of them", model.Names(refs), f.when),
 			Evidence: f.evidence + "; holding " + model.Plural(waiting, "message"),

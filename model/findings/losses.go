@@ -37,8 +37,6 @@ func (t *checking) findMissingDLX(q *model.Queue, s model.Settings) {
 	t.onDemand(q, s, Finding{
 		Code:     "dlx-missing",
 		Level:    end.level,
-		VHost:    q.VHost,
-		Queue:    q.Name,
 		Exchange: s.DLX.Value,
 		Message:  spell("dead letters of %s %s: the exchange %s does not exist", q, end.are, exchange),
 		Evidence: spell("dead-letter-exchange %s; no exchange of that name in the vhost%s",
@@ -52,8 +50,8 @@ func (t *checking) findTTLWithoutDLX(q *model.Queue, s model.Settings) {
 	if !s.TTL.Set || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
 		return
 	}
-	t.found(Finding{ // a queue of one connection is often meant to drop messages
-		Code: "ttl-without-dlx", Level: infoIf(q.Exclusive || q.AutoDelete), VHost: q.VHost, Queue: q.Name,
+	t.foundAt(q.QueueRef, Finding{ // a queue of one connection is often meant to drop messages
+		Code: "ttl-without-dlx", Level: infoIf(q.Exclusive || q.AutoDelete),
 		Message:  spell("%s loses messages that expire (after %s): it has no dead-letter exchange", q, s.TTL.Value),
 		Evidence: "message-ttl " + s.TTL.String() + ", no dead-letter-exchange",
 		Remedy: "unless the loss is intended, set a dead-letter-exchange (a policy takes effect at once), or remove the " +
@@ -70,11 +68,9 @@ func (t *checking) findLimitWithoutDLX(q *model.Queue, s model.Settings) {
 		limit = "max-length-bytes " + s.MaxBytes.String()
 	}
 
-	t.found(Finding{
+	t.foundAt(q.QueueRef, Finding{
 		Code:     "limit-without-dlx",
 		Level:    infoIf(q.Exclusive || q.AutoDelete),
-		VHost:    q.VHost,
-		Queue:    q.Name,
 		Message:  spell("%s loses its oldest messages when it is full: it has no dead-letter exchange", q),
 		Evidence: limit + ", overflow " + s.Overflow.String() + ", no dead-letter-exchange",
 		Remedy:   "set a dead-letter-exchange, or overflow reject-publish so that publishers see it",
@@ -85,9 +81,8 @@ func (t *checking) findDeliveryLimitWithoutDLX(q *model.Queue, s model.Settings)
 	if !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
 		return
 	}
-	t.found(Finding{
+	t.foundAt(q.QueueRef, Finding{
 		Code: "delivery-limit-without-dlx", Level: infoIf(s.DeliveryLimit.Source.Kind == model.FromDefault),
-		VHost: q.VHost, Queue: q.Name,
 		Message: spell("%s loses messages that %s more than %s: it has no dead-letter exchange",
 			q, t.howReturned(), model.Plural(s.DeliveryLimit.Value, "time")),
 		Evidence: "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange",
@@ -110,11 +105,9 @@ func (t *checking) findCarriedDeliveryCounts(q *model.Queue, s model.Settings) {
 		count = spell("delivery-limit of %s %s", c.From, t.Settings(c.From).DeliveryLimit)
 	}
 
-	t.found(Finding{
+	t.foundAt(q.QueueRef, Finding{
 		Code:  "delivery-count-carried",
 		Level: LevelWarning,
-		VHost: q.VHost,
-		Queue: q.Name,
 		Message: spell("%s loses messages at their first return, also basic.nack: they keep the delivery count "+
 			"that they had in %s", q, c.From),
 		Evidence: spell("%s, delivery-limit %s, no dead-letter-exchange", count, s.DeliveryLimit),

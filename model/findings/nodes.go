@@ -19,8 +19,6 @@ func (t *checking) findQueuesDown(q *model.Queue, s model.Settings) {
 	f := Finding{
 		Code:   "queue-down",
 		Level:  LevelError,
-		VHost:  q.VHost,
-		Queue:  q.Name,
 		Remedy: "start the node; do not declare the queue again: its messages are on that node",
 	}
 
@@ -39,7 +37,7 @@ func (t *checking) findQueuesDown(q *model.Queue, s model.Settings) {
 			"or force_shrink_member_to_current_member (4.x)"
 	}
 
-	t.found(f)
+	t.foundAt(q.QueueRef, f)
 }
 
 // findQuorumAtRisk finds quorum queues that become unavailable when one more node stops. A queue with all its members
@@ -52,8 +50,6 @@ func (t *checking) findQuorumAtRisk(q *model.Queue, s model.Settings) {
 	f := Finding{
 		Code:     "quorum-at-risk",
 		Level:    LevelWarning,
-		VHost:    q.VHost,
-		Queue:    q.Name,
 		Evidence: memberWords(q),
 		Message:  spell("%s becomes unavailable when one more of its nodes stops", q),
 		Remedy:   "start " + strings.Join(q.Offline(), ", "),
@@ -69,7 +65,7 @@ func (t *checking) findQuorumAtRisk(q *model.Queue, s model.Settings) {
 		f.Remedy = "add members: rabbitmq-queues grow NODE all, or add_member"
 	}
 
-	t.found(f)
+	t.foundAt(q.QueueRef, f)
 }
 
 func memberWords(q *model.Queue) string {

@@ -20,7 +20,8 @@ func (t *checking) findSkippedPolicies(q *model.Queue, s model.Settings) {
 			if q.Type == model.Stream && len(keys) == len(p.Definition) {
 				continue // nothing of the policy is for streams, which keep their messages and dead-letter none
 			}
-			t.found(skippedPolicy(q, p, applied, keys, !s.DLX.Set && q.Type != model.Stream && !t.IsFailed(q.QueueRef)))
+			needed := !s.DLX.Set && q.Type != model.Stream && !t.IsFailed(q.QueueRef)
+			t.foundAt(q.QueueRef, skippedPolicy(q, p, applied, keys, needed))
 		}
 	}
 }
@@ -35,8 +36,6 @@ func skippedPolicy(q *model.Queue, p, applied *model.Policy, keys []string, need
 	f := Finding{
 		Code:  "policy-skipped",
 		Level: LevelWarning,
-		VHost: q.VHost,
-		Queue: q.Name,
 		Message: spell("the %s has no effect on %s: a %s queue does not support %s, and RabbitMQ then skips the "+
 			"whole policy", policyName(p), q, q.Type, strings.Join(keys, ", ")),
 		Evidence: spell("%s matches; applied is %s", policyWords(p), instead),
@@ -108,7 +107,7 @@ func (t *checking) findHiddenPolicies(q *model.Queue, s model.Settings) {
 			f.Level = LevelInfo
 		}
 
-		t.found(f)
+		t.foundAt(q.QueueRef, f)
 		break // the one that would apply next
 	}
 }
@@ -123,8 +122,6 @@ func hiddenPolicy(q *model.Queue, p, applied *model.Policy, hides []string) Find
 	return Finding{
 		Code:  "policy-hidden",
 		Level: LevelWarning,
-		VHost: q.VHost,
-		Queue: q.Name,
 		Message: spell("%s of %s %s no effect on %s: %s matches, too, and %s, and only one applies",
 			does, policyName(p), agree(len(hides), "has", "have"), q, policyName(applied), why),
 		Evidence: spell("applied is %s; it hides %s", policyWords(applied), policyWords(p)),
@@ -142,11 +139,9 @@ func (t *checking) findShadowedPolicies(q *model.Queue, s model.Settings) {
 		if !byArgument || !byPolicy || argument == policy {
 			continue
 		}
-		t.found(Finding{
+		t.foundAt(q.QueueRef, Finding{
 			Code:  "argument-shadows-policy",
 			Level: LevelInfo,
-			VHost: q.VHost,
-			Queue: q.Name,
 			Message: spell("the %s of policy %s has no effect on %s: the queue was declared with "+
 				"another one", name, model.Printable(q.Policy), q),
 			Evidence: spell("argument %s, policy %s; the argument wins",
@@ -167,11 +162,9 @@ func (t *checking) findKeysWithoutDLX(q *model.Queue, s model.Settings) {
 	if !ok {
 		return
 	}
-	t.found(Finding{
+	t.foundAt(q.QueueRef, Finding{
 		Code:  "key-without-dlx",
 		Level: LevelWarning,
-		VHost: q.VHost,
-		Queue: q.Name,
 		Message: spell("the dead-letter key of %s has no effect: the queue has no dead-letter "+
 			"exchange, so its dead letters are lost", q),
 		Evidence: "dead-letter-routing-key " + model.Printable(model.Quoted(key)) + ", no dead-letter-exchange",
@@ -188,11 +181,9 @@ func (t *checking) findAtLeastOnceFallback(q *model.Queue, s model.Settings) {
 		missing = "there is no dead-letter-exchange"
 	}
 
-	t.found(Finding{
+	t.foundAt(q.QueueRef, Finding{
 		Code:    "at-least-once-falls-back",
 		Level:   LevelWarning,
-		VHost:   q.VHost,
-		Queue:   q.Name,
 		Message: spell("dead letters of %s are not kept until they arrive, although dead-letter-strategy asks for it", q),
 		Evidence: "dead-letter-strategy " + s.Strategy.String() + "; " + missing +
 			": the broker falls back to at-most-once with a line in its log",
@@ -211,11 +202,9 @@ func (t *checking) findIgnoredOverflows(q *model.Queue, s model.Settings) {
 		lost = "the oldest are lost"
 	}
 
-	t.found(Finding{
+	t.foundAt(q.QueueRef, Finding{
 		Code:  "overflow-ignored",
 		Level: LevelWarning,
-		VHost: q.VHost,
-		Queue: q.Name,
 		Message: spell("%s confirms what does not fit, and drops its oldest messages instead: a quorum queue treats "+
 			"overflow reject-publish-dlx as drop-head; %s", q, lost),
 		Evidence: spell("overflow reject-publish-dlx (%s); max-length %s, max-length-bytes %s", s.Overflow.Source,
@@ -230,11 +219,9 @@ func (t *checking) findNegativeDeliveryLimits(q *model.Queue, s model.Settings) 
 	if !t.Behaviour.NegativeDeliveryLimitDrops || !version.Known() || !s.DeliveryLimit.Set || s.DeliveryLimit.Value >= 0 {
 		return
 	}
-	t.found(Finding{
+	t.foundAt(q.QueueRef, Finding{
 		Code:  "delivery-limit-negative",
 		Level: LevelError,
-		VHost: q.VHost,
-		Queue: q.Name,
 		Message: spell("%s drops or dead-letters a message at its first return: RabbitMQ %s does not read a negative "+
 			"delivery limit as no limit", q, version),
 		Evidence: "delivery-limit " + s.DeliveryLimit.String(),
@@ -250,7 +237,7 @@ func (t *checking) findLeasedBuffers(flow *model.Flow) {
 		for _, ref := range b.Queues() {
 			if s := t.Settings(ref); s.Expires.Set && t.FlowsOf(ref)[0] == flow {
 				q, _ := t.Queue(ref)
-				t.found(leased(q, s))
+				t.foundAt(ref, leased(q, s))
 			}
 		}
 	}
@@ -261,8 +248,6 @@ func leased(q *model.Queue, s model.Settings) Finding {
 	f := Finding{
 		Code:  "buffer-expires",
 		Level: LevelWarning,
-		VHost: q.VHost,
-		Queue: q.Name,
 		Evidence: "expires " + s.Expires.String() + ", message-ttl " + s.TTL.String() +
 			"; a queue that expires dead-letters nothing",
 		Remedy: without(s.Expires.Source, "expires"),

@@ -47,12 +47,10 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 	if q.AckRate.Or(0) > rate*loopDone || !known || depth == 0 || !slow && !fast && !endless || t.rounds()[q.QueueRef] {
 		return
 	}
-	t.found(Finding{
+	t.foundAt(q.QueueRef, Finding{
 		Code:      requeueLoop,
 		Level:     LevelError,
 		Happening: true,
-		VHost:     q.VHost,
-		Queue:     q.Name,
 		Message: spell("a worker of %s returns its %s and receives %s again, %.1f times a second: none is processed",
 			q, model.Plural(depth, "message"), agree(depth, "it", "them"), rate),
 		Evidence: spell("redelivered %.1f/s, %s times since RabbitMQ began counting; acknowledged %.1f/s; "+
@@ -118,11 +116,9 @@ func (t *checking) findPollers(flow *model.Flow) {
 	if !q.Polled() {
 		return
 	}
-	t.found(Finding{
+	t.foundAt(q.QueueRef, Finding{
 		Code:     "poller",
 		Level:    LevelInfo,
-		VHost:    q.VHost,
-		Queue:    q.Name,
 		Message:  spell("an application polls %s instead of consuming it", q),
 		Evidence: spell("0 consumers, basic.get %.1f/s (with or without a message)", q.PollRate.Or(0)),
 		Remedy:   "nothing is wrong; a consumer (basic.consume) would get messages sooner and cost the broker less",

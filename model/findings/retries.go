@@ -43,11 +43,9 @@ func (t *checking) findUncountedRetries() {
 			of = "through " + model.Printable(ref.Name)
 		}
 
-		t.found(Finding{
+		t.foundAt(ref, Finding{
 			Code:  "republished-deaths-uncounted",
 			Level: LevelWarning,
-			VHost: ref.VHost,
-			Queue: ref.Name,
 			Message: spell("retries %s may never end: RabbitMQ %s does not count deaths in messages "+
 				"that a worker republishes", of, version),
 			Evidence: spell("%s is filled by publishing, not by a dead-letter exchange of %s; there "+
@@ -77,7 +75,7 @@ func (t *checking) findRetriesForOthers() {
 	t.retryBuffers(func(b *model.Buffer, ref model.QueueRef) {
 		if reached, exact := t.afterRetry(ref, nil, 0); exact {
 			if len(reached) > 1 {
-				t.found(t.retriesForOthers(ref, t.Retriers(ref), reached, ""))
+				t.foundAt(ref, t.retriesForOthers(ref, t.Retriers(ref), reached, ""))
 			}
 			return
 		}
@@ -93,7 +91,7 @@ func (t *checking) findRetriesForOthers() {
 				}
 				reached, exact := t.afterRetry(ref, &key, 0)
 				if exact && len(reached) > 1 && slices.Contains(reached, worker) {
-					t.found(t.retriesForOthers(ref, []model.QueueRef{worker}, reached, k.Name()))
+					t.foundAt(ref, t.retriesForOthers(ref, []model.QueueRef{worker}, reached, k.Name()))
 					return
 				}
 			}
@@ -126,11 +124,9 @@ func (t *checking) findCrossedRetries() {
 			continue
 		}
 		first := workers[0]
-		t.found(Finding{
+		t.foundAt(first, Finding{
 			Code:  "retry-reaches-others",
 			Level: LevelWarning,
-			VHost: first.VHost,
-			Queue: first.Name,
 			Message: spell("retries of %s lead to each other's worker: a message that all of them reject goes round without end",
 				workers),
 			Evidence: "rejected messages and those that expire go through " + model.Names(circle) + ", and again",
@@ -205,8 +201,6 @@ func (t *checking) retriesForOthers(ref model.QueueRef, failed, reached []model.
 	f := Finding{
 		Code:     "retry-reaches-others",
 		Level:    LevelWarning,
-		VHost:    ref.VHost,
-		Queue:    ref.Name,
 		Exchange: s.DLX.Value,
 		Message:  spell("retries of %s go to %s, too, which get again what they may have processed", failed, others),
 		Evidence: spell("%s expires to the exchange %s, which leads to %s", ref, exchangeOf(s), reached),

@@ -11,7 +11,7 @@ import (
 // rejected one again at once, after each rejection (all versions, classic and quorum).
 
 func (t *checking) findReturns() {
-	t.returns(func(f Finding, _ ...model.QueueRef) { t.found(f) })
+	t.returns(func(f Finding, at ...model.QueueRef) { t.foundAt(at[0], f) })
 }
 
 // roundTrips are the queues in which rejected messages cycle.
@@ -87,8 +87,6 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	f = Finding{
 		Code:     "dead-letters-return",
 		Level:    level,
-		VHost:    q.VHost,
-		Queue:    q.Name,
 		Exchange: s.DLX.Value,
 		Message: spell("dead letters of %s%s come back to it: RabbitMQ drops what expires, and delivers what is "+
 			"rejected again at once, without end", q, with),
@@ -128,12 +126,9 @@ func (w *ways) add(key string, queues []model.QueueRef, self model.QueueRef) {
 }
 
 func passedAround(circle []model.QueueRef) Finding {
-	at := circle[0]
 	return Finding{
 		Code:     "dead-letters-return",
 		Level:    LevelWarning,
-		VHost:    at.VHost,
-		Queue:    at.Name,
 		Message:  spell("messages that the workers of %s all reject go round between them at once, without end", circle),
 		Evidence: "dead letters go through " + model.Names(circle) + " and back; each has consumers, none is a buffer",
 		Remedy:   "lead the dead letters of one of them to a failed queue",

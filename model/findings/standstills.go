@@ -20,8 +20,6 @@ func (t *checking) findShovelLoops() {
 		f := Finding{
 			Code:  "shovel-loop",
 			Level: LevelWarning,
-			VHost: s.From.VHost,
-			Queue: s.From.Name,
 			Message: spell("messages go round without end: the shovel %s carries %s to %s, and their dead letters come back",
 				model.Printable(s.Name), s.From, circle[:1]),
 			Evidence: spell("%s of vhost %s is running; the way is %s, and again", model.Printable(s.Name),
@@ -34,7 +32,7 @@ func (t *checking) findShovelLoops() {
 			f.Level = LevelError
 		}
 
-		t.found(f)
+		t.foundAt(s.From, f)
 	}
 }
 
@@ -105,12 +103,10 @@ func (t *checking) findInactiveConsumers(q *model.Queue, _ model.Settings) {
 	if !q.NoneActive || ready == 0 || consumers == 0 {
 		return
 	}
-	t.found(Finding{
+	t.foundAt(q.QueueRef, Finding{
 		Code:      "no-active-consumer",
 		Level:     LevelError,
 		Happening: true,
-		VHost:     q.VHost,
-		Queue:     q.Name,
 		Message: spell("%s stands still: %s and %s, but none of them is the active one", q,
 			model.Plural(ready, "ready message"), model.Plural(consumers, "consumer")),
 		Evidence: spell("x-single-active-consumer, single_active_consumer_tag null, %s ready, %s unacknowledged", q.Ready,

@@ -32,11 +32,9 @@ func (t *checking) findMisfitRoles() {
 		for _, other := range all[1:] {
 			alike := other.Context == first.Context && other.IsName() == first.IsName()
 			if alike && other.Role != first.Role {
-				t.found(Finding{
+				t.foundAt(q.QueueRef, Finding{
 					Code:  "stated-role",
 					Level: LevelWarning,
-					VHost: q.VHost,
-					Queue: q.Name,
 					Message: spell("the configuration states two roles of %s: %s counts (%s), not %s (%s)", q, string(first.Role),
 						model.Printable(first.Pattern), string(other.Role), model.Printable(other.Pattern)),
 					Evidence: placeOf(&first) + "; of two patterns the longer one counts",
@@ -49,11 +47,9 @@ func (t *checking) findMisfitRoles() {
 
 		waits := first.Role == model.DelayedBuffer || first.Role == model.RetryBuffer
 		if waits && len(t.FlowsOf(q.QueueRef)) == 0 {
-			t.found(Finding{
+			t.foundAt(q.QueueRef, Finding{
 				Code:  "stated-role",
 				Level: LevelWarning,
-				VHost: q.VHost,
-				Queue: q.Name,
 				Message: spell("the configuration states that %s is %s, and no worker is known: it belongs to no flow", q,
 					string(first.Role)),
 				Evidence: placeOf(&first) + "; its dead letters reach no worker, and no worker has its name",

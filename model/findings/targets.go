@@ -41,9 +41,9 @@ func (t *checking) findFullTargets() {
 			seen[ref] = true
 			switch {
 			case s.Overflow.Value == model.DropHead:
-				t.found(dropsHead(q, s, from))
+				t.foundAt(ref, dropsHead(q, s, from))
 			case q.Type == model.Classic && !w.keeps:
-				t.found(refuses(q, s, hop))
+				t.foundAt(ref, refuses(q, s, hop))
 			default:
 				seen[ref] = false // another queue may lose what this one keeps
 			}
@@ -55,8 +55,6 @@ func dropsHead(q *model.Queue, s model.Settings, from model.QueueRef) Finding {
 	return Finding{
 		Code:     "target-drops-head",
 		Level:    LevelWarning,
-		VHost:    q.VHost,
-		Queue:    q.Name,
 		Message:  spell("%s receives the dead letters of %s, and loses its oldest messages when it is full", q, from),
 		Evidence: bounds(q, s),
 		Remedy:   "give it a dead-letter exchange of its own, a larger limit, or no limit",
@@ -67,8 +65,6 @@ func refuses(q *model.Queue, s model.Settings, hop *model.Hop) Finding {
 	f := Finding{
 		Code:  "target-refuses",
 		Level: LevelWarning,
-		VHost: q.VHost,
-		Queue: q.Name,
 		Message: spell("dead letters of %s are lost when %s is full: a classic queue with overflow %s refuses "+
 			"them, and RabbitMQ then drops them", hop.From, q, s.Overflow.Value),
 		Evidence: bounds(q, s),
@@ -100,11 +96,9 @@ func roomier(s model.Settings) string {
 
 func (t *checking) findStuckDeadLetters(q *model.Queue, s model.Settings) {
 	if n := q.DeadLettering.Or(0); n > 0 {
-		t.found(Finding{
+		t.foundAt(q.QueueRef, Finding{
 			Code:    "dead-letters-held",
 			Level:   LevelWarning,
-			VHost:   q.VHost,
-			Queue:   q.Name,
 			Message: spell("%s holds %s that no queue has taken yet", q, model.Plural(n, "dead letter")),
 			Evidence: spell("messages_dlx %s, %s, reaches %s", model.Count(n), deadLettering(s),
 				model.NamesOr(t.RejectedTargets(q.QueueRef), "no queue")),
@@ -116,15 +110,15 @@ func (t *checking) findStuckDeadLetters(q *model.Queue, s model.Settings) {
 func (t *checking) findForgetfulFailedQueues() {
 	for _, ref := range t.FailedQueues() {
 		q, _ := t.Queue(ref)
-		f := Finding{Code: "failed-queue-forgets", Level: LevelWarning, VHost: ref.VHost, Queue: ref.Name}
+		f := Finding{Code: "failed-queue-forgets", Level: LevelWarning}
 		if t.forgets(q, &f) {
-			t.found(f)
+			t.foundAt(ref, f)
 		} else if !q.Durable {
 			f.Level = LevelInfo
 			f.Message = spell("%s is gone, failed messages included, when its node is started again", q)
 			f.Evidence = "declared without durable"
 			f.Remedy = "delete the queue and declare it durable"
-			t.found(f)
+			t.foundAt(ref, f)
 		}
 	}
 }

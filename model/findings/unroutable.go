@@ -24,14 +24,14 @@ func (t *checking) findUnroutableDeadLetters(q *model.Queue, s model.Settings) {
 		t.onDemand(q, s, deadLettersLost(q, s))
 	case route.Keys == model.KeysKnown:
 	case route.Keys == model.KeysBound && len(route.Queues) == 0:
-		t.found(deadLettersAstray(q, s, nil))
+		t.foundAt(q.QueueRef, deadLettersAstray(q, s, nil))
 	case route.Keys != model.KeysBeyond:
 		t.findLostKeys(q, s)
 	case !slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool {
 		behind, _ := t.Queue(ref)
 		return behind.DeadLettered().Or(0) > 0 && !t.fed().queues[ref]
 	}):
-		t.found(deadLettersAstray(q, s, route.Queues))
+		t.foundAt(q.QueueRef, deadLettersAstray(q, s, route.Queues))
 	}
 }
 
@@ -64,8 +64,6 @@ func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 	f := Finding{
 		Code:     "dead-letter-unroutable",
 		Level:    LevelWarning,
-		VHost:    q.VHost,
-		Queue:    q.Name,
 		Exchange: s.DLX.Value,
 		Message: spell("dead letters of %s that arrive with %s %s: %s has no queue for them", q, namedKeys(lost),
 			endOf(s).are, exchange),
@@ -78,7 +76,7 @@ func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 		f.Remedy = "set a dead-letter-routing-key: the default exchange leads to the queue of that name"
 	}
 
-	t.found(f)
+	t.foundAt(q.QueueRef, f)
 }
 
 // namedKeys lists keys for a sentence, at most three of them.
@@ -114,7 +112,7 @@ func (t *checking) onDemand(q *model.Queue, s model.Settings, f Finding) {
 		f.Remedy = "nothing, if its worker declares that queue before each reject; else " + f.Remedy
 	}
 
-	t.found(f)
+	t.foundAt(q.QueueRef, f)
 }
 
 // wayBack is an exchange that is bound to a queue and named for retries, like its dead-letter exchange, but that
@@ -166,8 +164,6 @@ func deadLettersLost(q *model.Queue, s model.Settings) Finding {
 	f := Finding{
 		Code:     "dead-letter-unroutable",
 		Level:    end.level,
-		VHost:    q.VHost,
-		Queue:    q.Name,
 		Exchange: s.DLX.Value,
 		Message:  spell("dead letters of %s %s: no queue is bound to %s", q, end.are, exchange),
 		Evidence: "dead-letter-exchange " + exchange + " (" + s.DLX.Source.String() + "); no queue is reached",
@@ -192,8 +188,6 @@ func deadLettersAstray(q *model.Queue, s model.Settings, others []model.QueueRef
 	f := Finding{
 		Code:     "dead-letter-unroutable",
 		Level:    LevelWarning,
-		VHost:    q.VHost,
-		Queue:    q.Name,
 		Exchange: s.DLX.Value,
 		Message: spell("dead letters of %s %s: %s has no queue for the keys that messages arrive with",
 			q, endOf(s).may, exchange),

@@ -21,8 +21,6 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 	f := Finding{
 		Code:    "worker-without-consumers",
 		Level:   LevelWarning,
-		VHost:   q.VHost,
-		Queue:   q.Name,
 		Message: spell("%s has no consumers, though buffers feed it", q),
 		Evidence: spell("0 consumers, %s ready, %s waiting in %s", model.Plural(waiting, "message"),
 			model.Count(coming), listBuffers(flow)),
@@ -34,7 +32,7 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 		f.Message = model.Printable(q.Name) + " has no consumers: messages are stuck in it"
 	}
 
-	t.found(f)
+	t.foundAt(q.QueueRef, f)
 }
 
 // isIdle reports whether the worker of a flow with buffers has no consumers, as far as statistics show.
@@ -73,11 +71,9 @@ func (t *checking) findRejectsLost(flow *model.Flow) {
 		slices.ContainsFunc(flow.Buffers, func(b *model.Buffer) bool { return b.Role == model.RetryBuffer }) {
 		return
 	}
-	t.found(Finding{
+	t.foundAt(q.QueueRef, Finding{
 		Code:  "rejects-lost",
 		Level: LevelWarning,
-		VHost: q.VHost,
-		Queue: q.Name,
 		Message: spell("messages rejected by consumers of %s are lost: the queue has no dead-letter "+
 			"exchange, and the flow has no failed queue", q),
 		Evidence: "no dead-letter-exchange by argument or policy; no failed queue found",
@@ -92,11 +88,9 @@ func (t *checking) findBuffersWithConsumers(flow *model.Flow) {
 			continue
 		}
 		if n := q.Consumers.Or(0); n > 0 && t.FlowsOf(b.Queue)[0] == flow {
-			t.found(Finding{
+			t.foundAt(q.QueueRef, Finding{
 				Code:     "buffer-with-consumers",
 				Level:    LevelWarning,
-				VHost:    q.VHost,
-				Queue:    q.Name,
 				Message:  spell("the delay of %s is bypassed: consumers take its messages before they expire", q),
 				Evidence: spell("%s, message-ttl %s", model.Plural(n, "consumer"), t.Settings(b.Queue).TTL),
 				Remedy:   "stop the consumers of the buffer: the application should consume " + model.Names(b.Targets),
