@@ -93,7 +93,7 @@ func allCommands(a app) (all []command) {
 		all = append(all, command{name: a.env.Keys.Screens[i].Help().Desc, does: screen.does, run: showAlone(i)})
 	}
 
-	return append(all, []command{
+	all = append(all, []command{
 		{
 			name: "flow", does: "open a flow", run: showAlone(0), word: "flow", names: app.flowNames,
 			open: opens("flow", app.hasFlow, flows.NewFlowScreen),
@@ -107,10 +107,15 @@ func allCommands(a app) (all []command) {
 			name: "tap", does: "watch messages pass an exchange", run: app.tapHere, word: "exchange",
 			names: app.exchangeNames, open: openTap,
 		},
-		{name: "last", does: "the screen seen before this one", run: app.last},
-		{name: "undo", does: "the last action", run: app.undo},
+	}...)
 
-		{name: "help", does: "the keys", run: app.help},
+	for _, key := range everywhere(a.env.Keys) {
+		if key.command != "" {
+			all = append(all, command{name: key.command, does: key.Does, run: key.run})
+		}
+	}
+
+	return append(all, []command{
 		{name: "columns", does: "hide and show columns of this list", run: app.columns},
 		{
 			name: "snapshot", does: "write this screen into a new file, as text; FILE.ansi has the colours",
@@ -120,8 +125,6 @@ func allCommands(a app) (all []command) {
 			name: "theme", does: "other colours, until you leave", word: "theme", offline: true, names: app.themeNames,
 			open: app.changeTheme,
 		},
-		{name: "pause", does: "stop or resume reading the broker", run: app.pause},
-		{name: "read", does: "read the broker again now", run: app.read},
 		{name: "quit", short: "q", does: "leave dlxtop", run: func(a app) (app, tea.Cmd) { return a, tea.Quit }},
 		{
 			name: "context", does: "go to another broker", word: "context", offline: true, names: app.contextNames,

@@ -180,7 +180,8 @@ func (m form) View() string {
 
 	say(m.Names[m.at]+": "+m.Notes[m.at], s.Muted)
 	l.Blank()
-	l.Keys(term.Describe(k.Confirm, "try"), term.Describe(k.NextPane, "next"), term.Describe(k.Cancel, "leave"))
+	l.Keys(term.Named(term.Describe(k.Confirm, "try"), term.Describe(k.NextPane, "next"),
+		term.Describe(k.Cancel, "leave"))...)
 	page := l.Page(m.Title, m.width, m.height)
 	if m.env.Ascii {
 		return term.ASCII(page)

@@ -36,6 +36,8 @@ func KeyHelp() []KeyGroup {
 	k := shell.NewKeyMap()
 	e := &shell.Env{Terminal: shell.Terminal{Keys: k, Styles: &term.Styles{}}}
 	detail, copies := messages.OtherKeys(e)
+	dialog, choice := act.OtherKeys(e)
+	line := palette{env: e}
 	rows := term.NewList(term.NewTable[int, int](e.Kit(), nil, nil), nil)
 	list := group("in every list", append(motions(k), rows.Keys()...))
 	groups := []KeyGroup{group("everywhere", sharedKeys(k)), list}
@@ -54,82 +56,54 @@ func KeyHelp() []KeyGroup {
 		{"in the detail of a message", detail},
 		{"on what was found", messages.NewFindScreen(e, "", nil).Keys()},
 		{"after " + k.Copy.Help().Key + ", what to copy", copies},
+
+		{"in a dialog", dialog},
+		{"where a queue is chosen", choice},
+		{"in a filter, and after " + k.Palette.Help().Key, line.keys(app{}, nil)},
 	} {
 		g := group(place.name, place.keys)
 		g.Keys = slices.DeleteFunc(g.Keys, func(k Key) bool {
-			return slices.ContainsFunc(list.Keys, func(l Key) bool { return l.Does == k.Does })
+			same := func(l Key) bool { return l.Does == k.Does && slices.Equal(l.Names, k.Names) }
+			return slices.ContainsFunc(list.Keys, same)
 		})
 		groups = append(groups, g)
 	}
 
-	return append(groups, byHand(k)...)
-}
-
-// byHand are the keys of dialogs and fields.
-func byHand(k *shell.KeyMap) []KeyGroup {
-	return []KeyGroup{
-		group("in a dialog", dialogs(k)),
-		group("where a queue is chosen", told([]explained{
-			{k.ChooseUp, "up"},
-			{k.ChooseDown, "down"},
-			{k.Confirm, "choose"},
-			{k.Cancel, "back"},
-		})),
-		group("in a filter, and after "+k.Palette.Help().Key, told([]explained{
-			{k.Accept, "keep the filter; run the command"},
-			{k.Abandon, "clear the filter; close the line"},
-			{k.Complete, "complete the command, or a name in an expression; again: the next one"},
-			{k.CompleteBack, "complete the one before"},
-			{k.ChooseUp, "the suggestion before; from the first one, the command before"},
-			{k.ChooseDown, "the suggestion after; in earlier commands, the command after"},
-		})),
-	}
-}
-
-// explained is a binding with what it does in one place, in more words than fit into a footer.
-type explained struct {
-	binding key.Binding
-	does    string
-}
-
-func told(all []explained) (keys []term.Key) {
-	for _, e := range all {
-		keys = append(keys, term.Key{Binding: e.binding, Does: e.does})
-	}
-	return keys
+	return groups
 }
 
 // global is a key that does the same on every screen.
 type global struct {
 	term.Key
-	run effect // nil: it is handled before the screens get it
+	run     effect // nil: it is handled before the screens get it
+	command string // its name after ":"; "": it has none
 }
 
 // everywhere are the keys that do the same on every screen; first those of the numbered screens.
 func everywhere(k *shell.KeyMap) (all []global) {
-	add := func(b key.Binding, does string, run effect) {
-		all = append(all, global{term.Key{Binding: b, Does: does}, run})
+	add := func(b key.Binding, does string, run effect, command string) {
+		all = append(all, global{term.Key{Binding: b, Does: does}, run, command})
 	}
 	turn := func(by int) effect {
 		return func(a app) (app, tea.Cmd) { return a.show((a.tab + by + len(a.tabs)) % len(a.tabs)) }
 	}
 
 	for i, screen := range k.Screens {
-		add(screen, "the screen "+screen.Help().Desc, func(a app) (app, tea.Cmd) { return a.show(i) })
+		add(screen, "the screen "+screen.Help().Desc, func(a app) (app, tea.Cmd) { return a.show(i) }, "")
 	}
 
-	add(k.NextScreen, "next screen", turn(1))
-	add(k.PrevScreen, "previous screen", turn(-1))
-	add(k.Palette, "a command, or a flow or queue by a part of its name; the line completes them", app.openPalette)
-	add(k.Undo, "undo the last action", app.undo)
-	add(k.Pause, "stop reading the broker; read it again", app.pause)
-	add(k.ReadNow, "read the broker again now", app.read)
-	add(k.Help, "help: the keys of this screen", app.help)
-	add(k.Back, "back", app.back)
-	add(k.Last, "the screen seen before this one, as with `cd -`; twice: this one again", app.last)
-	add(k.Quit, "back; on the first screen of a tab it quits", app.quit)
-	add(k.ForceQuit, "quit, always, with the terminal restored", nil)
-	add(k.Suspend, "suspend; `fg` continues and reads the broker again", nil)
+	add(k.NextScreen, "next screen", turn(1), "")
+	add(k.PrevScreen, "previous screen", turn(-1), "")
+	add(k.Palette, "a command, or a flow or queue by a part of its name; the line completes them", app.openPalette, "")
+	add(k.Undo, "undo the last action", app.undo, "undo")
+	add(k.Pause, "stop reading the broker; read it again", app.pause, "pause")
+	add(k.ReadNow, "read the broker again now", app.read, "read")
+	add(k.Help, "help: the keys of this screen", app.help, "help")
+	add(k.Back, "back", app.back, "")
+	add(k.Last, "the screen seen before this one, as with `cd -`; twice: this one again", app.last, "last")
+	add(k.Quit, "back; on the first screen of a tab it quits", app.quit, "")
+	add(k.ForceQuit, "quit, always, with the terminal restored", nil, "")
+	add(k.Suspend, "suspend; `fg` continues and reads the broker again", nil, "")
 	return all
 }
 
@@ -145,24 +119,6 @@ func motions(k *shell.KeyMap) (keys []term.Key) {
 		keys = append(keys, term.Key{Binding: b, Does: b.Help().Desc})
 	}
 	return keys
-}
-
-func dialogs(k *shell.KeyMap) []term.Key {
-	return told([]explained{
-		{k.Confirm, "do it"},
-		{k.Cancel, "back, nothing is done; while it runs: stop"},
-		{k.Target, "the next target of a replay, at last a queue of choice; the next exchange of a tap"},
-		{k.Canary, "begin with a canary"},
-		{k.CanaryWait, "how long the canary watches"},
-		{k.KeepTries, "keep the counters of tries"},
-		{k.Doubles, "replay also copies of what was replayed"},
-		{k.Spread, "spread the messages over 1, 5, 15 or 25 minutes; again as fast as the broker confirms"},
-		{k.Insist, "go on in spite of a refusal that can be overridden"},
-		{k.Edit, "edit again"},
-		{k.Mend, "edit the jq program again"},
-		{k.GoOn, "do not wait longer for the canary"},
-		{k.Undo, "undo what was just done"},
-	})
 }
 
 // group are the keys of a place that have a sentence.
@@ -227,7 +183,7 @@ func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
 	}
 
 	h := helpScreen{env: e}
-	h.blocks[0] = []helpBlock{{"on " + of.Title(), meanings(e.Keys, of.Keys())}, {"to move", motions(e.Keys)}}
+	h.blocks[0] = []helpBlock{{"on " + of.Title(), meanings(of.Keys())}, {"to move", motions(e.Keys)}}
 	h.blocks[1] = []helpBlock{
 		{"everywhere", append([]term.Key{tabs}, sharedKeys(e.Keys)[len(shell.Tabs):]...)},
 	}
@@ -235,17 +191,11 @@ func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
 }
 
 // meanings are the sentences of the keys that are named now.
-func meanings(k *shell.KeyMap, keys []term.Key) (named []term.Key) {
+func meanings(keys []term.Key) (named []term.Key) {
 	for _, b := range keys {
 		if !b.Named() {
 			continue
 		}
-		for _, d := range dialogs(k) {
-			if b.Run == nil && slices.Equal(d.Keys(), b.Keys()) {
-				b.Does = d.Does
-			}
-		}
-
 		b.Does = cmp.Or(b.Does, b.Help().Desc)
 		named = append(named, b)
 	}

@@ -91,25 +91,15 @@ func keepCommand(text string, run effect) effect {
 }
 
 // handle handles a key while the palette is open, and returns what to run.
-func (p palette) handle(msg tea.KeyMsg, a app) (palette, effect) {
-	k := p.env.Keys
+func (p palette) handle(msg tea.KeyMsg, a app) (_ palette, chosen effect) {
+	_, pressed := term.Press(p.keys(a, &chosen), msg)
 	switch {
-	case term.Is(msg, k.Abandon):
-		return p.closed(), nil
-	case term.Is(msg, k.Complete):
-		return p.complete(a, 1), nil
-	case term.Is(msg, k.CompleteBack):
-		return p.complete(a, -1), nil
-	case term.Is(msg, k.ChooseUp):
-		return p.moved(a, -1), nil
-	case term.Is(msg, k.ChooseDown):
-		return p.moved(a, 1), nil
+	case pressed:
+		return p, chosen
 	case msg.Type == tea.KeyPgUp:
 		return p.moved(a, -paletteRows), nil
 	case msg.Type == tea.KeyPgDown:
 		return p.moved(a, paletteRows), nil
-	case term.Is(msg, k.Accept):
-		return p.accept(a)
 	}
 
 	before := p.field.Text()
@@ -120,6 +110,21 @@ func (p palette) handle(msg tea.KeyMsg, a app) (palette, effect) {
 	}
 
 	return p, nil
+}
+
+// keys are the keys of the line; chosen becomes what is to run. Those of a filter do the same.
+func (p *palette) keys(a app, chosen *effect) []term.Key {
+	k := p.env.Keys
+	complete := func(by int) func() { return func() { *p = p.complete(a, by) } }
+	move := func(by int) func() { return func() { *p = p.moved(a, by) } }
+	return []term.Key{
+		term.On(k.Accept, "keep the filter; run the command", func() { *p, *chosen = p.accept(a) }),
+		term.On(k.Abandon, "clear the filter; close the line", func() { *p = p.closed() }),
+		term.On(k.Complete, "complete the command, or a name in an expression; again: the next one", complete(1)),
+		term.On(k.CompleteBack, "complete the one before", complete(-1)),
+		term.On(k.ChooseUp, "the suggestion before; from the first one, the command before", move(-1)),
+		term.On(k.ChooseDown, "the suggestion after; in earlier commands, the command after", move(1)),
+	}
 }
 
 func (p palette) closed() palette {

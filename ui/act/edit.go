@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -182,27 +181,20 @@ func (d *PlanDialog) edited(saved shell.EndedMsg[[]byte]) tea.Cmd {
 	return d.Work()
 }
 
-func (d *PlanDialog) editKey(msg tea.KeyMsg) tea.Cmd {
-	cancel := term.Is(msg, d.Env.Keys.Cancel)
-	switch {
-	case d.edit.state == editReading && cancel:
-		d.edit.stop()
-		d.State = shell.DialogClosed
-	case d.edit.state == editWrong && cancel:
-		d.State = shell.DialogClosed
-	case d.edit.state == editWrong && term.Is(msg, d.Env.Keys.Edit):
-		return d.openEditor()
-	}
-
-	return nil
-}
-
-func (d *PlanDialog) editKeys() []key.Binding {
+func (d *PlanDialog) editKeys() []term.Key {
 	k := d.Env.Keys
-	if d.edit.state == editWrong {
-		return []key.Binding{term.Describe(k.Edit, "edit again"), term.Describe(k.Cancel, "discard the edit")}
+	wrong, leave := d.edit.state == editWrong, "back"
+	if wrong {
+		leave = "discard the edit"
 	}
-	return []key.Binding{k.Cancel}
+
+	return []term.Key{
+		term.On(k.Edit, "", d.openEditor).As("edit again").When(wrong),
+		term.On(k.Cancel, "", func() {
+			d.edit.stop()
+			d.State = shell.DialogClosed
+		}).As(leave).When(d.edit.state != editOpen),
+	}
 }
 
 // editView draws the editing until there is a plan.

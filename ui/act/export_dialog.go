@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -44,51 +43,52 @@ func (d *ExportDialog) messages() (n int) {
 	return n
 }
 
-func (d *ExportDialog) Keys() []key.Binding {
+func (d *ExportDialog) Keys() []term.Key {
 	k := d.Env.Keys
-	if d.State != shell.DialogAsking {
-		return []key.Binding{term.Describe(k.Cancel, "stop")}
+	leave := func() tea.Cmd {
+		d.State = shell.DialogClosed
+		return nil
 	}
-	return []key.Binding{term.Describe(k.Confirm, "write"), k.Cancel}
+
+	if d.State != shell.DialogAsking {
+		return d.Dialog.Keys(&shell.Offer{}, shell.Answers{Back: leave})
+	}
+	return []term.Key{term.On(k.Confirm, "", d.write).As("write"), term.On(k.Cancel, "", leave)}
 }
 
 func (d ExportDialog) Update(msg tea.Msg) (ExportDialog, tea.Cmd) {
-	k := d.Env.Keys
 	switch msg := msg.(type) {
 	case shell.EndedMsg[ExportedFiles]:
 		if d.Ended(msg.Request, msg.Err) {
 			return d.written(msg.Result)
 		}
 	case tea.KeyMsg:
-		switch {
-		case d.State == shell.DialogAsking && term.Is(msg, k.Confirm):
-			return d.write()
-		case d.Press(msg, &shell.Offer{}) == shell.PressedBack:
-			d.State = shell.DialogClosed
-		case d.State == shell.DialogAsking:
+		cmd, pressed := term.Press(d.Keys(), msg)
+		if !pressed && d.State == shell.DialogAsking {
 			d.wrong = ""
 			d.Path.Update(msg)
 		}
+		return d, cmd
 	}
 
 	return d, nil
 }
 
-func (d ExportDialog) write() (ExportDialog, tea.Cmd) {
+func (d *ExportDialog) write() tea.Cmd {
 	path := strings.TrimSpace(d.Path.Text())
 	if path == "" {
 		d.wrong = "name a file"
-		return d, nil
+		return nil
 	}
 
 	path, err := shell.Absolute(path)
 	if err != nil {
 		d.wrong = err.Error()
-		return d, nil
+		return nil
 	}
 
 	files, parts := d.Env.Files, d.Parts
-	cmd := shell.Running(&d.Dialog, func(ctx context.Context) (done ExportedFiles, err error) {
+	return shell.Running(&d.Dialog, func(ctx context.Context) (done ExportedFiles, err error) {
 		for _, p := range parts {
 			at := path
 			if p.Name != "" {
@@ -107,8 +107,6 @@ func (d ExportDialog) write() (ExportDialog, tea.Cmd) {
 
 		return done, nil
 	})
-
-	return d, cmd
 }
 
 // written takes in the end of the writing. If it failed the path can be changed.

@@ -67,7 +67,22 @@ func (f FollowUpScreen) Typing() bool { return f.TypingIn(f.offer()) }
 
 func (f FollowUpScreen) Busy() bool { return f.IsBusy() }
 
-func (f FollowUpScreen) Keys() []term.Key { return term.Named(f.KeysFor(f.offer())...) }
+func (f FollowUpScreen) Keys() []term.Key { return f.keys() }
+
+func (f *FollowUpScreen) keys() []term.Key {
+	return f.Dialog.Keys(f.offer(), shell.Answers{
+		Agree:  func() tea.Cmd { return shell.Checking(&f.Dialog, f.replanner()) },
+		Insist: f.replan,
+		Turn: func() tea.Cmd { // an enter before its plan is there agrees to the displayed one, and asks again if it differs
+			f.Is = f.Is.(Resuming).turn()
+			return shell.Planning(&f.Dialog, f.topology, f.replanner())
+		},
+		Back: func() tea.Cmd {
+			f.Request = 0 // an agreed plan may be on its way: it does not start
+			return shell.Pop
+		},
+	})
+}
 
 func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	switch msg := msg.(type) {
@@ -80,20 +95,8 @@ func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 		if msg.Request == f.Request {
 			cmd = f.planned(msg)
 		}
-
 	case tea.KeyMsg:
-		switch f.Press(msg, f.offer()) {
-		case shell.PressedBack:
-			f.Request = 0 // an agreed plan may be on its way: it does not start
-			return f, shell.Pop
-		case shell.PressedAgree:
-			cmd = shell.Checking(&f.Dialog, f.replanner())
-		case shell.PressedTurn: // an enter before its plan is there agrees to the displayed one, and asks again if it differs
-			f.Is = f.Is.(Resuming).turn()
-			cmd = shell.Planning(&f.Dialog, f.topology, f.replanner())
-		case shell.PressedInsist:
-			cmd = f.replan()
-		}
+		cmd = f.Press(msg, f.offer(), f.keys())
 	default:
 		ended := f.State == shell.DialogEnded
 		cmd = f.Executing(msg)
@@ -172,7 +175,7 @@ func (f *FollowUpScreen) ask(l *shell.DialogLines) string {
 	l.Tell(facts)
 	question := len(l.Lines)
 	l.Say("these", o.Choice, l.Styles.Strong)
-	f.SayAsked(l, o, f.KeysFor(o))
+	f.SayAsked(l, o, f.keys())
 	l.Question(question)
 	if len(facts) == 0 { // there is no plan
 		return f.title
@@ -191,7 +194,7 @@ func (f *FollowUpScreen) sayAccount(l *shell.DialogLines) {
 
 func (f *FollowUpScreen) offer() *shell.Offer {
 	o := offerOf(&f.Dialog, f.Is.action())
-	if o.Refusal == "" {
+	if o.Refusal == "" && f.State == shell.DialogAsking {
 		f.Is.options(f.Env, o)
 	}
 	return o

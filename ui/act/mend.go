@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -41,15 +40,11 @@ type MendPrompt struct {
 	shown    shell.Scroll
 }
 
-// mendPress is what a key means to the screen that embeds a prompt.
-type mendPress int
-
-const (
-	mendElse  mendPress = iota
-	MendBack            // the prompt was left
-	MendTry             // try the program
-	MendAgree           // the user agrees to the results
-)
+// MendAnswers are what keys of a prompt do in the screen that embeds it.
+type MendAnswers struct {
+	Back, Agree func() tea.Cmd              // it was left; the results are agreed to
+	Try         func(*mend.Program) tea.Cmd // on the messages
+}
 
 func NewMendPrompt(e *shell.Env, messages int, words string) MendPrompt {
 	return MendPrompt{
@@ -64,61 +59,55 @@ func NewMendPrompt(e *shell.Env, messages int, words string) MendPrompt {
 
 func (p *MendPrompt) Open() bool { return p.State != mendIdle }
 
-func (p *MendPrompt) Keys() []key.Binding {
-	k := p.env.Keys
-	switch p.State {
-	case MendTyping:
-		return []key.Binding{term.Describe(k.Confirm, "try it"), term.Describe(k.ChooseUp, "earlier programs"), k.Cancel}
-	case mendShown:
-		keys := []key.Binding{term.Describe(k.Mend, "edit the program"), k.Up, k.Down, k.PageUp, k.PageDown}
-		if p.refusal == "" {
-			keys = append([]key.Binding{term.Describe(k.Confirm, "to the replay")}, keys...)
+// Keys are its keys.
+func (p *MendPrompt) Keys(on MendAnswers) []term.Key {
+	k, typing, shown := p.env.Keys, p.State == MendTyping, p.State == mendShown
+	recall := func(by int) func() {
+		return func() {
+			p.recall.Step(&p.field, by)
+			p.parse()
 		}
-		return append(keys, k.Cancel)
 	}
 
-	return []key.Binding{k.Cancel}
-}
-
-func (p *MendPrompt) Press(msg tea.KeyMsg) mendPress {
-	k := p.env.Keys
-	switch {
-	case term.Is(msg, k.Cancel):
-		p.State = mendIdle
-		return MendBack
-	case p.State == MendTyping && term.Is(msg, k.Confirm):
-		return MendTry
-	case p.State == MendTyping:
-		p.typed(msg)
-	case p.State == mendShown && term.Is(msg, k.Confirm):
-		if p.refusal == "" {
+	closing := func(then func() tea.Cmd) func() tea.Cmd {
+		return func() tea.Cmd {
 			p.State = mendIdle
-			return MendAgree
+			return then()
 		}
-	case p.State == mendShown && term.Is(msg, k.Mend):
-		p.State = MendTyping
-	case p.State == mendShown:
-		p.shown.Key(k, msg)
 	}
 
-	return mendElse
+	keys := []term.Key{
+		term.On(k.Confirm, "", func() tea.Cmd { return p.try(on.Try) }).As("try it").When(typing),
+		term.On(k.ChooseUp, "", recall(-1)).As("earlier programs").When(typing),
+		term.On(k.ChooseDown, "", recall(1)).When(typing).Shown(false),
+		term.On(k.Confirm, "", closing(on.Agree)).As("to the replay").When(shown && p.refusal == ""),
+		term.On(k.Mend, "", func() { p.State = MendTyping }).As("edit the program").When(shown),
+	}
+	if shown {
+		keys = append(keys, term.Named(k.Up, k.Down, k.PageUp, k.PageDown)...)
+	}
+
+	return append(keys, term.On(k.Cancel, "", closing(on.Back)))
 }
 
-// typed handles a key in the field. The program is parsed while it is typed, so that errors are visible.
-func (p *MendPrompt) typed(msg tea.KeyMsg) {
-	k := p.env.Keys
-	switch {
-	case term.Is(msg, k.ChooseUp):
-		p.recall.Step(&p.field, -1)
-	case term.Is(msg, k.ChooseDown):
-		p.recall.Step(&p.field, 1)
-	default:
-		before := p.field.Text()
+// Press handles a key: one of these, or of the program, or one that scrolls.
+func (p *MendPrompt) Press(msg tea.KeyMsg, keys []term.Key) tea.Cmd {
+	if p.State == mendShown {
+		p.shown.Key(p.env.Keys, msg)
+	}
+	cmd, pressed := term.Press(keys, msg)
+	if before := p.field.Text(); !pressed && p.State == MendTyping {
 		if p.field.Update(msg); p.field.Text() != before {
 			p.recall.Restart()
 		}
+		p.parse()
 	}
 
+	return cmd
+}
+
+// parse parses the program while it is typed, so that errors are visible.
+func (p *MendPrompt) parse() {
 	p.wrong = ""
 	if p.field.Text() != "" {
 		if _, err := mend.Parse(p.field.Text()); err != nil {
@@ -127,19 +116,20 @@ func (p *MendPrompt) typed(msg tea.KeyMsg) {
 	}
 }
 
-// Try returns the typed program, to be tried now. It is nil when it cannot be parsed.
-func (p *MendPrompt) Try() (*mend.Program, tea.Cmd) {
+// try tries the typed program, if it can be parsed.
+func (p *MendPrompt) try(run func(*mend.Program) tea.Cmd) tea.Cmd {
 	text := p.field.Text()
 	program, err := mend.Parse(text)
 	if err != nil {
 		p.wrong = err.Error()
-		return nil, nil
+		return nil
 	}
 
 	p.env.Programs.Add(text)
 	p.recall.Restart()
 	p.State = MendTrying
-	return program, p.env.Keep(func(c *shell.KeptChoices) { c.Programs = shell.Remembered(c.Programs, text) })
+	keep := p.env.Keep(func(c *shell.KeptChoices) { c.Programs = shell.Remembered(c.Programs, text) })
+	return tea.Batch(keep, run(program))
 }
 
 func (p *MendPrompt) Show(mended *plan.Mended, refusal string) {
@@ -230,7 +220,7 @@ func (p *MendPrompt) below(l *shell.DialogLines) {
 	l.Blank()
 	switch p.State {
 	case MendTyping:
-		l.Keys(p.Keys()...)
+		l.Keys(p.Keys(MendAnswers{})...)
 	case MendTrying:
 		l.Hints(shell.Hint(s, "esc", "stop"))
 	case mendShown:
@@ -309,25 +299,20 @@ func NewMendDialog(e *shell.Env, about Subject) PlanDialog {
 	return d
 }
 
-func (d *PlanDialog) mendKey(msg tea.KeyMsg) tea.Cmd {
-	switch d.prompt.Press(msg) {
-	case MendBack:
-		d.State = shell.DialogClosed
-		d.Close()
-	case MendTry:
-		program, keep := d.prompt.Try()
-		if program == nil {
+func (d *PlanDialog) mendKeys() []term.Key {
+	return d.prompt.Keys(MendAnswers{
+		Back: d.leave,
+		Try: func(program *mend.Program) tea.Cmd {
+			prompt := d.prompt
+			*d = newDialog(d.Env, d.Operation, d.Subject)
+			d.prompt, d.Mend = prompt, program
+			return d.Work()
+		},
+		Agree: func() tea.Cmd {
+			d.State = shell.DialogAsking
 			return nil
-		}
-		prompt := d.prompt
-		*d = newDialog(d.Env, d.Operation, d.Subject)
-		d.prompt, d.Mend = prompt, program
-		return tea.Batch(keep, d.Work())
-	case MendAgree:
-		d.State = shell.DialogAsking
-	}
-
-	return nil
+		},
+	})
 }
 
 // Prepare lays out what a program makes of the messages.

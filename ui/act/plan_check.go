@@ -5,7 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -13,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/target"
 	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // Acting is a plan, the id of its message if it has one, and what else is in the queue.
@@ -160,9 +160,8 @@ func (d *PlanDialog) turnTyped() (cmd tea.Cmd) {
 	typed := d.typed
 	d.typed = nil
 	for _, msg := range typed {
-		if key.Matches(msg, d.Options()...) {
-			d.Turn(d.Env.Keys, msg)
-			cmd = d.Work()
+		if pressed, ok := term.Press(d.Options(&d.PlanOptions, d.Work), msg); ok {
+			cmd = pressed
 		}
 	}
 

@@ -139,26 +139,26 @@ func (d *PlanDialog) turnTarget() tea.Cmd {
 	return d.Work()
 }
 
-func (d *PlanDialog) choose(msg tea.KeyMsg) tea.Cmd {
-	cancel := term.Is(msg, d.Env.Keys.Cancel)
-	move := d.Operation == plan.Move
-	q, ok := d.chooser.Current()
-	switch {
-	case cancel && move:
-		d.State = shell.DialogClosed
-		return nil
-	case cancel:
-		d.Mode = 0
-	case !d.chooser.Handle(msg) || !ok:
-		return nil
-	case move:
+// choose plans with a chosen queue.
+func (d *PlanDialog) choose(q *model.Queue) tea.Cmd {
+	if d.Operation == plan.Move {
 		d.Target, d.Insist = q.Name, false
-	default:
-		chosen := queueTarget(q.QueueRef, "of choice")
-		chosen.choice = true
-		d.Modes[d.Mode] = chosen
+		return d.Work()
 	}
 
+	chosen := queueTarget(q.QueueRef, "of choice")
+	chosen.choice = true
+	d.Modes[d.Mode] = chosen
+	return d.Work()
+}
+
+// leaveChoice goes back to the first target; a move has none.
+func (d *PlanDialog) leaveChoice() tea.Cmd {
+	if d.Operation == plan.Move {
+		d.State = shell.DialogClosed
+		return nil
+	}
+	d.Mode = 0
 	return d.Work()
 }
 
@@ -200,32 +200,60 @@ func (d *PlanDialog) Offer() *shell.Offer {
 	return o
 }
 
-func (d *PlanDialog) Keys() []key.Binding {
-	k := d.Env.Keys
-	var more []key.Binding
-	asking := d.State == shell.DialogAsking
+func (d *PlanDialog) Keys() []term.Key {
 	switch {
 	case d.prompt.Open():
-		return d.prompt.Keys()
+		return d.mendKeys()
 	case d.edit.open():
 		return d.editKeys()
 	case d.State == shell.DialogChoosing:
-		return d.chooser.Keys()
-	case asking && d.edit.state == editDone:
-		more = append(more, term.Describe(k.Edit, "edit again"))
-	case asking && d.Mend != nil:
-		more = append(more, term.Describe(k.Mend, "edit again"))
-	case d.waits():
-		more = append(more, k.GoOn)
-	case d.State == shell.DialogEnded:
-		more = append(more, d.after()...)
+		return d.chooser.Keys(d.choose, d.leaveChoice)
 	}
 
-	if d.State == shell.DialogAsking {
-		more = append(more, d.Options()...)
+	k := d.Env.Keys
+	asking := d.State == shell.DialogAsking
+	ended := d.State == shell.DialogEnded
+	more := []term.Key{
+		term.On(k.Edit, "edit again", d.openEditor).As("edit again").When(asking && d.edit.state == editDone),
+		term.On(k.Mend, "edit the jq program again", func() {
+			d.State, d.prompt.State = shell.DialogChoosing, MendTyping
+		}).As("edit again").When(asking && d.Mend != nil),
+		term.On(k.GoOn, "do not wait longer for the canary", d.hurry).When(d.waits()),
+		term.On(k.Undo, "undo what was just done", d.then(func() shell.Screen {
+			return NewUndoScreen(d.Env, d.Account.JournalID)
+		})).When(ended && d.CanUndo()),
+		term.On(k.Resume, "", d.then(func() shell.Screen {
+			return NewResumeScreen(d.Env, d.Account.JournalID)
+		})).When(ended && d.canResume()),
 	}
 
-	return d.Dialog.KeysFor(d.Offer(), more...)
+	for _, o := range d.Options(&d.PlanOptions, d.Work) {
+		more = append(more, o.Shown(asking))
+	}
+
+	on := shell.Answers{Agree: d.Check, Turn: d.turnTarget, Insist: d.Work, Back: d.leave}
+	return d.Dialog.Keys(d.Offer(), on, more...)
+}
+
+func (d *PlanDialog) leave() tea.Cmd {
+	d.State = shell.DialogClosed
+	d.Close()
+	return nil
+}
+
+// then opens a screen about the record of what was done, in place of the dialog.
+func (d *PlanDialog) then(screen func() shell.Screen) func() tea.Cmd {
+	return func() tea.Cmd {
+		d.State = shell.DialogClosed
+		return shell.Push(screen())
+	}
+}
+
+// OtherKeys are the keys of a dialog, and those where a queue is chosen.
+func OtherKeys(e *shell.Env) (dialog, choice []term.Key) {
+	d := PlanDialog{Dialog: shell.NewDialog(e, shell.DialogPlanning)}
+	c := QueueChooser{env: e}
+	return d.Keys(), c.Keys(nil, nil)
 }
 
 func (d PlanDialog) Update(msg tea.Msg) (_ PlanDialog, cmd tea.Cmd) {
@@ -262,53 +290,22 @@ func (d PlanDialog) Update(msg tea.Msg) (_ PlanDialog, cmd tea.Cmd) {
 }
 
 func (d *PlanDialog) handleKey(msg tea.KeyMsg) tea.Cmd {
-	k := d.Env.Keys
-	again := d.State == shell.DialogAsking && !d.Consent.Asked
+	keys := d.Keys()
+	offered := term.Offers(keys, msg)
 	switch {
 	case d.prompt.Open():
-		return d.mendKey(msg)
+		return d.prompt.Press(msg, keys)
 	case d.edit.open():
-		return d.editKey(msg)
+		cmd, _ := term.Press(keys, msg)
+		return cmd
 	case d.State == shell.DialogChoosing:
-		return d.choose(msg)
-	case again && d.edit.state == editDone && term.Is(msg, k.Edit):
-		return d.openEditor()
-	case again && d.Mend != nil && term.Is(msg, k.Mend):
-		d.State, d.prompt.State = shell.DialogChoosing, MendTyping
-		return nil
-
-	case key.Matches(msg, d.Options()...):
-		d.Turn(k, msg)
-		return d.Work()
-	case term.Is(msg, k.Target) && d.State == shell.DialogPlanning && d.Operation == plan.Replay:
-		return d.turnTarget()
-	case d.State == shell.DialogPlanning && !d.Asks() && !term.Is(msg, k.Cancel):
+		return d.chooser.Press(msg, keys)
+	case d.State == shell.DialogPlanning && !d.Asks() && !offered:
 		d.typed = append(d.typed, msg)
 		return nil
-	case term.Is(msg, k.GoOn) && d.waits():
-		d.hurry()
-		return nil
-	case d.State == shell.DialogEnded && d.CanUndo() && term.Is(msg, k.Undo):
-		d.State = shell.DialogClosed
-		return shell.Push(NewUndoScreen(d.Env, d.Account.JournalID))
-	case d.State == shell.DialogEnded && d.canResume() && term.Is(msg, k.Resume):
-		d.State = shell.DialogClosed
-		return shell.Push(NewResumeScreen(d.Env, d.Account.JournalID))
 	}
 
-	switch d.Press(msg, d.Offer()) {
-	case shell.PressedBack:
-		d.State = shell.DialogClosed
-		d.Close()
-	case shell.PressedAgree:
-		return d.Check()
-	case shell.PressedTurn:
-		return d.turnTarget()
-	case shell.PressedInsist:
-		return d.Work()
-	}
-
-	return nil
+	return d.Press(msg, d.Offer(), keys)
 }
 
 // AsPlanned reports whether exactly what was agreed to was done. Messages that a program cannot change stay, as
@@ -331,17 +328,6 @@ func (d *PlanDialog) CanUndo() bool {
 
 func (d *PlanDialog) canResume() bool { return d.Env.Journal != nil && d.Account.Resumable() }
 
-// after are the keys for what can be done about what was done.
-func (d *PlanDialog) after() (keys []key.Binding) {
-	if d.CanUndo() {
-		keys = append(keys, d.Env.Keys.Undo)
-	}
-	if d.canResume() {
-		keys = append(keys, d.Env.Keys.Resume)
-	}
-	return keys
-}
-
 // Spreads are the times over which messages can be spread; the first is as fast as the broker confirms.
 var Spreads = []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute, plan.LongestSpread}
 
@@ -356,55 +342,50 @@ type PlanOptions struct {
 	Over    int  // the index in Spreads
 }
 
-func (o *PlanOptions) Turn(k *shell.KeyMap, msg tea.KeyMsg) {
-	switch {
-	case term.Is(msg, k.Canary):
-		o.canary = !o.canary
-	case term.Is(msg, k.CanaryWait):
-		o.wait = (o.wait + 1) % len(canaryWaits)
-	case term.Is(msg, k.KeepTries):
-		o.tries = !o.tries
-	case term.Is(msg, k.Doubles):
-		o.doubles = !o.doubles
-	case term.Is(msg, k.Spread):
-		o.Over = (o.Over + 1) % len(Spreads)
-	}
-}
-
-// Options are the keys for this plan's options, with what they do now.
-func (d *PlanDialog) Options() (keys []key.Binding) {
+// Options are the keys that change options, with what they do now; work plans with the changed ones. They are disabled
+// where this plan does not have them.
+func (d *PlanDialog) Options(o *PlanOptions, work func() tea.Cmd) []term.Key {
 	k, p := d.Env.Keys, &d.Plan
-	if !d.Asks() || d.Consent.Asked || !d.Operation.Publishes() || d.Env.ReadOnly || p.Acquire.Refusal.Refused() {
-		return nil
+	refused := d.Env.ReadOnly || p.Acquire.Refusal.Refused()
+	usable := d.Asks() && !d.Consent.Asked && !refused
+	turn := func(b key.Binding, does string, offered bool, change func()) term.Key {
+		return term.On(b, does, func() tea.Cmd {
+			change()
+			return work()
+		}).When(usable && offered && d.Operation.Publishes())
 	}
-	add := func(offered, on bool, b key.Binding, off string) {
-		if offered && on {
-			b = term.Describe(b, off)
+
+	flip := func(b key.Binding, does, off string, offered bool, is *bool) term.Key {
+		option := turn(b, does, offered, func() { *is = !*is })
+		if *is {
+			option = option.As(off)
 		}
-		if offered {
-			keys = append(keys, b)
-		}
+		return option
+	}
+
+	waits := "wait as a retry takes"
+	wait := (o.wait + 1) % len(canaryWaits)
+	if canaryWaits[wait] > 0 {
+		waits = "wait " + model.ShortDuration(canaryWaits[wait])
+	}
+
+	spreads := "do not spread"
+	over := (o.Over + 1) % len(Spreads)
+	if Spreads[over] > 0 {
+		spreads = "spread over " + model.ShortDuration(Spreads[over])
 	}
 
 	can := !p.Refusal.Refused()
 	replays := d.Operation == plan.Replay
-	add(can || d.canary, d.canary, k.Canary, "no canary")
-	waits := "wait as a retry takes"
-
-	if wait := canaryWaits[(d.wait+1)%len(canaryWaits)]; wait > 0 {
-		waits = "wait " + model.ShortDuration(wait)
+	counts := can && d.edit.state == editNone && p.CountsTries()
+	return []term.Key{
+		flip(k.Canary, "begin with a canary", "no canary", can || o.canary, &o.canary),
+		turn(k.CanaryWait, "how long the canary watches", can && o.canary, func() { o.wait = wait }).As(waits),
+		flip(k.KeepTries, "keep the counters of tries", "reset tries", replays && counts, &o.tries),
+		flip(k.Doubles, "replay also copies of what was replayed", "leave copies", replays && p.HoldsDoubles(), &o.doubles),
+		turn(k.Spread, "spread the messages over 1, 5, 15 or 25 minutes; again as fast as the broker confirms",
+			can && len(d.Rows) > 1, func() { o.Over = over }).As(spreads),
 	}
-
-	add(can && d.canary, true, k.CanaryWait, waits)
-	add(can && replays && d.edit.state == editNone && p.CountsTries(), d.tries, k.KeepTries, "reset tries")
-	add(replays && p.HoldsDoubles(), d.doubles, k.Doubles, "leave copies")
-	next := "do not spread"
-	if over := Spreads[(d.Over+1)%len(Spreads)]; over > 0 {
-		next = "spread over " + model.ShortDuration(over)
-	}
-
-	add(can && len(d.Rows) > 1, true, k.Spread, next)
-	return keys
 }
 
 func (d *PlanDialog) run() tea.Cmd {

@@ -3,7 +3,6 @@ package act
 import (
 	"strings"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
@@ -38,19 +37,27 @@ func (c *QueueChooser) Polled(queues []*model.Queue) {
 
 func (c *QueueChooser) Current() (*model.Queue, bool) { return c.list.Current() }
 
-// Handle handles a key. chosen reports that enter selected the queue under the cursor.
-func (c *QueueChooser) Handle(msg tea.KeyMsg) (chosen bool) {
+// Keys are its keys. choose gets the queue under the cursor.
+func (c *QueueChooser) Keys(choose func(*model.Queue) tea.Cmd, back func() tea.Cmd) []term.Key {
 	k := c.env.Keys
-	switch {
-	case term.Is(msg, k.Confirm):
-		_, ok := c.Current()
-		return ok
-	case term.Is(msg, k.ChooseUp):
-		c.list.MoveTo(c.list.Index - 1)
-	case term.Is(msg, k.ChooseDown):
-		c.list.MoveTo(c.list.Index + 1)
-	default:
-		before := c.field.Text()
+	move := func(by int) func() { return func() { c.list.MoveTo(c.list.Index + by) } }
+	return []term.Key{
+		term.On(k.Confirm, "choose", func() tea.Cmd {
+			if q, ok := c.Current(); ok {
+				return choose(q)
+			}
+			return nil
+		}).As("choose"),
+		term.On(k.ChooseUp, "up", move(-1)),
+		term.On(k.ChooseDown, "down", move(1)),
+		term.On(k.Cancel, "back", back),
+	}
+}
+
+// Press handles a key: one of these, or a part of a name.
+func (c *QueueChooser) Press(msg tea.KeyMsg, keys []term.Key) tea.Cmd {
+	cmd, pressed := term.Press(keys, msg)
+	if before := c.field.Text(); !pressed {
 		if c.field.Update(msg); c.field.Text() != before {
 			needle := strings.ToLower(strings.TrimSpace(c.field.Text()))
 			c.list.Narrow(func(q *model.Queue) bool { return term.ContainsFold(needle, q.Name) })
@@ -58,12 +65,7 @@ func (c *QueueChooser) Handle(msg tea.KeyMsg) (chosen bool) {
 		}
 	}
 
-	return false
-}
-
-func (c *QueueChooser) Keys() []key.Binding {
-	k := c.env.Keys
-	return []key.Binding{term.Describe(k.Confirm, "choose"), k.ChooseUp, k.ChooseDown, k.Cancel}
+	return cmd
 }
 
 func (c *QueueChooser) View(l *shell.DialogLines, height int) {

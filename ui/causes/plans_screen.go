@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -156,72 +155,65 @@ func (c *causePlansScreen) agreeable() bool {
 		c.consent.Given(c.offer())
 }
 
-func (c causePlansScreen) Keys() []term.Key { return term.Named(c.bindings()...) }
+func (c causePlansScreen) Keys() []term.Key { return c.keys() }
 
-func (c *causePlansScreen) bindings() []key.Binding {
+func (c *causePlansScreen) keys() []term.Key {
 	k := c.env.Keys
 	switch c.state {
 	case causePlansWishing:
 		return c.wishKeys()
-	case causePlansAsking:
-		var keys []key.Binding
-		if c.agreeable() {
-			keys = append(keys, term.Describe(k.Confirm, c.offer().Does))
-		}
-		if c.consent.Asked {
-			return append(keys, k.Cancel)
-		}
-		return append(append(keys, c.options()...), k.Cancel)
 	case causePlansRunning:
 		return c.running().Keys()
-	case causePlansEnded:
-		var keys []key.Binding
-		if len(c.ready()) > 0 {
-			keys = append(keys, term.Describe(k.Confirm, "go on"))
-		}
-
-		n := len(c.undoable())
-		switch {
-		case n > 1:
-			keys = append(keys, term.Describe(k.Undo, fmt.Sprintf("undo all %d", n)))
-		case n > 0:
-			keys = append(keys, k.Undo)
-		}
-
-		if done, planned := c.done(); done == planned && len(c.ready()) == 0 && c.unread() == "" {
-			keys = append(keys, k.Resolve)
-		}
-		if len(c.ready()) == 0 {
-			keys = append(keys, term.Describe(k.Confirm, "close"))
-		}
-
-		return append(keys, term.Describe(k.Cancel, "close"))
 	}
 
-	return []key.Binding{k.Cancel}
+	asking, ended := c.state == causePlansAsking, c.state == causePlansEnded
+	rest, ids := len(c.ready()) > 0, c.undoable()
+	undo, leave := "undo", "back"
+	if len(ids) > 1 {
+		undo = fmt.Sprintf("undo all %d", len(ids))
+	}
+	if ended {
+		leave = "close"
+	}
+
+	done, planned := c.done()
+	whole := done == planned && c.unread() == ""
+	keys := []term.Key{term.On(k.Confirm, "", c.agree).As(c.offer().Does).When(asking).Shown(c.agreeable())}
+	if !c.consent.Asked {
+		keys = append(keys, c.options()...)
+	}
+
+	return append(keys,
+		term.On(k.Confirm, "", c.goOn).As("go on").When(ended && rest),
+		term.On(k.Undo, "", func() tea.Cmd { return shell.Push(act.NewUndoScreen(c.env, ids...)) }).As(undo).
+			When(ended && len(ids) > 0),
+		term.On(k.Resolve, "", func() tea.Cmd {
+			return c.env.Marks.Turn(c.latest.Topology, c.only.Group, cause.Resolved)
+		}).When(ended && !rest && whole),
+		term.On(k.Confirm, "", c.leave).As("close").When(ended && !rest),
+		term.On(k.Cancel, "", func() tea.Cmd { return shell.Pop }).As(leave))
 }
 
 // options are the keys that change all plans which have not run.
-func (c *causePlansScreen) options() (keys []key.Binding) {
+func (c *causePlansScreen) options() (keys []term.Key) {
 	k, planned := c.env.Keys, c.planned()
-	switch {
-	case !c.wish.Operation.Publishes() || len(planned) == 0:
+	if c.state != causePlansAsking || len(planned) == 0 {
 		return nil
-	case c.wish.Asks == messages.AsksQueue:
-		keys = append(keys, term.Describe(k.Target, "other queue"))
-	case c.wish.Asks == messages.AsksProgram:
-		keys = append(keys, term.Describe(k.Mend, "edit"))
 	}
 
-	for _, i := range planned {
-		for _, b := range c.queues[i].Dialog.Options() {
-			if same := func(o key.Binding) bool { return o.Help().Key == b.Help().Key }; !slices.ContainsFunc(keys, same) {
-				keys = append(keys, b)
+	for _, at := range planned {
+		for i, o := range c.queues[at].Dialog.Options(&c.PlanOptions, c.planAgain) {
+			if i == len(keys) {
+				keys = append(keys, o)
+			} else if !keys[i].Enabled() {
+				keys[i] = o
 			}
 		}
 	}
 
-	return keys
+	other := term.On(k.Target, "", c.ask).As("other queue").When(c.wish.Asks == messages.AsksQueue)
+	edit := term.On(k.Mend, "", c.editProgram).As("edit").When(c.wish.Asks == messages.AsksProgram)
+	return append([]term.Key{other, edit}, keys...)
 }
 
 func (c causePlansScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
@@ -303,9 +295,8 @@ func (c *causePlansScreen) turnTyped() tea.Cmd {
 	c.typed = nil
 	var cmds []tea.Cmd
 	for _, msg := range typed {
-		if key.Matches(msg, c.options()...) {
-			cmds = append(cmds, c.option(msg))
-		}
+		cmd, _ := term.Press(c.options(), msg)
+		cmds = append(cmds, cmd)
 	}
 
 	return tea.Batch(cmds...)
@@ -336,66 +327,60 @@ func (c *causePlansScreen) readOn() tea.Cmd {
 }
 
 func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
-	k := c.env.Keys
+	asking := c.state == causePlansAsking
+	reading := c.state == causePlansReading || asking && c.planning() && len(c.options()) == 0
 	switch {
 	case c.state == causePlansWishing:
 		return c.wishKey(msg)
-	case c.state == causePlansAsking && c.consent.Explains(k, msg):
-	case c.scrollPane(msg):
+	case asking && c.consent.Explains(c.env.Keys, msg), c.scrollPane(msg):
+		return nil
 	case c.table.Motion(msg):
 		c.scrolled = 0
+		return nil
 	case c.state == causePlansRunning:
 		return c.runKey(msg)
-	case term.Is(msg, k.Cancel):
-		return shell.Pop
-	case c.state == causePlansEnded:
-		return c.endKey(msg)
-	case c.state == causePlansReading || c.state == causePlansAsking && c.planning() && len(c.options()) == 0:
-		if c.wish.Asks == messages.AsksNothing {
-			c.typed = append(c.typed, msg)
-		}
-	case term.Is(msg, k.Confirm) && c.agreeable():
-		if c.consent.Explained(c.env) {
-			for i := range c.queues {
-				c.queues[i].Dialog.Request = c.env.NewRequest() // a plan that is on its way comes too late
-			}
+	}
 
-			c.stopped = false
-			return c.start(c.ready()[0]) // the later ones stay agreed to, and those left out stay so
-		}
-	case term.Is(msg, k.Confirm):
-		c.consent.Wrong = !c.planning() && !c.consent.Given(c.offer())
-	case key.Matches(msg, c.options()...):
-		return c.option(msg)
-	case c.Typing():
+	cmd, pressed := term.Press(c.keys(), msg)
+	switch {
+	case pressed:
+	case reading && c.wish.Asks == messages.AsksNothing:
+		c.typed = append(c.typed, msg)
+	case !reading && c.Typing():
 		c.consent.Typed(msg)
 	}
 
-	return nil
+	return cmd
 }
 
-// option changes all plans that have not run, and makes them again.
-func (c *causePlansScreen) option(msg tea.KeyMsg) tea.Cmd {
-	k := c.env.Keys
-	switch {
-	case term.Is(msg, k.Target):
-		c.wish.chooser = act.NewQueueChooser(c.env, c.moveTargets())
-		c.state = causePlansWishing
+// agree begins what is asked, if it can be agreed to.
+func (c *causePlansScreen) agree() tea.Cmd {
+	if c.planning() {
 		return nil
-	case term.Is(msg, k.Mend):
-		c.wish.mending.State = act.MendTyping
-		c.state = causePlansWishing
-		c.wish.mending.Messages, _ = c.read()
-		return nil
-	default:
-		c.Turn(k, msg)
 	}
 
+	return c.consent.Agreed(c.env, c.offer(), c.agreeable(), func() tea.Cmd {
+		for i := range c.queues {
+			c.queues[i].Dialog.Request = c.env.NewRequest() // a plan that is on its way comes too late
+		}
+
+		c.stopped = false
+		return c.start(c.ready()[0]) // the later ones stay agreed to, and those left out stay so
+	})
+}
+
+func (c *causePlansScreen) editProgram() {
+	c.wish.mending.State = act.MendTyping
+	c.state = causePlansWishing
+	c.wish.mending.Messages, _ = c.read()
+}
+
+// planAgain makes all plans again that have not run.
+func (c *causePlansScreen) planAgain() tea.Cmd {
 	var cmds []tea.Cmd
 	for _, i := range c.planned() {
 		cmds = append(cmds, c.optOne(&c.queues[i].Dialog))
 	}
-
 	return tea.Batch(cmds...)
 }
 
@@ -465,29 +450,23 @@ func (c *causePlansScreen) runKey(msg tea.KeyMsg) tea.Cmd {
 	return cmd
 }
 
-// endKey handles a key after the end of what was agreed to. An enter meant for the wait of a canary does not continue:
-// the end cannot have been read yet.
-func (c *causePlansScreen) endKey(msg tea.KeyMsg) tea.Cmd {
-	k := c.env.Keys
-	switch {
-	case term.Is(msg, k.Confirm):
-		switch {
-		case c.env.Shown.Sub(c.endedAt) < shell.ChangeGuard:
-			return nil
-		case len(c.ready()) == 0:
-			return shell.Pop
-		}
-		c.state = causePlansAsking
-		return c.polled()
-	case term.Is(msg, k.Resolve):
-		return c.env.Marks.Turn(c.latest.Topology, c.only.Group, cause.Resolved)
-	case term.Is(msg, k.Undo):
-		if ids := c.undoable(); len(ids) > 0 {
-			return shell.Push(act.NewUndoScreen(c.env, ids...))
-		}
-	}
+// late reports whether the end can have been read. An enter meant for the wait of a canary does nothing.
+func (c *causePlansScreen) late() bool { return c.env.Shown.Sub(c.endedAt) >= shell.ChangeGuard }
 
+func (c *causePlansScreen) leave() tea.Cmd {
+	if c.late() {
+		return shell.Pop
+	}
 	return nil
+}
+
+// goOn asks about the plans that have not run.
+func (c *causePlansScreen) goOn() tea.Cmd {
+	if !c.late() {
+		return nil
+	}
+	c.state = causePlansAsking
+	return c.polled()
 }
 
 // undoable are the records of what was done, newest first.

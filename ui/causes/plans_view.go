@@ -331,7 +331,7 @@ func (c *causePlansScreen) foot(l *shell.DialogLines) {
 
 		c.sayUnread(l)
 		c.consent.Say(l, c.offer())
-		l.Keys(c.bindings()...)
+		l.Keys(c.keys()...)
 	case causePlansRunning:
 		c.running().SayStop(l)
 	case causePlansEnded:
@@ -340,7 +340,7 @@ func (c *causePlansScreen) foot(l *shell.DialogLines) {
 				model.Plural(c.messages(rest), "message")+" are untouched", s.Warning)
 		}
 		c.sayUnread(l)
-		l.Keys(c.bindings()...)
+		l.Keys(c.keys()...)
 	}
 }
 
@@ -453,48 +453,14 @@ func (c *causePlansScreen) planOne(i int) tea.Cmd {
 }
 
 func (c *causePlansScreen) wishKey(msg tea.KeyMsg) tea.Cmd {
-	w, k := &c.wish, c.env.Keys
-	switch {
-	case w.Asks == messages.AsksProgram:
-		return c.programKey(msg)
-	case w.Asks == messages.AsksPath:
+	switch c.wish.Asks {
+	case messages.AsksProgram:
+		return c.wish.mending.Press(msg, c.wishKeys())
+	case messages.AsksPath:
 		return c.saved(msg)
-	case !term.Is(msg, k.Cancel):
-		if w.chooser.Handle(msg) {
-			q, _ := w.chooser.Current()
-			w.target, c.state = q.Name, causePlansAsking
-			return c.planAll()
-		}
-	case w.target == "":
-		return shell.Pop
 	default:
-		c.state = causePlansAsking
+		return c.wish.chooser.Press(msg, c.wishKeys())
 	}
-
-	return nil
-}
-
-func (c *causePlansScreen) programKey(msg tea.KeyMsg) tea.Cmd {
-	w := &c.wish
-	switch w.mending.Press(msg) {
-	case act.MendBack:
-		if w.agreed == nil {
-			return shell.Pop
-		}
-		w.program, c.state = w.agreed, causePlansAsking
-		return c.planAll()
-	case act.MendTry:
-		program, keep := w.mending.Try()
-		if program == nil {
-			return nil
-		}
-		w.program = program
-		return tea.Batch(keep, c.planAll())
-	case act.MendAgree:
-		w.agreed, c.state = w.program, causePlansAsking
-	}
-
-	return nil
 }
 
 // tried shows what the program makes of the messages of all queues, once the last of them was planned.
@@ -555,14 +521,41 @@ func (c *causePlansScreen) wishBox(width, height int) string {
 	}
 }
 
-func (c *causePlansScreen) wishKeys() []key.Binding {
+func (c *causePlansScreen) wishKeys() []term.Key {
 	w := &c.wish
-	switch w.Asks {
-	case messages.AsksProgram:
-		return w.mending.Keys()
-	case messages.AsksPath:
+	if w.Asks == messages.AsksPath {
 		return w.saving.Keys()
-	default:
-		return w.chooser.Keys()
 	}
+
+	back := func() tea.Cmd {
+		c.state = causePlansAsking
+		switch {
+		case w.target == "" && w.agreed == nil:
+			return shell.Pop
+		case w.agreed == nil:
+			return nil
+		}
+
+		w.program = w.agreed
+		return c.planAll()
+	}
+
+	if w.Asks == messages.AsksQueue {
+		return w.chooser.Keys(func(q *model.Queue) tea.Cmd {
+			w.target, c.state = q.Name, causePlansAsking
+			return c.planAll()
+		}, back)
+	}
+
+	return w.mending.Keys(act.MendAnswers{
+		Back: back,
+		Try: func(program *mend.Program) tea.Cmd {
+			w.program = program
+			return c.planAll()
+		},
+		Agree: func() tea.Cmd {
+			w.agreed, c.state = w.program, causePlansAsking
+			return nil
+		},
+	})
 }

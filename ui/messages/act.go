@@ -34,7 +34,7 @@ func (s *Screen) updateDialog(msg tea.Msg) (cmd tea.Cmd) {
 
 type box interface {
 	Open() bool
-	Keys() []key.Binding
+	Keys() []term.Key
 	View(width, height int) string
 }
 

@@ -21,7 +21,7 @@ func (s *Screen) keys() []term.Key {
 	b := s.box()
 	switch {
 	case b != nil:
-		return term.Named(b.Keys()...)
+		return b.Keys()
 	case s.copying:
 		return s.copies()
 	case s.filter.field.Typing:

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -72,8 +71,6 @@ type Offer struct {
 	prompt   string // the sentence that asks for it
 	Turns    string // what tab does; "" without alternatives
 	Choice   string // the current alternative, if it is shown
-	Again    string // what enter does after the end; "": it closes
-	Not      string // how a refusal is titled; "": not possible
 }
 
 // Insist offers to continue in spite of a refusal, if it is overridable.
@@ -83,18 +80,8 @@ func (o *Offer) Insist(e *Env, r model.Refusal) {
 	}
 }
 
-// press is what a key means to the screen that embeds a dialog.
-type press int
-
-// The presses. All other keys concern only the dialog, or do nothing.
-const (
-	pressedElse press = iota
-	PressedBack
-	PressedAgree
-	PressedTurn
-	PressedInsist
-	PressedAgain
-)
+// Answers are what keys of a dialog do in the screen that embeds it.
+type Answers struct{ Agree, Turn, Insist, Back func() tea.Cmd }
 
 func (d *Dialog) Open() bool { return d.State != DialogClosed }
 
@@ -148,81 +135,59 @@ func (d *Dialog) TypingIn(o *Offer) bool {
 // IsBusy reports whether ctrl-c stops the run instead of the program.
 func (d *Dialog) IsBusy() bool { return d.State == DialogRunning }
 
-// KeysFor are the active bindings. more are added by the action: after enter, or first without it.
-func (d *Dialog) KeysFor(o *Offer, more ...key.Binding) []key.Binding {
+// Keys are the keys of the dialog. more are added by its action.
+func (d *Dialog) Keys(o *Offer, on Answers, more ...term.Key) []term.Key {
 	k := d.Env.Keys
-	switch d.State {
-	case DialogAsking:
-		var keys []key.Binding
-		if d.ready(o) {
-			keys = append(keys, term.Describe(k.Confirm, o.Does))
-		}
-		if d.Consent.Asked {
-			return append(keys, k.Cancel)
-		}
-		if o.Turns != "" {
-			keys = append(keys, term.Describe(k.Target, o.Turns))
-		}
-
-		keys = append(keys, more...)
-		if o.Insists != "" {
-			keys = append(keys, term.Describe(k.Insist, o.Insists))
-		}
-
-		return append(keys, k.Cancel)
-	case DialogRunning:
-		return append(more, term.Describe(k.Cancel, "stop"), term.Describe(k.ForceQuit, "stop"))
-	case DialogStopping:
-		return []key.Binding{term.Describe(k.ForceQuit, "quit")}
-	case DialogEnded:
-		return append(more, term.Describe(k.Confirm, cmp.Or(o.Again, "close")), term.Describe(k.Cancel, "close"))
+	asking, runs, ended := d.State == DialogAsking, d.State == DialogRunning, d.State == DialogEnded
+	back, leave := "back", on.Back
+	switch {
+	case runs:
+		back, leave = "stop", d.stopRun
+	case ended:
+		back = "close"
 	}
 
-	return []key.Binding{k.Cancel}
+	agree := func() tea.Cmd { return d.Consent.Agreed(d.Env, o, d.ready(o), on.Agree) }
+	insist := func() tea.Cmd {
+		d.Insist = true
+		return on.Insist()
+	}
+
+	turns := o.Turns != "" && (asking || d.State == DialogPlanning)
+	keys := []term.Key{term.On(k.Confirm, "do it", agree).As(o.Does).When(asking).Shown(d.ready(o))}
+	if !d.Consent.Asked {
+		keys = append(keys, term.On(k.Target, "the next target of a replay, at last a queue of choice; the next exchange of "+
+			"a tap", on.Turn).As(o.Turns).When(turns).Shown(asking))
+		keys = append(append(keys, more...), term.On(k.Insist, "go on in spite of a refusal that can be overridden", insist).
+			As(o.Insists).When(asking && o.Insists != ""))
+	}
+
+	return append(keys,
+		term.On(k.Confirm, "", on.Back).As("close").When(ended),
+		term.On(k.Quit, "", on.Back).When(ended).Shown(false),
+		term.On(k.Cancel, "back, nothing is done; while it runs: stop", leave).As(back).When(d.State != DialogStopping),
+		term.On(k.ForceQuit, "", d.stopRun).As("stop").When(runs),
+		term.Key{Binding: term.Describe(k.ForceQuit, "quit")}.When(d.State == DialogStopping))
 }
 
-// Press handles a key: it stops the run, fills in the number, and returns what else the key means.
-func (d *Dialog) Press(msg tea.KeyMsg, o *Offer) press {
+func (d *Dialog) stopRun() tea.Cmd {
+	d.State = DialogStopping
+	d.stop()
+	return nil
+}
+
+// Press handles a key: it fills in what is typed, scrolls, or is one of the dialog's keys.
+func (d *Dialog) Press(msg tea.KeyMsg, o *Offer, keys []term.Key) tea.Cmd {
 	k := d.Env.Keys
-	if d.State == DialogAsking && d.Consent.Explains(k, msg) {
-		return pressedElse
-	}
-	if d.window.scroll(k, msg) {
-		return pressedElse
+	if d.State == DialogAsking && d.Consent.Explains(k, msg) || d.window.scroll(k, msg) {
+		return nil
 	}
 
-	cancel := term.Is(msg, k.Cancel)
-	confirm := term.Is(msg, k.Confirm)
-	switch {
-	case d.State == DialogRunning:
-		if cancel || term.Is(msg, k.ForceQuit) {
-			d.State = DialogStopping
-			d.stop()
-		}
-	case d.State == DialogStopping:
-	case cancel:
-		return PressedBack
-	case d.State == DialogEnded && confirm && o.Again != "":
-		return PressedAgain
-
-	case d.State == DialogEnded && (confirm || term.Is(msg, k.Quit)):
-		return PressedBack
-	case d.State == DialogAsking && confirm && d.ready(o):
-		if d.Consent.Explained(d.Env) {
-			return PressedAgree
-		}
-	case d.State == DialogAsking && confirm:
-		d.Consent.Wrong = !d.Consent.Given(o)
-	case d.State == DialogAsking && term.Is(msg, k.Target) && o.Turns != "":
-		return PressedTurn
-	case d.State == DialogAsking && term.Is(msg, k.Insist) && o.Insists != "":
-		d.Insist = true
-		return PressedInsist
-	case d.TypingIn(o):
+	cmd, pressed := term.Press(keys, msg)
+	if !pressed && d.TypingIn(o) {
 		d.Consent.Typed(msg)
 	}
-
-	return pressedElse
+	return cmd
 }
 
 type PlannedMsg[P any] struct {
@@ -366,9 +331,21 @@ func (c *Consent) Given(o *Offer) bool {
 	return o.Number == 0 || strings.ReplaceAll(c.field.Text(), ",", "") == strconv.Itoa(o.Number)
 }
 
-// Explained reports whether the reason was given, if one is needed: in production, with a journal. The first enter asks
+// Agreed handles the key that agrees: to an offer that can be agreed to, with the reason.
+func (c *Consent) Agreed(e *Env, o *Offer, ready bool, agree func() tea.Cmd) tea.Cmd {
+	switch {
+	case !ready:
+		c.Wrong = !c.Given(o)
+	case c.explained(e):
+		return agree()
+	}
+
+	return nil
+}
+
+// explained reports whether the reason was given, if one is needed: in production, with a journal. The first enter asks
 // for it, and proposes the last one.
-func (c *Consent) Explained(e *Env) bool {
+func (c *Consent) explained(e *Env) bool {
 	if !e.Production || e.Journal == nil {
 		return true
 	}

@@ -1,12 +1,10 @@
 package shell
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
@@ -217,10 +215,13 @@ func (l *DialogLines) Named(label string, f *term.TextField) {
 	l.Lines = append(l.Lines, l.label(label)+f.View(l.Styles, l.Width-LabelWidth))
 }
 
-func (l *DialogLines) Keys(keys ...key.Binding) {
+// Keys names keys.
+func (l *DialogLines) Keys(keys ...term.Key) {
 	text := ""
 	for _, b := range keys {
-		text += Hint(l.Styles, b.Help().Key, b.Help().Desc)
+		if b.Named() {
+			text += Hint(l.Styles, b.Help().Key, b.Help().Desc)
+		}
 	}
 	l.Hints(text)
 }
@@ -278,13 +279,13 @@ func (d *Dialog) SayChanges(l *DialogLines) {
 }
 
 // SayAsked ends a question: with the refusal, or else the number to type, and the keys.
-func (d *Dialog) SayAsked(l *DialogLines, o *Offer, keys []key.Binding) {
+func (d *Dialog) SayAsked(l *DialogLines, o *Offer, keys []term.Key) {
 	s, before := l.Styles, len(l.Lines)
 	l.Blank()
 	if o.Refusal == "" {
 		d.Consent.Say(l, o)
 	} else {
-		l.Say("", term.MarkError+" "+cmp.Or(o.Not, "not possible")+": "+model.Printable(o.Refusal), s.Danger)
+		l.Say("", term.MarkError+" "+"not possible: "+model.Printable(o.Refusal), s.Danger)
 		if o.Insists != "" {
 			l.Say("", d.Env.Keys.Insist.Help().Key+" "+o.Override, s.Text)
 		}
