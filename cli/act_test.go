@@ -163,6 +163,7 @@ func TestReplayOne(t *testing.T) {
 }
 
 func TestReplayAndDropMany(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 10)
 	for _, test := range []struct {
@@ -196,6 +197,7 @@ func TestReplayAndDropMany(t *testing.T) {
 		{[]string{"drop", "failed"}, "0 0 0 0 0 0", "", ""},
 	} {
 		v.run(append(test.args, "--yes")...).ends(t, cli.ExitDone).account(t, test.counts)
+		v.holds("failed", len(strings.Fields(test.failed)))
 		assert.Equal(t, decodeIDs(t, v.run("peek", "failed")), test.failed, "%v leaves", test.args)
 		assert.Equal(t, ids(v.take("worker")), test.work, "%v moves", test.args)
 	}
@@ -225,7 +227,7 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 		v.run("replay", "failed", "--to", to, "--yes").refuses(t, cli.ExitRefused, "missing")
 	}
 
-	must.Equal(t, v.count("failed"), 3, "are left")
+	v.holds("failed", 3)
 	r := v.run("replay", "failed", "--to", "queue:full", "--yes")
 	account := decode[accountContract](t, r)
 	assert.Equal(t, r.status, cli.ExitRefused, "exit status %d: %s%s", r.status, r.out, r.stderr)
@@ -293,19 +295,19 @@ func TestMove(t *testing.T) {
 		{"queue:" + from, "the queue they are in"},
 	} {
 		v.run("move", from, "--to", test.to, "--yes").ends(t, cli.ExitRefused, test.want)
-		assert.Equal(t, v.count(from), n, "%s: are left", test.to)
+		v.holds(from, n)
 	}
 
 	r := v.run("move", from, "--to", "queue:parking", "--limit", "2", "--yes").ends(t, cli.ExitDone)
 	account := r.account(t, "2 2 0 0 0 0")
 	must.That(t, account.JournalID != 0, "no record: %s %s", r.out, r.stderr)
-	assert.Equal(t, v.count("parking"), 2, "parked")
-	assert.Equal(t, v.count(from), n-2, "left")
+	v.holds("parking", 2)
+	v.holds(from, n-2)
 	v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table").shows(t, "CHANGED",
 		"routing key parking instead of")
 	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
-	assert.Equal(t, v.count("parking"), 0)
-	must.Await(t, "all are back", func() bool { return v.count(from) == n })
+	v.holds("parking", 0)
+	v.holds(from, n)
 
 	for _, m := range v.take(from) {
 		assert.That(t, m.Headers["x-death"] != nil, "%s lost its history", m.MessageId)

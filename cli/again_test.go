@@ -23,7 +23,7 @@ func TestReplayOfWhatWasPublishedAgain(t *testing.T) {
 	v.run(replay...).ends(t, cli.ExitDone, "3 were replayed before, on ").account(t, "3 3 0 0 0 0")
 	v.fill("other", 3)
 	v.run("replay", "other", "--to", "queue:worker", "--yes").ends(t, cli.ExitRefused, "a copy from")
-	assert.Equal(t, v.count("worker"), 6)
+	v.holds("worker", 6)
 }
 
 // A replay by name changes the key, and says so. The worker that fails again sees that key, and so does x-death; the
@@ -44,21 +44,16 @@ func TestReplayGoesAroundTheOwnAddress(t *testing.T) {
 
 	v.publish("shop", "order.created", amqp.Publishing{MessageId: "m", DeliveryMode: amqp.Persistent})
 
-	failed := func() {
-		t.Helper()
-		must.Await(t, "it fails", func() bool { return v.count("orders.failed") == 1 })
-	}
-
-	failed()
+	v.holds("orders.failed", 1)
 	assert.Equal(t, <-keys, "order.created")
 	v.run("replay", "orders.failed", "--yes").ends(t, cli.ExitDone, "key order.created -> orders: the worker sees another")
 	assert.Equal(t, <-keys, "orders")
-	failed()
+	v.holds("orders.failed", 1)
 	must.Do(t, v.channel.QueueUnbind("audit", "#", "shop", nil))
 	r := v.run("replay", "orders.failed", "--yes").ends(t, cli.ExitDone)
 	assert.That(t, !strings.Contains(r.stderr, "-> order"), "%s", r.stderr)
 	assert.Equal(t, <-keys, "order.created")
-	failed()
+	v.holds("orders.failed", 1)
 }
 
 // A full target that dead-letters what it refuses: each action is refused before, and with --insist its copies are in
@@ -89,7 +84,7 @@ func TestFullTargetThatLeavesCopies(t *testing.T) {
 		v.run(append(action, "--yes")...).ends(t, cli.ExitRefused, refusal, "holds 2: it refuses")
 	}
 
-	assert.Equal(t, fmt.Sprint(v.counts("failed", "full", "dead")), "map[dead:0 failed:3 full:2]")
+	v.holds("failed", 3).holds("full", 2).holds("dead", 0)
 	r := v.run("replay", "failed", "--to", "queue:full", "--yes", "--insist").ends(t, cli.ExitRefused,
 		"3 messages refused by", "left a copy in dead")
 	account := r.account(t, "3 0 0 3 0 0")
@@ -98,8 +93,8 @@ func TestFullTargetThatLeavesCopies(t *testing.T) {
 	assert.Equal(t, account.Copies[0].Messages, 3)
 	assert.Equal(t, strings.Join(account.Copies[0].In, " "), "dead")
 	assert.That(t, !account.Copies[0].AtMost, "%+v", account.Copies)
-	must.Await(t, "the copies arrive", func() bool { return v.count("dead") == 3 })
-	assert.Equal(t, v.count("failed"), 3)
+	v.holds("dead", 3)
+	v.holds("failed", 3)
 	v.run("journal", "-o", "table").shows(t, "3 copies left in")
 	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitRefused, "nothing to undo",
 		"left a copy in dead")

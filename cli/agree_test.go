@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -69,11 +68,8 @@ func (k *talk) ends(status int) {
 // asked waits until a question was asked this many times.
 func (k *talk) asked(question string, times int) {
 	k.t.Helper()
-	for until := time.Now().Add(patience); strings.Count(k.shown.String(),
-		question) != times; time.Sleep(20 * time.Millisecond) {
-		must.That(k.t, !time.Now().After(until),
-			"not asked %d times within %s: %s\nbut this is shown: %s", times, patience, question, k.shown.String())
-	}
+	defer func() { assert.That(k.t, !k.t.Failed(), "this is shown: %s", k.shown.String()) }()
+	must.Await(k.t, question, func() bool { return strings.Count(k.shown.String(), question) >= times })
 }
 
 func (v *vhost) on(args ...string) []string {
@@ -104,14 +100,11 @@ func TestBoundBetweenQuestionAndYes(t *testing.T) {
 	v := newVHost(t)
 	v.boundWorker("direct", 3)
 	args := v.on("replay", "failed", "--to", "exchange:master/k")
-	counts := func() string { return fmt.Sprint(v.count("failed"), v.count("worker"), v.count("audit")) }
-
 	const question = "replay 3 messages of"
 	for _, test := range []struct {
-		answer string
-		status int
-		counts string
-	}{{"n", cli.ExitRefused, "3 0 0"}, {"y", cli.ExitDone, "0 3 3"}} {
+		answer                string
+		status, failed, moved int
+	}{{"n", cli.ExitRefused, 3, 0}, {"y", cli.ExitDone, 0, 3}} {
 		k := startTalk(t, args...)
 		k.asked(question, 1)
 		v.bind("audit", "k", "master")
@@ -119,10 +112,10 @@ func TestBoundBetweenQuestionAndYes(t *testing.T) {
 		k.asked(question, 2)
 		want := "changed since you were asked: exchange master, key k now also reaches " + v.name + "/audit"
 		assert.Contains(t, k.shown.String(), want, "the change is not shown")
-		must.Equal(t, counts(), "3 0 0", "before it was agreed to there")
+		v.holds("failed", 3).holds("worker", 0).holds("audit", 0)
 		k.answer(test.answer)
 		k.ends(test.status)
-		must.Await(t, test.counts, func() bool { return counts() == test.counts })
+		v.holds("failed", test.failed).holds("worker", test.moved).holds("audit", test.moved)
 		must.Do(t, v.channel.QueueUnbind("audit", "k", "master", nil))
 	}
 }
@@ -204,7 +197,7 @@ func TestChangedWhereNoQuestionIsPossible(t *testing.T) {
 
 	r.ends(t, cli.ExitRefused, "key k now also reaches "+v.name+"/audit; nothing was changed")
 	assert.Equal(t, r.out, "")
-	assert.Equal(t, fmt.Sprint(v.count("failed"), v.count("worker"), v.count("audit")), "3 0 0", "there")
+	v.holds("failed", 3).holds("worker", 0).holds("audit", 0)
 }
 
 // A slow replay ends soon after a binding that leads elsewhere, long before it is complete, and names the queue.
@@ -243,6 +236,7 @@ func TestBoundWhileItRuns(t *testing.T) {
 
 // A canary checks before each stage where the next messages would go.
 func TestBoundBetweenStages(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	v.boundWorker("topic", 20)
 	first := true
@@ -257,7 +251,7 @@ func TestBoundBetweenStages(t *testing.T) {
 	r := v.run("replay", "failed", "--to", "exchange:master/k", "--canary", "--canary-wait", "1s", "--yes")
 	r.ends(t, cli.ExitRefused, "exchange master, key k now also reaches "+v.name+"/audit", "untouched: 19  still")
 	r.account(t, "20 1 0 0 0 0")
-	assert.Equal(t, v.count("audit"), 0, "are in audit")
+	v.holds("audit", 0)
 }
 
 // consume acts as a worker until the test ends.
@@ -267,6 +261,7 @@ func (v *vhost) consume(queue string, handle func(amqp.Delivery)) {
 }
 
 func TestCanary(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t, "failed")
 	v.declare("worker", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "failed"})
 	v.fill("failed", 14)
@@ -296,7 +291,7 @@ func TestCanary(t *testing.T) {
 	account = r.ends(t, cli.ExitDone).account(t, "14 14 0 0 0 0")
 	assert.Equal(t, *account.CameBack, 0, "%s", r.out)
 	assert.Contains(t, account.Canary, "none came back within 1s")
-	assert.Equal(t, v.count("failed"), 0, "messages are left")
+	v.holds("failed", 0)
 }
 
 // A delivery alone proves nothing. A worker that requeues every message for ever, and one that keeps it, do not pass.
@@ -317,7 +312,7 @@ func TestCanaryWantsAcknowledgements(t *testing.T) {
 			v.consume("worker", test.handle)
 			r := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
 			r.ends(t, cli.ExitRefused, "none acknowledged in "+v.name+"/worker", test.tells).account(t, "3 1 0 0 0 0")
-			assert.Equal(t, v.count("failed"), 2, "were left")
+			v.holds("failed", 2)
 		})
 	}
 }
@@ -332,6 +327,7 @@ func TestCanaryOfAnEdit(t *testing.T) {
 	program := `if .body.n == 1 or .body.n == 5 then error("no") else .body.n += 1 end`
 	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", program, "--canary", "--canary-wait", "1s", "--yes")
 	r.ends(t, cli.ExitRefused).account(t, "20 18 0 2 0 0")
+	v.holds("failed", 2)
 	assert.Equal(t, ids(v.take("failed")), "m-1 m-5", "left")
 }
 
@@ -365,7 +361,7 @@ func TestAsking(t *testing.T) {
 		{"[y/N]", "y", v.on("drop", "failed", "--limit", "1"), cli.ExitDone, 2},
 	} {
 		terminal(t, nil, test.question, test.answer, test.args...).ends(t, test.status)
-		assert.Equal(t, v.count("failed"), test.left, "%q", test.answer)
+		v.holds("failed", test.left)
 	}
 
 	v.fill("failed", 110)
@@ -374,7 +370,7 @@ func TestAsking(t *testing.T) {
 		status, left int
 	}{{"y", cli.ExitRefused, 112}, {"112", cli.ExitDone, 0}} {
 		terminal(t, nil, "to go on, type 112:", test.answer, v.on("drop", "failed")...).ends(t, test.status)
-		assert.Equal(t, v.count("failed"), test.left, "%q", test.answer)
+		v.holds("failed", test.left)
 	}
 }
 
@@ -395,7 +391,7 @@ func TestProduction(t *testing.T) {
 		{"type 1:", "1\nINC-4711, bad address", "prod", cli.ExitDone, 0},
 	} {
 		terminal(t, env, test.question, test.answer, "drop", "failed", "--context", test.context).ends(t, test.status)
-		assert.Equal(t, v.count("failed"), test.left, "%q", test.answer)
+		v.holds("failed", test.left)
 	}
 
 	v.fill("failed", 1)

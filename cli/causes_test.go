@@ -66,7 +66,7 @@ func (v *vhost) failing(queue, prefix, text string, n int) {
 func (v *vhost) causes(want func(causesContract) bool, args ...string) (found causesContract) {
 	v.t.Helper()
 	must.Await(v.t, "the statistics have them", func() bool {
-		found = decode[causesContract](v.t, v.run(append([]string{"causes"}, args...)...))
+		found = decode[causesContract](v.t, v.run(append([]string{"causes"}, args...)...).ends(v.t, cli.ExitDone))
 		return want(found)
 	})
 
@@ -94,7 +94,7 @@ func TestCauseBehindMany(t *testing.T) {
 	k.asked("3 messages as of", 1)
 	k.answer("y")
 	k.ends(cli.ExitDone)
-	assert.Equal(t, v.count("many.failed"), before, "messages are left")
+	v.holds("many.failed", before)
 }
 
 // The statistics still say that the queue is empty, and are not believed even where a look has a cost.
@@ -130,13 +130,8 @@ func TestCauses(t *testing.T) {
 	v.failing("others", "other", "ValueError: not a failed queue", 1)
 	v.failing("lots.failed", "lot", "ValueError: no lot %", 2)
 	v.publish("", "mail.failed", amqp.Publishing{MessageId: "plain"})
-	var r result
-	var found causesContract
-	must.Await(t, "the statistics have them", func() bool {
-		r = v.run("causes") // --read-costly would use up the delivery limit
-		found = decode[causesContract](t, r)
-		return found.Ready != nil && *found.Ready == 12
-	})
+	// --read-costly would use up the delivery limit
+	found := v.causes(func(c causesContract) bool { return known(c.Ready, 12) })
 
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
 
@@ -150,7 +145,6 @@ func TestCauses(t *testing.T) {
 		assert.Contains(t, found.NotRead[0].Why, "delivery limit")
 	}
 
-	must.Equal(t, r.status, cli.ExitDone, "exit status %d: %s%s", r.status, r.out, r.stderr)
 	must.Equal(t, found.Read, read)
 	orders := causeOf(t, found, "no order #")
 	assert.Equal(t, found.Causes[0].ID, orders.ID, "the first cause is %+v", orders)
@@ -168,12 +162,10 @@ func TestCauses(t *testing.T) {
 	all := decode[causesContract](t, v.run("causes", "--read-costly"))
 	assert.Equal(t, all.Read, 12, "with what costs %+v", all)
 	assert.Equal(t, len(all.NotRead), 0)
-	one := decode[causesContract](t, v.run("causes", "--queues", "mail.*"))
+	one := v.causes(func(c causesContract) bool { return known(c.Ready, 4) }, "--queues", "mail.*")
 	assert.Equal(t, one.Read, 4, "of mail %+v", one)
-	assert.That(t, known(one.Ready, 4), "of mail %+v", one)
-	few := decode[causesContract](t, v.run("causes", "--queues", "stock?failed", "--limit", "2"))
+	few := v.causes(func(c causesContract) bool { return known(c.Ready, 6) }, "--queues", "stock?failed", "--limit", "2")
 	assert.Equal(t, few.Read, 2, "two of each queue are %+v", few)
-	assert.That(t, known(few.Ready, 6), "two of each queue are %+v", few)
 	must.Equal(t, len(few.NotRead), 1)
 
 	assert.Equal(t, *few.NotRead[0].Messages, 4)
@@ -215,7 +207,7 @@ func TestByCause(t *testing.T) {
 	assert.That(t, strings.Count(string(lines), `"smtp`) >= 3, "%v: %s", err, lines)
 	v.run("drop", "mail.failed", "--cause", smtp, "--dry-run", "-o", "table").says(t, "cause "+smtp+": 550 5.1.1").shows(t,
 		"would drop 3 messages of "+v.name+"/mail.failed, cause "+smtp)
-	assert.Equal(t, v.count("mail.failed"), 12, "after the dry run there are")
+	v.holds("mail.failed", 12)
 
 	for _, c := range []struct {
 		args []string
@@ -232,8 +224,8 @@ func TestByCause(t *testing.T) {
 		args := append([]string{c.args[0], "mail.failed", "--cause", c.id, "--yes"}, c.args[1:]...)
 		a := decode[accountContract](t, v.run(args...).ends(t, cli.ExitDone))
 		assert.Equal(t, a.Cause, c.id, "%v", args)
-		assert.Equal(t, v.count("mail"), c.sent, "%v: in mail", args)
-		assert.Equal(t, v.count("mail.failed"), c.left, "%v: in mail.failed", args)
+		v.holds("mail", c.sent)
+		v.holds("mail.failed", c.left)
 	}
 
 	assert.Equal(t, ids(v.take("mail.failed")), "gone2-1", "left")
@@ -273,6 +265,7 @@ func TestCauseIsFrozen(t *testing.T) {
 		k.ends(cli.ExitDone)
 		k.asked("later: 2 came later and stay (after ", 1)
 		k.asked(`"came_later": 2`, 1)
+		v.holds(name, 4)
 		assert.Equal(t, ids(v.take(name)), "other-1 other-2 later-1 later-2", "%s: left", name)
 	}
 }
@@ -339,7 +332,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 	of := offered("replay", "mail.failed")
 	assert.That(t, strings.HasPrefix(of, order), "that of one queue with %q", of)
 	assert.Lacks(t, of, lot)
-	must.Await(t, "all are back", func() bool { return v.count("lots.failed") == 4 })
+	v.holds("lots.failed", 4)
 	found, _ = causes()
 	lots := causeOf(t, found, "lot #")
 	assert.Equal(t, found.Read, 7, "then %+v", found)
@@ -406,12 +399,13 @@ func TestOneLookForAllCommands(t *testing.T) {
 	}
 
 	run("peek", "orders.failed", "-n", "1").ends(t, cli.ExitDone, "this look used 1") // it keeps nothing
+	v.holds("orders.failed", n)
 	run("find", "order-17").ends(t, cli.ExitDone, "30 messages of "+v.name+"/orders.failed, without another look")
 	path := filepath.Join(t.TempDir(), "orders.jsonl")
 	run("export", "orders.failed", path).ends(t, cli.ExitDone, "without another look", "30 messages exported")
 	assert.Equal(t, strings.Count(string(must.Get(os.ReadFile(path))(t)), "\n"), n, "lines")
 
-	must.Await(t, "all are back", func() bool { return v.count("orders.failed") == n })
+	v.holds("orders.failed", n)
 	d, ok, err := v.channel.Get("orders.failed", false)
 	must.Do(t, err)
 	must.That(t, ok, "nothing to take: %v", err)
@@ -496,7 +490,7 @@ func TestReplayLater(t *testing.T) {
 	v.run(append(args, "--dry-run", "-o", "table")...).says(t, "pace: at most 3/s: 3 messages take 1s or more",
 		"orders gets them after 300ms in the buffer")
 	v.run(append(args, "--yes")...).ends(t, cli.ExitDone).account(t, "3 3 0 0 0 0")
-	must.Await(t, "the worker has them", func() bool { return v.count("orders") == 3 })
+	v.holds("orders", 3)
 
 	for _, d := range v.take("orders") {
 		death, ok := d.Headers["x-first-death-queue"]
@@ -527,5 +521,5 @@ func TestSmallSample(t *testing.T) {
 
 	assert.Contains(t, replay("--dry-run"), "2 messages were copied to further queues by CC", "the dry run")
 	assert.Contains(t, replay("--yes"), "1 message was copied to further queues by CC", "the replay")
-	assert.Equal(t, v.count("worker"), n, "messages arrived")
+	v.holds("worker", n)
 }

@@ -148,9 +148,7 @@ func TestFind(t *testing.T) {
 		v.run(append([]string{"find"}, c.args...)...).refuses(t, cli.ExitUsage, c.words...)
 	}
 
-	n := v.counts("a-orders", "orders.failed")
-	assert.Equal(t, n["a-orders"], 5, "left are %v", n)
-	assert.Equal(t, n["orders.failed"], 2)
+	v.holds("a-orders", 5).holds("orders.failed", 2)
 }
 
 // One id is found among all messages of many queues.
@@ -251,14 +249,14 @@ func TestFindWhile(t *testing.T) {
 		assert.That(t, len(hits) > 0, "exit status %d, %d hits, %+v: %s", r.status, len(hits), end, r.stderr)
 		assert.Equal(t, len(end.NotRead), 3)
 		assert.Contains(t, r.stderr, "ended")
-		must.Await(t, "all is back", func() bool { return v.count("a") == many })
+		v.holds("a", many)
 	})
 
 	t.Run("nobody reads", func(t *testing.T) {
 		v := filled(t)
 		r := v.runProgram(func(p *cli.Program) { p.Out = closedPipe{} }, "find", "m-")
 		r.ends(t, cli.ExitRefused, "write what was found")
-		must.Await(t, "all is back", func() bool { return v.count("a") == many })
+		v.holds("a", many)
 	})
 }
 
@@ -268,6 +266,7 @@ func (closedPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // What a limit would drop is computed beforehand, and if agreed to it comes back from the journal, byte for byte.
 func TestDropHeadTarget(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"classic", "quorum"} {
 		t.Run(kind, func(t *testing.T) {
 			v := newVHost(t)
@@ -285,15 +284,15 @@ func TestDropHeadTarget(t *testing.T) {
 					"--insist", "10 messages would be dropped: the 3 that it holds and 7 of these 12")
 			}
 
-			must.Await(t, "nothing was moved", func() bool { return v.count("failed") == 12 && v.count("worker") == 3 })
+			v.holds("failed", 12).holds("worker", 3)
 
 			account := v.run("move", "failed", "--to", "queue:worker", "--yes", "--insist").ends(t, cli.ExitDone,
 				"would be dropped").account(t, "12 12 0 0 0 0")
-			must.Await(t, "the limit drops", func() bool { return v.count("failed") == 0 && v.count("worker") == 5 })
+			v.holds("failed", 0).holds("worker", 5)
 			u := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
 			u.account(t, "12 12 0 0 0 0")
 			assert.That(t, !strings.Contains(u.stderr, "consumer"), "exit status %d: %s%s", u.status, u.out, u.stderr)
-			must.Await(t, "all are back", func() bool { return v.count("failed") == 12 && v.count("worker") == 0 })
+			v.holds("failed", 12).holds("worker", 0)
 
 			got := map[string]string{}
 			for _, d := range v.take("failed") {
@@ -347,11 +346,11 @@ func asPublished(d amqp.Delivery) string {
 		headers, d.Body)
 }
 
-// Each look at a quorum queue uses up its delivery limit, by default 20 from 4.0. However many runs there are, sharing
+// Each look at a quorum queue uses up its delivery limit. However many runs there are, sharing
 // only what is on disk: no message is lost, and a run that would use up the limit is refused with the number.
 func TestLooksOfManyRuns(t *testing.T) {
 	t.Parallel()
-	const n, runs, limit = 25, 24, 20
+	const n, runs, limit = 25, 10, 6
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
 	export := func(v *vhost, run int) []string {
 		return []string{"export", "q", filepath.Join(v.t.TempDir(), fmt.Sprint(run))}
@@ -388,7 +387,7 @@ func TestLooksOfManyRuns(t *testing.T) {
 				switch {
 				case r.status == cli.ExitRefused:
 					refused++
-					assert.Contains(t, r.stderr, "2 looks left of 20", "run %d", run+1)
+					assert.Contains(t, r.stderr, "2 looks left of 6", "run %d", run+1)
 				case counts && r.status != cli.ExitDone, counts && !strings.Contains(r.stderr, test.says):
 					t.Errorf("run %d: exit status %d: %s", run+1, r.status, r.stderr)
 				}
@@ -404,7 +403,7 @@ func TestLooksOfManyRuns(t *testing.T) {
 			assert.That(t, refused >= want-2, "%d runs were refused, want the last %d", refused, want)
 			assert.That(t, want != 0 || refused <= 0, "%d runs were refused, want the last %d", refused, want)
 			assert.That(t, refused <= want+3, "%d runs were refused, want the last %d", refused, want)
-			must.Await(t, "all are back", func() bool { return v.count("q") == n })
+			v.holds("q", n)
 			d, ok, err := v.channel.Get("q", true)
 			must.Do(t, err)
 			assert.That(t, ok, "the first message: %v %v", err, d.Redelivered)
@@ -425,13 +424,13 @@ func TestReadOnlyLooks(t *testing.T) {
 	v.declare("q", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int32(3)})
 	v.fill("q", 2)
 	for look := range 5 {
-		must.Await(t, "both are back", func() bool { return v.count("q") == 2 })
+		v.holds("q", 2)
 		r := v.run("peek", "q", "--read-only", "--insist")
 		assert.That(t, look <= 0 || r.status == cli.ExitRefused, "look %d: exit status %d: %s", look+1, r.status, r.stderr)
 		assert.Lacks(t, r.stderr, "--insist", "%v", look+1)
 	}
 
-	must.Await(t, "both are left", func() bool { return v.count("q") == 2 })
+	v.holds("q", 2)
 }
 
 // looking is a broker that counts the looks at queues.
@@ -474,6 +473,6 @@ func TestAgreedActionsLookOnce(t *testing.T) {
 		unread := strings.Contains(r.stderr, "no message was read")
 		want := test.looks == 0 && test.args[0] != "drop"
 		assert.That(t, unread == want, "%v: it says %s", test.args, r.stderr)
-		assert.Equal(t, v.count("q"), 0, "%v", test.args)
+		v.holds("q", 0)
 	}
 }

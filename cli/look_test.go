@@ -179,8 +179,7 @@ func TestPeek(t *testing.T) {
 	must.Equal(t, len(one.Messages), 1, "with the filter it shows %+v", one.Messages)
 	assert.Equal(t, *one.Messages[0].MessageID, second)
 	assert.Equal(t, one.Messages[0].Position, 2)
-	after := v.count(queue)
-	assert.That(t, after == before, "%d messages are left of %d", after, before)
+	v.holds(queue, before)
 	table := v.run("peek", queue, "-o", "table")
 	deaths := "expired" // once, by the broker's count
 
@@ -250,7 +249,7 @@ func TestPeekShowsTheDeliveriesLeft(t *testing.T) {
 
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
 	for look := range int64(2) {
-		must.Await(t, "all are back", func() bool { return v.count("q") == 3 })
+		v.holds("q", 3)
 		r := v.run("peek", "q")
 		peeked := decode[peekContract](t, r)
 		switch {
@@ -320,6 +319,7 @@ func TestFindings(t *testing.T) {
 // A quorum queue keeps dead letters that no queue accepts, but they are not visible (dead-letter-strategy
 // at-least-once).
 func TestHeldDeadLettersAreSaid(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	v.declare("jobs", amqp.Table{
 		"x-queue-type": "quorum", "x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish",

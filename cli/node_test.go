@@ -298,6 +298,14 @@ func (v *vhost) count(queue string) int {
 	return depth.Of(v.t, v.channel, queue)
 }
 
+// holds waits until a queue has this many ready messages: a look returns what it held shortly after its channel is
+// closed.
+func (v *vhost) holds(queue string, n int) *vhost {
+	v.t.Helper()
+	must.Await(v.t, fmt.Sprintf("%s holds %d", queue, n), func() bool { return v.count(queue) == n })
+	return v
+}
+
 func (v *vhost) counts(queues ...string) map[string]int {
 	v.t.Helper()
 	counts := map[string]int{}

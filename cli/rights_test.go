@@ -106,14 +106,7 @@ func atTheLimit(v *vhost) {
 		})
 	}
 
-	there := 0
-	defer func() {
-		if v.t.Failed() {
-			v.t.Logf("%d are in the queue", there)
-		}
-	}()
-
-	must.Await(v.t, "it is back", func() bool { there = v.count("failed"); return there == 1 })
+	v.holds("failed", 1)
 }
 
 // half runs a command with all rights, interrupts it halfway, and is then followed by another one on its record.

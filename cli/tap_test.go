@@ -66,6 +66,7 @@ type passedContract struct {
 
 // The stream is one JSON object a line, the end is reported on standard error, and nothing stays on the broker.
 func TestTap(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	v.delaying()
 	end := v.tap(t.Context(), "dlx", "--front", "front", "-o", "json", "-n", "6")
@@ -107,7 +108,7 @@ func TestTap(t *testing.T) {
 	assert.Lacks(t, r.out, "\x1b")
 	assert.That(t, strings.HasSuffix(r.stderr, "6 messages seen, none missed\n"), "it says %s", r.stderr)
 	v.noTap()
-	assert.Equal(t, v.count("worker"), 3, "the worker")
+	v.holds("worker", 3)
 }
 
 // noTap waits until there is no queue of a tap.
@@ -120,6 +121,7 @@ func (v *vhost) noTap() {
 }
 
 func TestTapEnds(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	v.delaying()
 	r := v.tap(t.Context(), "dlx", "--for", "200ms", "-o", "table")().ends(t, cli.ExitDone, "0 messages seen, none missed")
@@ -134,6 +136,7 @@ func TestTapEnds(t *testing.T) {
 }
 
 func TestTapRefused(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	v.delaying()
 	for _, test := range []struct {
@@ -155,6 +158,7 @@ func TestTapRefused(t *testing.T) {
 
 // A table is cut to its columns, whatever it contains.
 func TestTapTable(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	v.delaying()
 	end := v.tap(t.Context(), "dlx", "--front", "front", "-o", "table", "-n", "2")

@@ -45,6 +45,7 @@ func (v *vhost) workers(names ...string) {
 // A worker with a retry loop of three seconds itself publishes what failed too often into a parking queue. No structure
 // ties the two; x-death names the queue that rejected the message.
 func TestParkedByItsWorkerGoesBackToIt(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	v.declare("billing.invoice", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "invoice.wait"})
 	v.declare("invoice.wait", amqp.Table{
@@ -71,7 +72,7 @@ func TestParkedByItsWorkerGoesBackToIt(t *testing.T) {
 	})
 
 	v.put("billing.invoice", nil)
-	must.Await(t, "the worker parks its message", func() bool { return v.count("billing.parking") == 1 })
+	v.holds("billing.parking", 1)
 	dry := v.run("replay", "billing.parking", "--dry-run").ends(t, cli.ExitDone)
 	plan := decode[accountContract](t, dry)
 	must.Equal(t, plan.To, "queue:billing.invoice", "%s", dry.out)
@@ -95,6 +96,7 @@ func deathsOf(headers amqp.Table) (entries []amqp.Table) {
 
 // What a message says decides, in a fixed order; an uncertain target is refused with the possible queues.
 func TestTargetsFromEvidence(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	v.workers("orders", "orders_topic", "billing.q", "messages", "stock")
 	v.queues("orders_poison", "failed", "error.billing.q", "spring.parking", "old.parking", "mixed", "stock.parking")
@@ -199,6 +201,7 @@ func (test *targetTest) differs(t *testing.T, r result) string {
 
 // A queue of the same name in another vhost is never taken for the worker.
 func TestWorkerOfAnotherVHost(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	other := newNamedVHost(t, "TestWorkerOfAnotherVHost-other")
 	other.workers("mail")

@@ -129,7 +129,7 @@ func TestImportFindsWhatEndsConnections(t *testing.T) {
 		text := "{\"body\":\"good\"}\n" + bad + "\n"
 		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		v.run("import", path, "--to", "queue:to", "--yes").ends(t, cli.ExitUsage, ", line 2: ")
-		assert.Equal(t, v.count("to"), 0, "%.60s", bad)
+		v.holds("to", 0)
 	}
 }
 
@@ -225,8 +225,7 @@ func TestReplayEdited(t *testing.T) {
 	v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--dry-run", "-o", "table").says(t,
 		"edited: 600 of 602 messages are changed, 1 is published unchanged, 1 stays in the queue", "message 2 (m-2):",
 		`  + "n": 1,`, "1 of them stays: the jq program failed")
-	must.Await(t, "the dry runs changed nothing",
-		func() bool { return v.count("failed") == n+2 && v.count("worker") == 0 })
+	v.holds("failed", n+2).holds("worker", 0)
 
 	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--yes", "-o", "json")
 	account := r.ends(t, cli.ExitRefused).account(t, fmt.Sprint(n+2, n+1, 0, 1, 0, 0))
@@ -240,11 +239,11 @@ func TestReplayEdited(t *testing.T) {
 	assert.Equal(t, d.Priority, 4)
 	assert.That(t, d.Headers["at"] == time.Unix(1_600_000_000, 0), "%v %t %q %#v", err, ok, d.Body, d.Headers)
 	must.Do(t, d.Nack(false, true))
-	must.Await(t, "it is back", func() bool { return v.count("worker") == n+1 })
+	v.holds("worker", n+1)
 	v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table").says(t,
 		"changed by the jq program if .body.n").shows(t, "the body (")
 	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
-	must.Await(t, "all are back", func() bool { return v.count("failed") == n+2 })
+	v.holds("failed", n+2)
 	assert.NoDiff(t, cmp.Diff(want, wholes(v.take("failed"))), "what came back")
 }
 
@@ -254,7 +253,7 @@ func TestEditIsRefused(t *testing.T) {
 	v.fill("failed", 3)
 	v.declare("texts", nil)
 	v.publish("", "texts", amqp.Publishing{Body: []byte("no JSON")})
-	must.Await(t, "it is there", func() bool { return v.count("texts") == 1 })
+	v.holds("texts", 1)
 
 	for _, test := range []struct {
 		edit   string
@@ -285,7 +284,7 @@ func TestEditIsRefused(t *testing.T) {
 		assert.Equal(t, r.out, "", "%s", test.edit)
 	}
 
-	must.Await(t, "nothing was changed", func() bool { return v.count("failed") == 3 && v.count("worker") == 0 })
+	v.holds("failed", 3).holds("worker", 0)
 	r := v.run("move", "failed", "--to", "queue:worker", "--edit", `.body.n += 1`, "--yes")
 	r.ends(t, cli.ExitDone).account(t, "3 3 0 0 0 0")
 	got := v.take("worker")
@@ -303,7 +302,7 @@ func TestEditedCanary(t *testing.T) {
 	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", `.body.fixed = true`, "--canary", "--canary-wait",
 		"1s", "--yes").ends(t, cli.ExitRefused)
 	assert.Equal(t, *r.account(t, "14 1 0 0 0 0").CameBack, 1, "came back")
-	must.Await(t, "all are in the queue", func() bool { return v.count("failed") == 14 })
+	v.holds("failed", 14)
 
 	mended := 0
 	for _, d := range v.take("failed") {

@@ -369,7 +369,7 @@ func TestAlarm(t *testing.T) {
 	screen.Press("3f").WaitFor("FAILED QUEUE", "ucenter@user@failed")
 	screen.Press("/ucenter@user@failed\r\r").WaitFor("peek:", "Story", "republished")
 	screen.Press("r").WaitFor("Replay 1 message", "memory alarm on", "RabbitMQ blocks publishers")
-	screen.Press("\r").WaitFor("waits", "the broker blocks publishers")
+	agree(screen, "replay", "the broker blocks publishers")
 
 	control("set_vm_memory_high_watermark", noLimit)
 	screen.WaitFor("What happened", "1 message moved")

@@ -8,7 +8,6 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
-	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -111,10 +110,8 @@ func TestStoryOfCauses(t *testing.T) {
 
 		screen.await("the failed queues are empty")
 		for _, c := range storyCauses() {
-			n := depth.Of(t, channel, c.worker+".failed")
-			assert.That(t, n == 0, "%d are in %s.failed", n, c.worker)
-			n = depth.Of(t, channel, c.worker)
-			assert.That(t, n == wanted[c.worker], "%d are in %s, not %d", n, c.worker, wanted[c.worker])
+			holds(t, channel, c.worker+".failed", 0)
+			holds(t, channel, c.worker, wanted[c.worker])
 		}
 	})
 }
@@ -181,11 +178,12 @@ func TestStoryOfManyQueues(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t)
 		manyFailing(t, o, channel, each)
-		depths := func() (ready [4]int) {
-			for i, name := range []string{"mail.failed", "sms.failed", "push.failed", "parking"} {
-				ready[i] = depth.Of(t, channel, name)
+		queues := []string{"mail.failed", "sms.failed", "push.failed", "parking"}
+		hold := func(ready ...int) {
+			t.Helper()
+			for i, name := range queues {
+				holds(t, channel, name, ready[i])
 			}
-			return ready
 		}
 
 		screen := o.open(t, width, height).await("mail ").press("3").readFailed(3 * each)
@@ -194,7 +192,7 @@ func TestStoryOfManyQueues(t *testing.T) {
 		screen.await("59 of 60 messages are changed, 1 stays in the queue", "to the replay")
 		screen.press(keyEnter).await("replay 60 messages of 3 queues")
 		screen.agree("replay 60 messages", "59 of 60 messages moved").await("esc close")
-		screen.awaitThat("one is left", func(string) bool { return depths() == [4]int{0, 1, 0, 0} })
+		hold(0, 1, 0, 0)
 		screen.press(keyEsc).await("CAUSE")
 
 		dial.Publish(t, channel, "mail.failed", unaddressed("mail-later"))
@@ -202,12 +200,12 @@ func TestStoryOfManyQueues(t *testing.T) {
 		screen.press(keyCtrlR).readFailed(3).press("m").await("Move 3 messages")
 		screen.press("parking", keyEnter).await("move 3 messages of 3 queues")
 		screen.agree("move 3 messages", "3 messages moved").await("esc close")
-		screen.awaitThat("all are moved", func(string) bool { return depths() == [4]int{0, 0, 0, 3} })
+		hold(0, 0, 0, 3)
 		screen.press("u").await("Undo all 3: bring back 3 messages")
 		screen.agree("bring back", "3 of 3 messages brought back to 3 queues")
-		screen.awaitThat("the failed queues have theirs again", func(string) bool { return depths() == [4]int{1, 1, 1, 0} })
+		hold(1, 1, 1, 0)
 
-		for _, name := range []string{"mail.failed", "sms.failed", "push.failed", "parking"} {
+		for _, name := range queues {
 			for _, d := range dial.Drain(t, channel, name) {
 				want := fmt.Sprintf(`{"to":  "%s"}`, d.MessageId)
 				assert.That(t, string(d.Body) == want, "%s holds %s, want %s", name, d.Body, want)
@@ -287,10 +285,8 @@ func TestStoryOfMending(t *testing.T) {
 		screen.press(keyEnter, "q").await("CAUSE").press(keyCtrlR).await("   600 read", "all 2")
 		mendAll(screen, n-1, `.body.amount |= (tostring | sub(","; ".") | tonumber)`)
 		screen.agree("replay", "599 messages moved").await("What happened")
-		here := depth.Of(t, channel, "orders.failed")
-		there := depth.Of(t, channel, "orders")
-		must.Equal(t, here, 1, "%d are in the failed queue, %d in the worker's", here, there)
-		must.Equal(t, there, n-1)
+		holds(t, channel, "orders.failed", 1)
+		holds(t, channel, "orders", n-1)
 		screen.press("u").await("bring back 599 messages", "type 599:").press("599")
 		screen.agree("bring back", "599 of 599 messages brought back")
 		changed, back := 0, 0
@@ -308,9 +304,8 @@ func TestStoryOfMending(t *testing.T) {
 			return back == n
 		})
 
-		left := depth.Of(t, channel, "orders")
-		assert.Equal(t, changed, 1, "%d are not what they were, %d are left in the worker's queue", changed, left)
-		assert.Equal(t, left, 0)
+		assert.Equal(t, changed, 1, "messages that are not what they were")
+		holds(t, channel, "orders", 0)
 	})
 }
 

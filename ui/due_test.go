@@ -300,7 +300,8 @@ func blockedLine(t *testing.T, o Options, channel *amqp.Channel, second time.Dur
 		return listed || time.Since(published) > first
 	})
 
-	term.awaitGone("blocked 4").awaitThat("all arrived", func(string) bool { return depth.Of(t, channel, name) == 5 })
+	term.awaitGone("blocked 4")
+	holds(t, channel, name, 5)
 
 	return seen
 }
@@ -405,9 +406,8 @@ func TestALookLetsTheOverdueGo(t *testing.T) {
 			})
 			term = o.onQueue(t, buffer)
 			term.await("2 more were overdue behind these: they expired meanwhile", "1 message ")
-			term.awaitThat("they have arrived", func(string) bool {
-				return depth.Of(t, channel, worker) == 2 && depth.Of(t, channel, buffer) == 1
-			})
+			holds(t, channel, worker, 2)
+			holds(t, channel, buffer, 1)
 			term.lacks("blocks", "something is said to block still")
 		})
 	}
@@ -453,7 +453,7 @@ func TestSeenToArriveOnARealBroker(t *testing.T) {
 	term.awaitThat("it counts down", func(screen string) bool {
 		return seen(screen) && left < first || depth.Of(t, channel, "ui.seen") == sent
 	})
-	term.awaitThat("it has arrived", func(string) bool { return depth.Of(t, channel, "ui.seen") == sent })
+	holds(t, channel, "ui.seen", sent)
 	waited := time.Since(began)
 	assert.That(t, waited >= 7900*time.Millisecond, "it arrived after %v", waited)
 }

@@ -274,8 +274,8 @@ func (h *hour) messages(backup string) {
 	h.agrees()
 
 	h.press("/", "timeout", keyEnter).await("of 5 in 12").settle()
-	h.press("R").await("Replay 5 messages", "c canary").press("c").await("c no canary").press(keyEnter)
-	h.agree("do not wait longer", "5 messages moved")
+	h.press("R").await("Replay 5 messages", "c canary").press("c").await("c no canary")
+	h.answer("5 messages moved", "enter do not wait longer ", keyEnter, "enter replay ", keyEnter)
 	h.closes()
 	h.unfiltered()
 	h.press("x").await("Export 7 messages").retype(backup).press(keyEnter).settle()

@@ -11,7 +11,6 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
-	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -264,9 +263,9 @@ func TestDelayLevelsOnARealBroker(t *testing.T) {
 	term.press(keyEnter).await("celery_delayed_6")
 	term.answer("shop.charge", "i reads it, at a cost", "i") // before 4.0 nothing limits looks here, so it is read at once
 	term.await("1 message ", "at the earliest").press("q")
-	term.awaitThat("the first has arrived", func(string) bool { return depth.Of(t, channel, worker) == 1 })
+	holds(t, channel, worker, 1)
 	term.await("1 in celery_delayed_5; enter opens celery_delayed_5")
-	term.awaitThat("both have arrived", func(string) bool { return depth.Of(t, channel, worker) == 2 })
+	holds(t, channel, worker, 2)
 	early := time.Until(due)
 	assert.That(t, early <= time.Second+100*time.Millisecond, "it arrived %v before its eta", early)
 }

@@ -9,7 +9,6 @@ import (
 	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
-	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -51,7 +50,7 @@ func TestLooksThatTheBrokerCounts(t *testing.T) {
 		}
 
 		must.Do(t, held.Close())
-		must.Await(t, "all came back", func() bool { return depth.Of(t, channel, queue) == n })
+		holds(t, channel, queue, n)
 		return counted
 	}
 

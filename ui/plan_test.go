@@ -14,7 +14,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/export"
 	"github.com/dlxtop/dlxtop/internal/assert"
-	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -100,7 +99,7 @@ func TestCanaryOnARealBroker(t *testing.T) {
 	term.press("c", "o", "1", "2", "1").await("no canary", "spread over 5m")
 	term.press(keyEnter).await("Nothing was changed: you typed 121, not 120.").press("\x7f", "0")
 	term.agree("replay", "What happened").await("1 of 120 messages moved", "1 of 1 came back", "untouched 119")
-	assert.Equal(t, depth.Of(t, channel, "ui.canary.failed"), 120, "messages are there")
+	holds(t, channel, "ui.canary.failed", 120)
 	end()
 }
 
@@ -125,19 +124,15 @@ func TestChangedUnderADialogOnARealBroker(t *testing.T) {
 	term.press("r").await("through ui.check.x, key ui.check", "reaches   ui.check,")
 	bindIn(t, channel, "ui.check.x", "ui.check", "ui.check.audit")
 
-	counts := func() string {
-		return fmt.Sprint(depth.Of(t, channel, "ui.check.failed"), depth.Of(t, channel, "ui.check"), depth.Of(t, channel,
-			"ui.check.audit"))
-	}
-
 	term.press(keyEnter)
 
 	// Through the exchange, the worker is no longer the only one reached: by name it is.
 	term.await("read it again", "changed   ", "through (default), key ui.check")
-	got := counts()
-	must.That(t, got == "1 0 0", "before it was agreed to there are %s\n%s", got, term.screen())
+	holds(t, channel, "ui.check.failed", 1)
 	term.agree("replay", "1 message moved to ui.check") // after a moment, so that no key is pressed unread
-	assert.Equal(t, counts(), "0 1 0", "there")
+	holds(t, channel, "ui.check.failed", 0)
+	holds(t, channel, "ui.check", 1)
+	holds(t, channel, "ui.check.audit", 0)
 }
 
 // What a limit drops is refused, i insists, and the undo brings all of it back.
@@ -153,16 +148,15 @@ func TestLimitUnderADialogOnARealBroker(t *testing.T) {
 	term := o.onQueue(t, "ui.limit.failed").await("12 messages")
 	term.press("*", "m").await("Type a part of the queue's name").press("ui.limit.there", keyEnter)
 	term.await("ui.limit.there keeps at most 5 messages", "7 of these 12", "i insists").press(keyEnter).settle()
-	got := depth.Of(t, channel, "ui.limit.failed")
-	must.That(t, got == 12, "%d are left\n%s", got, term.screen())
+	holds(t, channel, "ui.limit.failed", 12)
 	term.press("i").await("enter move", "would be dropped").agree("move", "12 messages moved to ui.limit.there")
-	term.press("u").await("and from the journal those that its limit", "enter bring back")
-	term.press(keyEnter).await("12 of 12 messages brought back to ui.limit.failed")
+	term.press("u").await("and from the journal those that its limit")
+	term.agree("bring back", "12 of 12 messages brought back to ui.limit.failed")
 	term.lacks("consumer", "a consumer is blamed")
 
 	bodies := map[string]bool{}
-	for range 12 {
-		d := take(t, channel, "ui.limit.failed", true)
+	holds(t, channel, "ui.limit.failed", 12)
+	for _, d := range dial.Drain(t, channel, "ui.limit.failed") {
 		bodies[d.MessageId+string(d.Body)] = true
 	}
 
@@ -432,8 +426,8 @@ func TestEditOnARealBroker(t *testing.T) {
 	term := o.onQueue(t, "ui.edit.failed").await("1 message").press("e")
 	term.await("routing_key: ", "→ ui.edit.worker", `header x: "y" → "z"`,
 		"body: 300007 → 300,011 bytes, different from byte 300001 on", "reaches   ui.edit.worker")
-	term.press(keyEnter).await("1 message moved to ui.edit.worker")
-	term.awaitThat("it arrived", func(string) bool { return depth.Of(t, channel, "ui.edit.worker") == 1 })
+	term.agree("replay", "1 message moved to ui.edit.worker")
+	holds(t, channel, "ui.edit.worker", 1)
 	d := take(t, channel, "ui.edit.worker", false)
 	assert.Equal(t, string(d.Body), strings.Replace(body, "the end", "another end", 1), "%v %+v %d bytes", d.Headers,
 		d.Priority, len(d.Body))
@@ -442,8 +436,8 @@ func TestEditOnARealBroker(t *testing.T) {
 	assert.Equal(t, d.Priority, 3)
 	assert.That(t, d.Headers[message.ReplayHeader] != nil, "%v %+v %d bytes", d.Headers, d.Priority, len(d.Body))
 	must.Do(t, d.Nack(false, true))
-	term.press(keyEnter, "u").await("enter bring back").press(keyEnter).await("1 of 1 message brought back")
-	term.awaitThat("it is back", func(string) bool { return depth.Of(t, channel, "ui.edit.failed") == 1 })
+	term.press(keyEnter, "u").agree("bring back", "1 of 1 message brought back")
+	holds(t, channel, "ui.edit.failed", 1)
 	d = take(t, channel, "ui.edit.failed", true)
 	assert.Equal(t, string(d.Body), body, "%v %d bytes", d.Headers, len(d.Body))
 	assert.That(t, d.Headers["x"] == "y", "%v %d bytes", d.Headers, len(d.Body))

@@ -102,6 +102,12 @@ func many(n int, one func(i int) amqp.Publishing) []amqp.Publishing {
 	return messages
 }
 
+// holds waits until a queue has this many ready messages: a look returns what it held shortly after it has ended.
+func holds(t *testing.T, channel *amqp.Channel, queue string, n int) {
+	t.Helper()
+	must.Await(t, fmt.Sprintf("%s holds %d", queue, n), func() bool { return depth.Of(t, channel, queue) == n })
+}
+
 // take takes the first message of a queue, and acknowledges it if it is done with.
 func take(t *testing.T, channel *amqp.Channel, queue string, done bool) amqp.Delivery {
 	t.Helper()
@@ -140,13 +146,13 @@ func TestReplayOnARealBroker(t *testing.T) {
 	term.press("r").await("through master, key ucenter@user", "reaches   ucenter@user", "strips", "#2, id ")
 	dialog := term.screen()
 	id, _, _ := strings.Cut(dialog[strings.Index(dialog, "#2, id ")+len("#2, id "):], " ")
-	term.press(keyEnter).await("1 message moved to ucenter@user")
+	term.agree("replay", "1 message moved to ucenter@user")
 	term.press(keyEnter).await(fmt.Sprintf("%d messages", failed-1))
 
 	for name, want := range map[string]int{
 		failedQueue: failed - 1, "ucenter@user": 1, "ucenter@user@retry": 0, "ucenter@enterprise": 0, "user-monitor": 0,
 	} {
-		assert.Equal(t, depth.Of(t, channel, name), want, "%s holds", name)
+		holds(t, channel, name, want)
 	}
 
 	d := take(t, channel, "ucenter@user", true)
@@ -174,8 +180,9 @@ func TestDropOnARealBroker(t *testing.T) {
 		return amqp.Publishing{MessageId: fmt.Sprintf("drop-%d", i), Body: []byte("a body")}
 	})...)
 	term := o.onQueue(t, "ui.drop", 80, 24).await("6 messages").press(" ", keyDown, " ").await("2 selected")
-	term.press("d").await("Drop 2 messages", "there is no undo").press(keyEnter).await("2 messages dropped")
+	term.press("d").await("Drop 2 messages", "there is no undo").agree("drop", "2 messages dropped")
 	term.press(keyEnter).await("4 messages")
+	holds(t, channel, "ui.drop", 4)
 
 	var left []string
 	for _, d := range dial.Drain(t, channel, "ui.drop") {
@@ -196,17 +203,23 @@ func TestStopOnARealBrokerLosesNothing(t *testing.T) {
 	})...)
 	term := o.onQueue(t, "ui.stop.failed").await("500 of 7,000 read")
 	term.press("M").await("5,000 of 7,000 read").press("R").await("Replay 5,000 messages", "reaches   ui.stop")
-	term.press("5,000").agree("replay", "Replaying 5,000 messages").press(keyEsc).await("What happened")
+	term.press("o", "5,000").await("spread over 5m") // so that it is not over before it is stopped
+	term.agree("replay", "Replaying 5,000 messages").awaitThat("some have arrived", func(string) bool {
+		return depth.Of(t, channel, "ui.stop") > 0
+	})
+
+	term.press(keyEsc).await("What happened")
 	var here, there int
 	term.awaitThat("what was released is back, and none is lost", func(string) bool {
 		here, there = depth.Of(t, channel, "ui.stop.failed"), depth.Of(t, channel, "ui.stop")
 		return here+there >= n
 	})
 
-	assert.That(t, strings.Contains(term.screen(), "unknown") || here+there == n,
-		"%d and %d messages, though nothing is said to be unknown\n%s", here, there, term.screen())
-	assert.That(t, there == 0 || strings.Contains(term.screen(), model.Count(int64(there))),
-		"%d messages arrived, and the account does not say so\n%s", there, term.screen())
+	account := must.Get(o.Journal.Record(t.Context(), 1))(t).Account // on a busy machine some outcomes are unknown
+	assert.That(t, here+there <= n+account.Unknown, "%d and %d messages, by the account %+v", here, there, account)
+	assert.That(t, there >= account.Moved, "%d messages arrived, by the account %+v", there, account)
+	assert.That(t, there <= account.Moved+account.Unknown, "%d messages arrived, by the account %+v", there, account)
+	assert.Contains(t, term.screen(), fmt.Sprint(account.Moved, " of 5,000 messages moved"))
 }
 
 // agree presses enter until a text is there: statistics of new queues come late, and change the displayed plan.
@@ -252,7 +265,7 @@ func TestHostileMessagesOnARealBroker(t *testing.T) {
 	term.press(keyEnter, "G").await("▸ Body").press("q").await("3 messages")
 	term.press(keyDown).await("malformed", "x-death").press(keyDown, keyEnter).await("message 3 of 3", "1b 5b 32")
 	assert.That(t, strings.HasPrefix(term.screen(), " dlxtop"), "a message moved the screen:\n%s", term.screen())
-	assert.Equal(t, depth.Of(t, channel, "ui.hostile"), 3, "messages are there after the look")
+	holds(t, channel, "ui.hostile", 3)
 }
 
 // A real broker goes away while two dashboards show it, and comes back: one polls often, without AMQP; the other polls
@@ -425,8 +438,8 @@ func TestReplayIsFollowedToItsEnd(t *testing.T) {
 
 	term := o.onQueue(t, failed).await("2 messages").press("R").agree("replay", "What happened")
 	term.await("after     all taken", "none came back, up to 1 waiting for a retry")
-	term.await("after     all taken", "1 came back; watched for ").press(keyEnter).awaitGone("What happened")
-	term.press("5").await("2 moved; 1 came back", "after     all taken", "1 came back; watched for ")
+	term.await("after     all taken", "1 came back").press(keyEnter).awaitGone("What happened")
+	term.press("5").await("2 moved; 1 came back", "after     all taken, 1 came back")
 }
 
 // The remaining watch counts down, and messages that came back are reported on every screen.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
-	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -123,8 +122,7 @@ func TestCopiesAreReplayedWhenAsked(t *testing.T) {
 	screen.press(keyEsc, ":queue mail.failed.copy", keyEnter).await("1 message ", "mail.failed.copy")
 	screen.press("r").await("b copies, too", "a copy from").press("b").await("b leave copies")
 	screen.agree("replay", "1 message moved")
-	q := must.Get(channel.QueueDeclarePassive("mail", true, false, false, false, nil))(t)
-	assert.That(t, q.Messages == 2, "%d messages came", q.Messages)
+	holds(t, channel, "mail", 2)
 }
 
 // orders are options of a broker with an order in three queues, and one costly queue.
