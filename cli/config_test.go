@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -155,11 +154,6 @@ func TestConfigCompletes(t *testing.T) {
 	assert.That(t, strings.HasPrefix(out, ":"), "a bad file completes --context with %q", out)
 }
 
-// actionText is a part of a configuration file.
-func actionText(key, behind string) string {
-	return fmt.Sprintf("[[actions]]\nkey = %q\nname = \"trace\"\nurl = \"https://h/%s\"\n", key, behind)
-}
-
 // A theme in a file is offered beside the built-in ones; an error in a file is one sentence with its name, the key, and
 // what is allowed.
 func TestThemesOfFiles(t *testing.T) {
@@ -199,54 +193,20 @@ func TestThemesOfFiles(t *testing.T) {
 
 // An error in the file, or in --theme, is one sentence with the place and what is allowed, and without a password.
 func TestConfigMistakes(t *testing.T) {
-	const secret = "[contexts.a]\nurl = \"amqp://u:s3cr3t@h\"\n"
-	for _, test := range []struct {
-		file string
-		args []string
-		want []string
-	}{
-		{"", []string{"--theme", "pink\x1b[2J"}, []string{"no theme pink", "--theme", "auto, dark, mono"}},
-		{"", []string{"demo", "--theme", "pink"}, []string{"no theme pink", "auto, dark, mono"}},
-		{"theme = \"pink\"\n", nil, []string{"no theme pink", "config.toml", "auto, dark, mono"}},
-		{"theme = true\n", nil, []string{"config.toml", "theme", "wrong type", "text"}},
-		{"theme = [\"dark\"]\n", nil, []string{"theme", "wrong type", "text"}},
-		{"mouse = \"yes\"\n", nil, []string{"config.toml", "mouse", "true or false"}},
-		{"mouse = 1\n" + secret, nil, []string{"mouse", "true or false"}},
-		{"mice = true\n", nil, []string{"config.toml", "unknown key mice", "theme, mouse"}},
-		{"filters = 1\n", nil, []string{"filters has the wrong type", "[filters]"}},
-		{"[filters]\na = 1\n", nil, []string{"filters.a has the wrong type", "text"}},
-		{"[filters]\n\"a b\" = \"deaths > 1\"\n", nil, []string{"config.toml", "a b", "letters, digits"}},
-		{"[filters]\na = \"deaths > \"\n", nil, []string{"config.toml", "filters.a", "cannot be read at character"}},
-		{"actions = 1\n", nil, []string{"actions has the wrong type", "[[actions]]"}},
-		{"[actions]\nkey = \"a\"\n", nil, []string{"actions has the wrong type", "[[actions]]"}},
+	type mistake struct {
+		File       string
+		Args, Want []string
+	}
 
-		{"[[actions]]\nkey = 1\n", nil, []string{"actions.key has the wrong type", "text"}},
-		{"[[actions]]\nkeys = \"a\"\n", nil, []string{"unknown key actions.keys", "key, name, url, command"}},
-		{actionText("ctrl-t", "{{nothing}}"), nil, []string{"config.toml", "action 1 (trace)", "there is no field nothing"}},
-		{actionText("ctrl-d", ""), nil, []string{"action 1 (trace)", "ctrl-d is taken"}},
-		{actionText("a", "") + actionText("a", ""), nil, []string{"action 2 (trace)", "another action"}},
-		{"protobuf = 1\n", nil, []string{"protobuf has the wrong type", "[[protobuf]]"}},
-		{"[[protobuf]]\nmessages = \"a\"\n", nil, []string{"unknown key protobuf.messages", "descriptors, message"}},
-		{"[[protobuf]]\nmessage = \"a\"\n", nil, []string{"config.toml: protobuf 1", "descriptors and a message"}},
-		{"[[protobuf]]\ndescriptors = \"a\"\nmessage = \"{{x}}\"\n", nil, []string{"protobuf 1: there is no field x"}},
-		{"", []string{"find", "=@x"}, []string{"there is no saved filter @x", "none"}},
-		{"[filters]\na = \"deaths > 1\"\n", []string{"drop", "q", "--filter", "@b"}, []string{"--filter", "@b", "has @a"}},
-		{"contexts = 1\n", nil, []string{"contexts has the wrong type", "[contexts.NAME]"}},
-		{"[contexts]\na = \"amqp://u:s3cr3t@h\"\n", nil, []string{"contexts.a", "[contexts.NAME]"}},
-		{secret + "production = \"s3cr3t\"\n", nil, []string{"contexts.a.production", "true or false"}},
-		{secret + "vhost = 1\n", nil, []string{"contexts.a.vhost", "text"}},
-		{secret + "[contexts.b]\nread_only = 1979-05-27\n", nil, []string{"contexts.b.read_only", "true or false"}},
-		{secret + "theme = \"dark\"\n", nil, []string{"unknown key contexts.a.theme"}},
-		{"mouse = \n", nil, []string{"config.toml, line 1", "TOML"}},
-	} {
-		status, out, errs := run(written(t, test.file), test.args...)
-		assert.Equal(t, status, ExitUsage, "%q %q: exit status %d, %q, %q", test.file, test.args, status, out, errs)
-		assert.Equal(t, out, "", "%v", test.file)
-		assert.Equal(t, strings.Count(errs, "\n"), 1, "%v", test.file)
-		assert.Lacks(t, errs, "s3cr3t", "%v", test.file)
+	for _, test := range must.Cases[mistake](t, "testdata/config_mistakes.toml") {
+		status, out, errs := run(written(t, test.File), test.Args...)
+		assert.Equal(t, status, ExitUsage, "%q %q: exit status %d, %q, %q", test.File, test.Args, status, out, errs)
+		assert.Equal(t, out, "", "%v", test.File)
+		assert.Equal(t, strings.Count(errs, "\n"), 1, "%v", test.File)
+		assert.Lacks(t, errs, "s3cr3t", "%v", test.File)
 
-		for _, want := range test.want {
-			assert.Contains(t, errs, want, "%q %q", test.file, test.args)
+		for _, want := range test.Want {
+			assert.Contains(t, errs, want, "%q %q", test.File, test.Args)
 		}
 	}
 }

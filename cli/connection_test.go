@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,119 +97,29 @@ url = "amqp://dev:dev@127.0.0.1:5673"
 vhost = "/"
 `
 
+// contexts are the configuration files that several cases have.
+var contexts = map[string]string{"shared": sharedContexts, "two": twoContexts}
+
+// with is an environment with a configuration file: one of contexts, or this text.
+func with(t *testing.T, text, env string) string {
+	t.Helper()
+	if text == "" {
+		return env
+	}
+	return env + " XDG_CONFIG_HOME=" + configured(t, cmp.Or(contexts[text], text))["XDG_CONFIG_HOME"]
+}
+
 func TestConnection(t *testing.T) {
-	file := "XDG_CONFIG_HOME=" + configured(t, twoContexts)["XDG_CONFIG_HOME"]
-	shared := "XDG_CONFIG_HOME=" + configured(t, sharedContexts)["XDG_CONFIG_HOME"]
-	type change = func(*config.Connection)
-	vhost := func(name string) change { return func(c *config.Connection) { c.VHost = name } }
-	as := func(user, password string) change {
-		return func(c *config.Connection) { c.User, c.Password = user, password }
-	}
-	named := func(name string) change { return func(c *config.Connection) { c.Name = name } }
-	apiOnly := func(c *config.Connection) { c.APIOnly = true }
-	guessed := func(c *config.Connection) { c.Guessed = true }
-	readOnly := func(c *config.Connection) { c.ReadOnly = true }
-	production := func(c *config.Connection) { c.Production = true }
-
-	at := func(amqp, api string, changes ...change) config.Connection {
-		_, name, _ := strings.Cut(amqp, "@")
-		c := config.Connection{Name: name, AMQP: amqp, API: api, User: "guest", Password: "guest"}
-		for _, change := range changes {
-			change(&c)
-		}
-		return c
+	type connection struct {
+		Name, Config, Env, Args string
+		Want                    config.Connection
 	}
 
-	on := func(host string, changes ...change) config.Connection {
-		return at("amqp://guest:guest@"+host+":5672", "http://"+host+":15672", changes...)
-	}
-	local := func(api string) config.Connection {
-		return at("amqp://dev:dev@127.0.0.1:5673", api, named("local"), as("dev", "dev"), vhost("/"))
-	}
-
-	prod := at("amqps://ops:s3cr%2Ft@mq.example.com:5671", "https://admin.example.com:443/rabbit", named("prod"),
-		as("ops", "s3cr/t"), vhost("orders"), readOnly, production)
-	for _, test := range []struct {
-		name, env, args string
-		want            config.Connection
-	}{
-		{"nothing", "", "", on("localhost", guessed)},
-		{"url", "", "--url amqp://localhost", on("localhost")},
-		{"a slash alone names no vhost", "", "--url amqp://localhost/", on("localhost")},
-		{"the vhost /", "", "--url amqp://h/%2f", on("h", vhost("/"))},
-		{"a vhost", "", "--url amqp://h/a%20b", on("h", vhost("a b"))},
-		{"--vhost before the URL's", "", "--url amqp://h/a --vhost b", on("h", vhost("b"))},
-		{"--vhost of nothing is all", "", "--url amqp://h/a --vhost=", on("h")},
-		{"IPv6", "", "--url amqp://[::1]:7000", at("amqp://guest:guest@[::1]:7000", "http://[::1]:15672")},
-		{
-			"TLS is TLS on both ways", "", "--url amqps://u:p@h",
-			at("amqps://u:p@h:5671", "https://h:15671", as("u", "p")),
-		},
-		{
-			"the API's credentials are its own", "", "--url amqp://u:p@h --api http://x:y@a:1",
-
-			at("amqp://u:p@h:5672", "http://a:1", as("x", "y")),
-		},
-		{
-			"the API alone", "", "--api http://x:y@a:15672/api/",
-			at("amqp://x:y@a:5672", "http://a:15672/api", as("x", "y"), apiOnly),
-		},
-		{
-			"the API alone, TLS", "", "--api https://x:y@a",
-			at("amqps://x:y@a:5671", "https://a:443", as("x", "y"), apiOnly),
-		},
-		{
-			"the API alone does not borrow a broker", "DLXTOP_URL=amqp://other", "--api http://a:15672",
-			on("a", apiOnly),
-		},
-		{"read-only", "", "--url amqp://h --read-only", on("h", readOnly)},
-		{"AMQP_URL before RABBITMQ_URL", "AMQP_URL=amqp://a RABBITMQ_URL=amqp://r", "", on("a")},
-		{"RABBITMQ_URL", "RABBITMQ_URL=amqp://r", "", on("r")},
-		{"DLXTOP_URL before AMQP_URL", "AMQP_URL=amqp://a DLXTOP_URL=amqp://d", "", on("d")},
-		{"DLXTOP_API", "DLXTOP_API=http://d:15672 AMQP_URL=amqp://a", "", on("d", apiOnly)},
-		{"DLXTOP_CONTEXT", file + " DLXTOP_CONTEXT=prod AMQP_URL=amqp://a", "", prod},
-		{"DLXTOP_URL before DLXTOP_CONTEXT", file + " DLXTOP_CONTEXT=prod DLXTOP_URL=amqp://d", "", on("d")},
-
-		{"--context before the environment", file + " DLXTOP_URL=amqp://d", "--context prod", prod},
-		{"a context's vhost", file, "--context local", local("http://127.0.0.1:15672")},
-		{
-			"--url before --context, which stays careful", file, "--context prod --url amqp://h",
-			on("h", readOnly, production),
-		},
-		{
-			"--api of a context", file, "--context local --api http://127.0.0.1:8080",
-			local("http://127.0.0.1:8080"),
-		},
-		{
-			"variables in a context", shared + " USER_NAME=a/b SECRET=%@:/? HOST=h BROKER=x:1 VHOST=a%b", "--context parts",
-			at("amqp://a%2Fb:%25%40%3A%2F%3F@h:5672", "http://x:1", named("parts"), as("a/b", "%@:/?"), vhost("a%b")),
-		},
-		{
-			"a variable with a whole URL", shared + " WHOLE=amqp://u:%2F@h/v", "--context whole",
-			at("amqp://u:%2F@h:5672", "http://h:15672", named("whole"), as("u", "/"), vhost("v")),
-		},
-		{
-			"a password_command", shared, "--context command",
-
-			at("amqp://me:a%20%27b%27@h:5672", "http://h:15672", named("command"), as("me", "a 'b'")),
-		},
-		{
-			"a password_command for the API alone", shared, "--context api",
-			at("amqp://me:pw@h:5672", "http://h:15672", named("api"), as("me", "pw"), apiOnly),
-		},
-		{
-			"the password of the same user beside it", "", "--url amqp://u@h --api http://u:p@h:1",
-			at("amqp://u:p@h:5672", "http://h:1", as("u", "p")),
-		},
-		{
-			"a password with everything", "", "--url amqp://u:%40%3A%2F%23@h",
-			at("amqp://u:%40%3A%2F%23@h:5672", "http://h:15672", as("u", "@:/#")),
-		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			got, status, stderr := connectionOf(t, test.env, test.args)
-			assert.That(t, reflect.DeepEqual(got, test.want),
-				"it connects to\n%s\ninstead of\n%s\n%s", spelled(got), spelled(test.want), stderr)
+	for _, test := range must.Cases[connection](t, "testdata/connections.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			got, status, stderr := connectionOf(t, with(t, test.Config, test.Env), test.Args)
+			assert.That(t, reflect.DeepEqual(got, test.Want),
+				"it connects to\n%s\ninstead of\n%s\n%s", spelled(got), spelled(test.Want), stderr)
 			assert.That(t, status == cli.ExitRefused, "exit status %d: %s", status, stderr)
 		})
 	}
@@ -241,105 +152,16 @@ func TestConnectionIsPrintedWithoutPassword(t *testing.T) {
 }
 
 func TestConnectionMistakes(t *testing.T) {
-	with := func(text string) string { return "XDG_CONFIG_HOME=" + configured(t, text)["XDG_CONFIG_HOME"] }
-	shared := with(sharedContexts)
-	for _, test := range []struct {
-		name, env, args string
-		want            []string
-	}{
-		{"a variable that is not set", "AMQP_URL=amqp://other", "--url=", []string{"--url is empty"}},
-		{"a context that is not set", "", "--context=", []string{"--context is empty"}},
-		{
-			"another scheme", "", "--url http://u:s3cr3t@h",
-			[]string{"--url", "amqp://user:password@host:port/vhost"},
-		},
-		{"a slash in the password", "", "--url amqp://u:s3cr3t/x@h", []string{"--url", "%XX"}},
-		{"no host", "", "--url amqp://", []string{"--url"}},
-		{"a port that is none", "", "--url amqp://u:s3cr3t@h:99999", []string{"--url"}},
-		{"an API that is none", "", "--api amqp://u:s3cr3t@h", []string{"--api", "http://host:15672"}},
-		{"of the environment", "AMQP_URL=u:s3cr3t@h", "", []string{"AMQP_URL"}},
-		{
-			"a certificate that is none", "", "--url amqps://u:s3cr3t@h?cacertfile=/nowhere/ca.pem",
-			[]string{"cacertfile in --url", "/nowhere/ca.pem"},
-		},
-		{
-			"half a client certificate", "", "--url amqps://u:s3cr3t@h?certfile=/nowhere/c.pem",
+	type mistake struct {
+		Name, Config, Env, Args string
+		Want                    []string
+	}
 
-			[]string{"certfile and keyfile in --url"},
-		},
-		{
-			"a key that is not there", "",
-			"--url amqps://u:p@h?certfile=/nowhere/s3cr3t.pem&keyfile=/nowhere/s3cr3t.key",
-			[]string{"certfile and keyfile in --url", "no such file"},
-		},
-		{
-			"a password that is empty", "", "--url amqp://u:@h",
-			[]string{"the password in --url is empty", "leave out the colon"},
-		},
-		{"one of the API", "", "--url amqp://u:s3cr3t@h --api http://u:@h", []string{"the password in --api is empty"}},
-		{
-			"a variable for a password that a script forgot", "AMQP_URL=amqp://u:@h", "",
-			[]string{"the password in AMQP_URL is empty"},
-		},
-		{
-			"no password, and no terminal", "", "--url amqp://u@h",
-			[]string{"--url names the user u without a password", "no terminal", "password_command", "DLXTOP_URL"},
-		},
-		{
-			"a user of the API without a password", "", "--url amqp://u:s3cr3t@h --api http://x@h:1",
-			[]string{"names the user x without a password"},
-		},
-
-		{
-			"a certificate is no password of the API", "", "--url amqps://u@h?auth_mechanism=external",
-			[]string{"names the user u without a password"},
-		},
-		{
-			"a variable that is not set in a context", shared + " USER_NAME=u HOST=h", "--context parts",
-			[]string{"url of context parts", "SECRET is not set"},
-		},
-		{"the vhost's variable", shared, "--context vhost", []string{"vhost of context vhost", "TENANT is not set"}},
-		{"no name of a variable", shared, "--context odd", []string{"url of context odd", "write ${NAME}"}},
-		{
-			"a password_command that fails", shared, "--context fails",
-			[]string{"password_command beside url of context fails failed (exit status 7)"},
-		},
-		{"one that prints nothing", shared, "--context silent", []string{"printed no password"}},
-		{"one too many", shared, "--context both", []string{"url of context both", "has a password already"}},
-		{"one for nobody", shared, "--context nobody", []string{"names no user"}},
-		{"no such context", with(twoContexts), "--context x\x1b[2J", []string{"no context x", "local, prod"}},
-		{
-			"no configuration", "HOME=/nowhere", "--context x",
-			[]string{"/nowhere/.config/dlxtop/config.toml"},
-		},
-		{"no home", "", "--context x", []string{"HOME is not set", "XDG_CONFIG_HOME"}},
-		{"a relative home", "HOME=.", "--context x", []string{"XDG_CONFIG_HOME"}},
-
-		{
-			"a relative directory", "HOME=/nowhere XDG_CONFIG_HOME=conf", "--context x",
-			[]string{"/nowhere/.config/dlxtop/config.toml"},
-		},
-		{
-			"unknown key", with("[contexts.a]\nurl = \"amqp://u:s3cr3t@h\"\nvhosts = 1\n"), "--context a",
-			[]string{"contexts.a.vhosts", "read_only"},
-		},
-		{
-			"unknown section", with("[context.a]\nurl = \"amqp://u:s3cr3t@h\"\n"), "--context a",
-			[]string{"unknown key context"},
-		},
-
-		{"no TOML", with("[contexts.a]\nurl = amqp://u:s3cr3t@h\n"), "--context a", []string{"line 2", "TOML"}},
-		{"wrong type", with("[contexts.a]\nurl = 1\n"), "--context a", []string{"wrong type"}},
-		{"empty context", with("[contexts.a]\nvhost = \"x\"\n"), "--context a", []string{"neither url nor api"}},
-		{
-			"a context's bad URL", with("[contexts.a]\nurl = \"u:s3cr3t@h\"\n"), "--context a",
-			[]string{"url of context a"},
-		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			_, status, stderr := connectionOf(t, test.env, test.args)
+	for _, test := range must.Cases[mistake](t, "testdata/connection_mistakes.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			_, status, stderr := connectionOf(t, with(t, test.Config, test.Env), test.Args)
 			assert.Equal(t, status, cli.ExitUsage, "exit status")
-			checkSentence(t, stderr, test.want...)
+			checkSentence(t, stderr, test.Want...)
 		})
 	}
 }

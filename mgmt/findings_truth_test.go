@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,85 +14,13 @@ import (
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/findings"
 )
 
 // Each finding says that a broker misbehaves in some way: here one really does, and the finding is there; when it
-// behaves, the finding is silent.
+// behaves, the finding is silent. Those that need no more than the lines of stage.play are in testdata/truths.toml.
 var truths = map[string]func(t *testing.T, s *stage){
-	"MissingDLX": func(t *testing.T, s *stage) {
-		s.queue("a", amqp.Table{"x-message-ttl": int64(50), "x-dead-letter-exchange": "nope"})
-		s.queue("dead", nil)
-		s.publishUntil("a", "a", 0)
-		s.finds("dlx-missing", "a")
-		s.exchange("fanout", "nope", nil)
-		s.bind("dead", "", "nope")
-		s.publishUntil("a", "dead", 1) // only the second: the first is lost
-		s.silent("dlx-missing")
-	},
-	"UnroutableDeadLetters": func(t *testing.T, s *stage) {
-		s.exchange("direct", "x", amqp.Table{"alternate-exchange": "spare"})
-		s.exchange("topic", "y", nil)
-		must.Do(s.t, s.channel.ExchangeBind("y", "k", "x", false, nil))
-		s.queue("a", amqp.Table{"x-message-ttl": int64(50), "x-dead-letter-exchange": "x", "x-dead-letter-routing-key": "k"})
-		s.queue("b", amqp.Table{
-			"x-message-ttl": int64(50), "x-dead-letter-exchange": "x", "x-dead-letter-routing-key": "other",
-		})
-		s.queue("dead", nil)
-		for _, q := range []string{"a", "b"} {
-			s.publishUntil(q, q, 0)
-			s.finds("dead-letter-unroutable", q)
-		}
-		s.bind("dead", "#", "y")           // a's way, through a binding between exchanges
-		s.exchange("fanout", "spare", nil) // b's way, through the alternate exchange
-		s.bind("dead", "", "spare")
-		s.publishUntil("a", "dead", 1)
-		s.publishUntil("b", "dead", 2)
-		s.silent("dead-letter-unroutable")
-	},
-	"TTLWithoutDLX": func(t *testing.T, s *stage) {
-		s.queue("a", amqp.Table{"x-message-ttl": int64(50)})
-		s.queue("dead", nil)
-		s.publishUntil("a", "a", 0)
-		s.finds("ttl-without-dlx", "a")
-		s.policy("p", "^a$", `{"dead-letter-exchange":"","dead-letter-routing-key":"dead"}`)
-		must.Await(t, "the policy sends dead letters on", func() bool { s.publish("a", nil); return s.depth("dead") > 0 })
-		s.silent("ttl-without-dlx")
-	},
-	"LimitWithoutDLX": func(t *testing.T, s *stage) {
-		s.queue("a", amqp.Table{"x-max-length": int64(1)})
-		s.queue("b", amqp.Table{"x-max-length": int64(1), "x-overflow": "reject-publish"})
-		for range 2 {
-			s.publish("a", nil)
-		}
-		s.awaitDepth("a", 1)
-		s.finds("limit-without-dlx", "a")
-		s.publish("b", nil)
-		assert.That(t, !s.publish("b", nil), "reject-publish took a message too many")
-		must.Do(s.t, deleteQueue(s.channel, "a"))
-		s.silent("limit-without-dlx")
-	},
-	"DeliveryLimitWithoutDLX": func(t *testing.T, s *stage) {
-		s.queue("a", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int64(1)})
-		s.publish("a", nil)
-		for range 2 {
-			must.Do(s.t, s.take("a").Reject(true))
-		}
-		s.awaitDepth("a", 0)
-		s.finds("delivery-limit-without-dlx", "a")
-		must.Do(s.t, deleteQueue(s.channel, "a"))
-		s.queue("b", amqp.Table{
-			"x-queue-type": "quorum", "x-delivery-limit": int64(1), "x-dead-letter-exchange": "",
-			"x-dead-letter-routing-key": "dead",
-		})
-		s.queue("dead", nil)
-		s.publish("b", nil)
-		for range 2 {
-			must.Do(s.t, s.take("b").Reject(true))
-		}
-		s.awaitDepth("dead", 1)
-		s.silent("delivery-limit-without-dlx")
-	},
 	"DeliveryCountCarried": func(t *testing.T, s *stage) {
 		carries := model.BehaviourOf(model.ParseVersion(s.b.Version())).CarriesDeliveryCount
 		for failed, limit := range map[string]int64{"same": 1, "higher": 2} {
@@ -132,21 +61,6 @@ var truths = map[string]func(t *testing.T, s *stage){
 		pollUntil(t, s.poll, "the consumer is reported",
 			func(snapshot *model.Snapshot) bool { return find(t, snapshot, "w").Consumers.Or(0) == 1 })
 		s.silent("worker-without-consumers")
-	},
-	"RejectsLost": func(t *testing.T, s *stage) {
-		s.queue("w", nil)
-		s.queue("w.delay", buffer(50, "w"))
-		s.publish("w.delay", nil)
-		must.Do(s.t, s.take("w").Reject(false))
-		s.awaitDepth("w", 0)
-		s.finds("rejects-lost", "w")
-		s.queue("w.failed", nil)
-		s.policy("p", "^w$", `{"dead-letter-exchange":"","dead-letter-routing-key":"w.failed"}`)
-		s.told("w", "p")
-		s.publish("w.delay", nil)
-		must.Do(s.t, s.take("w").Reject(false))
-		s.awaitDepth("w.failed", 1)
-		s.silent("rejects-lost")
 	},
 	"BufferWithConsumers": func(t *testing.T, s *stage) {
 		s.queue("w", nil)
@@ -199,55 +113,6 @@ var truths = map[string]func(t *testing.T, s *stage){
 		must.Do(s.t, deleteQueue(s.channel, "dead"))
 		s.silent("policy-skipped")
 	},
-	"ShadowedPolicy": func(t *testing.T, s *stage) {
-		s.policy("p", "^a$", `{"dead-letter-exchange":"x2"}`)
-		for _, x := range []string{"x1", "x2"} {
-			s.exchange("fanout", x, nil)
-			s.queue("dead."+x, nil)
-			s.bind("dead."+x, "", x)
-		}
-		s.queue("a", amqp.Table{"x-message-ttl": int64(50), "x-dead-letter-exchange": "x1"})
-		s.publishUntil("a", "dead.x1", 1)
-		s.finds("argument-shadows-policy", "a")
-		must.Do(s.t, deleteQueue(s.channel, "a"))
-		s.queue("a", amqp.Table{"x-message-ttl": int64(50)})
-		s.publishUntil("a", "dead.x2", 1)
-		s.silent("argument-shadows-policy")
-	},
-	"KeyWithoutDLX": func(t *testing.T, s *stage) {
-		s.policy("p", "^a$", `{"message-ttl":50,"dead-letter-routing-key":"dead"}`)
-		s.queue("a", nil)
-		s.queue("dead", nil)
-		s.publishUntil("a", "a", 0)
-		s.finds("key-without-dlx", "a")
-		s.policy("p", "^a$", `{"message-ttl":50,"dead-letter-routing-key":"dead","dead-letter-exchange":""}`)
-		pollUntil(t, s.poll, "the policy is reported", func(snapshot *model.Snapshot) bool {
-			_, ok := find(t, snapshot, "a").PolicyDefinition["dead-letter-exchange"]
-			return ok
-		})
-		s.publishUntil("a", "dead", 1)
-		s.silent("key-without-dlx")
-	},
-	"AtLeastOnce": func(t *testing.T, s *stage) {
-		strategy := amqp.Table{
-			"x-queue-type": "quorum", "x-message-ttl": int64(50), "x-dead-letter-exchange": "",
-			"x-dead-letter-routing-key": "later", "x-dead-letter-strategy": "at-least-once",
-		}
-		s.queue("falls", strategy)
-		s.publishUntil("falls", "falls", 0) // lost, in spite of the strategy
-		s.finds("at-least-once-falls-back", "falls")
-		must.Do(s.t, deleteQueue(s.channel, "falls"))
-		strategy["x-overflow"] = "reject-publish"
-		s.queue("keeps", strategy)
-		s.publish("keeps", nil)
-		s.finds("dead-letters-held", "keeps")
-		s.silent("at-least-once-falls-back")
-		must.Do(s.t, deleteQueue(s.channel, "keeps"))
-		s.queue("later", nil)
-		s.queue("keeps", strategy)
-		s.publishUntil("keeps", "later", 1)
-		s.silent("dead-letters-held")
-	},
 	"NegativeDeliveryLimit": func(t *testing.T, s *stage) {
 		s.queue("a", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int64(-1)})
 		s.publish("a", nil)
@@ -259,72 +124,6 @@ var truths = map[string]func(t *testing.T, s *stage){
 			s.awaitDepth("a", 1)
 			s.silent("delivery-limit-negative")
 		}
-	},
-	"LeasedBuffer": func(t *testing.T, s *stage) {
-		s.queue("w", nil)
-		leased := func(ms int64) {
-			s.queue("w.delay", amqp.Table{
-				"x-message-ttl": ms, "x-expires": ms, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w",
-			})
-		}
-		leased(3_600_000)
-		s.finds("buffer-expires", "w.delay") // however slowly it is read
-		must.Do(s.t, deleteQueue(s.channel, "w.delay"))
-		leased(1500)
-		s.publish("w.delay", nil)
-		pollUntil(t, s.poll, "the buffer is deleted", func(snapshot *model.Snapshot) bool {
-			return !slices.ContainsFunc(snapshot.Queues, func(q model.Queue) bool { return q.Name == "w.delay" })
-		})
-		s.silent("buffer-expires")
-	},
-	"TargetDropsHead": func(t *testing.T, s *stage) {
-		s.queue("w", amqp.Table{"x-max-length": int64(2)})
-		s.queue("w.delay", buffer(50, "w"))
-		for range 5 {
-			s.publish("w.delay", nil)
-		}
-		s.awaitDepth("w.delay", 0)
-		s.awaitDepth("w", 2) // three are lost
-		s.finds("target-drops-head", "w")
-		must.Do(s.t, deleteQueue(s.channel, "w"))
-		s.queue("w", nil)
-		s.silent("target-drops-head")
-	},
-	"ForgetfulFailedQueue": func(t *testing.T, s *stage) {
-		s.queue("w", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w.failed"})
-		s.queue("w.failed", amqp.Table{"x-message-ttl": int64(50)})
-		s.publish("w", nil)
-		must.Do(s.t, s.take("w").Reject(false))
-		s.awaitDepth("w", 0)
-		s.awaitDepth("w.failed", 0)
-		s.finds("failed-queue-forgets", "w.failed")
-		must.Do(s.t, deleteQueue(s.channel, "w.failed"))
-		s.queue("w.failed", nil)
-		s.silent("failed-queue-forgets")
-	},
-	"CutCycle": func(t *testing.T, s *stage) {
-		s.queue("a", buffer(30, "b"))
-		s.queue("b", buffer(30, "a"))
-		s.publish("a", nil)
-		must.Await(t, "the message is gone after one round", func() bool { return s.depth("a")+s.depth("b") == 0 })
-		s.finds("cycle-cut", "a")
-		must.Do(s.t, deleteQueue(s.channel, "b"))
-		s.queue("b", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "a"}) // a worker that rejects
-		s.publish("a", nil)
-		for range 3 {
-			must.Do(s.t, s.take("b").Reject(false)) // in circles: a rejection keeps it alive
-		}
-		s.take("b")
-		s.silent("cycle-cut")
-		s.finds("rejected-loop", "b")
-	},
-	"RejectedLoopIsSilentWithoutALoop": func(t *testing.T, s *stage) {
-		s.queue("w", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w.failed"})
-		s.queue("w.failed", nil)
-		s.publish("w", nil)
-		must.Do(s.t, s.take("w").Reject(false))
-		s.awaitDepth("w.failed", 1)
-		s.silent("rejected-loop")
 	},
 	// A worker that requeues everything is a loop; one that works, one that was restarted while holding many, and one that
 	// holds its messages are not.
@@ -463,6 +262,87 @@ func TestFinding(t *testing.T) {
 	t.Parallel()
 	for name, truth := range truths {
 		t.Run(name, func(t *testing.T) { truth(t, newStage(t)) })
+	}
+
+	for _, test := range must.Cases[struct{ Name, Steps string }](t, "testdata/truths.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			s := newStage(t)
+			for line := range strings.Lines(test.Steps) {
+				s.play(line)
+			}
+		})
+	}
+}
+
+// play is one line of a case: what happens, to which queue, and how many it then holds; or an object of build.Text.
+func (s *stage) play(line string) {
+	s.t.Helper()
+	words := strings.Fields(line)
+	name := words[1]
+
+	switch words[0] {
+	case "publish":
+		must.That(s.t, s.publish(name, nil), "refused by %s", name)
+	case "refused":
+		must.That(s.t, !s.publish(name, nil), "%s took a message too many", name)
+	case "holds":
+		must.Await(s.t, line, func() bool {
+			depth := 0
+			for queue := range strings.SplitSeq(name, "+") {
+				depth += s.depth(queue)
+			}
+			return fmt.Sprint(depth) == words[2]
+		})
+
+	case "take":
+		s.take(name)
+	case "reject":
+		must.Do(s.t, s.take(name).Reject(false))
+	case "requeue":
+		must.Do(s.t, s.take(name).Reject(true))
+	case "delete":
+		must.Do(s.t, deleteQueue(s.channel, name))
+	case "gone":
+		pollUntil(s.t, s.poll, line, func(snapshot *model.Snapshot) bool {
+			return !slices.ContainsFunc(snapshot.Queues, func(q model.Queue) bool { return q.Name == name })
+		})
+
+	case "told":
+		s.told(name, words[2])
+	case "finds":
+		s.finds(name, words[2])
+	case "silent":
+		s.silent(name)
+	default:
+		s.declare(line)
+	}
+}
+
+// declare makes the objects of a text.
+func (s *stage) declare(text string) {
+	s.t.Helper()
+	var now model.Snapshot
+	build.Text(text)(&now)
+
+	for _, x := range now.Exchanges {
+		s.exchange(x.Type, x.Name, amqp.Table(x.Arguments))
+	}
+	for _, q := range now.Queues {
+		q.Arguments["x-queue-type"] = string(q.Type)
+		s.queue(q.Name, amqp.Table(q.Arguments))
+	}
+	for _, b := range now.Bindings {
+		bind := s.channel.QueueBind
+		if b.ToExchange {
+			bind = s.channel.ExchangeBind
+		}
+		must.Do(s.t, bind(b.Destination, b.RoutingKey, b.Source, false, nil))
+	}
+	for _, p := range now.Policies {
+		s.b.api().SetPolicy(false, rabbithole.Policy{
+			Vhost: s.vhost, Name: p.Name, Pattern: p.Pattern, ApplyTo: "queues", Priority: int(p.Priority),
+			Definition: rabbithole.PolicyDefinition(p.Definition),
+		})
 	}
 }
 

@@ -72,9 +72,6 @@ const msgPacked = "8da2696479a46e616d65a45a6fc3aba3626967cf8000000000000000a36e6
 	"ffffff0000000000a166cb3ff8000000000000a3663332ca3f000000a26f6bc3a26e6fc0a46c6973749201920281a161a162a37261" +
 	"77c40200ffa26174d6ff6955b900"
 
-// A number, a text, a message, a number with a fraction.
-const wired = "\x08\x96\x01\x12\x07testing\x1a\x03\x08\x96\x01\x25\x00\x00\xc0\x3f"
-
 // A map with a text, bytes, a tagged time, a list, and JSON in a text.
 const cborMap = "a66269641879646e616d65645a6fc3ab637261774200ff626174c11a6955b900646c6973748501f6f5fb3ff8000000000000" +
 	"a1616120677061796c6f6164697b2261223a5b315d7d"
@@ -98,169 +95,30 @@ func read(v View) reading {
 
 func lines(text string) []string { return strings.Split(text, "\n") }
 
-// laid are the laid-out lines of JSON.
-func laid(text string) []string {
-	var b bytes.Buffer
-	_ = json.Indent(&b, []byte(text), "", "  ")
-	return lines(b.String())
-}
-
 const order = `{"id":121,"name":"Zoë"}`
 
 var orderLines = []string{"{", `  "id": 121,`, `  "name": "Zoë"`, "}"}
 
 func TestRead(t *testing.T) {
-	for _, c := range []struct {
-		name, body, contentType, encoding string
-		want                              reading
-	}{
-		{"empty", "", "", "", reading{Format: Empty}},
-		{"text", "a\tb\nc\n", "", "", reading{Format: Text, Lines: []string{"a   b", "c"}}},
-		{
-			"JSON keeps order, digits and escapes", `{"b":9007199254740993,"a":[1.50,{}, [ ],"x\"\u202e"],"c":null}`, "", "",
-			reading{Format: JSON, Lines: []string{
-				"{", `  "b": 9007199254740993,`, `  "a": [`, `    1.50,`, `    {},`, `    [],`, `    "x\"\u202e"`,
-				`  ],`, `  "c": null`, "}",
-			}},
-		},
-		{"JSON with an escape in it", "[\"\u202e\u009b\"]", "", "", reading{Format: JSON, Lines: []string{
-			"[", `  "\u{202e}\u009b"`, "]",
-		}}},
+	type body struct {
+		Name, Body, Hex, ContentType, Encoding string
+		Want                                   reading
+	}
 
-		{"JSON in a string", `{"a":"{\"b\":[1,\"[2]\"]}","c":"{}"}`, "", "", reading{Format: JSON, Lines: []string{
-			"{", `  "a": (JSON in a string) {`, `    "b": [`, `      1,`, `      (JSON in a string) [`, `        2`, `      ]`,
-			`    ]`, `  },`, `  "c": "{}"`, "}",
-		}}},
-		{"what Python pickled is not opened", "\x80\x04N.", "", "", reading{
-			Format: Hex, Lines: []string{"00000000  80 04 4e 2e                                       ..N."},
-			Note: "a Python pickle, shown as it is: dlxtop does not open it",
-		}},
-		{"a number is text", "121", "", "", reading{Format: Text, Lines: []string{"121"}}},
-		{"a number that says it is JSON", "121", "application/json", "", reading{Format: JSON, Lines: []string{"121"}}},
-		{"broken JSON is text", `{"a":1,}`, "application/json", "", reading{
-			Format: Text, Lines: []string{`{"a":1,}`}, Problem: "not valid JSON, although its content type says so: byte 8",
-		}},
-		{"escapes", "\x1b[2J\u202e", "", "", reading{Format: Text, Lines: []string{`\x1b[2J\u{202e}`}}},
-		{"bytes", "\xff\x00abcdefghijklmnop", "", "", reading{Format: Hex, Lines: []string{
-			"00000000  ff 00 61 62 63 64 65 66  67 68 69 6a 6b 6c 6d 6e  ..abcdefghijklmn",
-			"00000010  6f 70                                             op",
-		}}},
+	whole := func(packing, packed string) reading {
+		return reading{Format: JSON, Title: packing + " → JSON, 24B from " + sized(packed), Lines: orderLines}
+	}
 
-		{"NUL is no text", "a\x00", "", "", reading{Format: Hex, Lines: []string{
-			"00000000  61 00                                             a.",
-		}}},
-		{
-			"gzip by its bytes", gzipped(order), "application/json", "",
-			reading{Format: JSON, Title: "gzip → JSON, 24B from " + sized(gzipped(order)), Lines: orderLines},
-		},
-		{
-			"deflate is zlib", zlibbed(order), "", "deflate",
-			reading{Format: JSON, Title: "zlib → JSON, 24B from " + sized(zlibbed(order)), Lines: orderLines},
-		},
-		{
-			"zstd", zstded(order), "", "zstd",
-			reading{Format: JSON, Title: "zstd → JSON, 24B from " + sized(zstded(order)), Lines: orderLines},
-		},
-		{
-			"base64 of gzip", based(gzipped(order)), "", "",
-
-			reading{Format: JSON, Title: "base64 → gzip → JSON, 24B from " + sized(based(gzipped(order))), Lines: orderLines},
-		},
-		{
-			"base64 of a text", based("Hello, World of RabbitMQ"), "text/plain", "",
-			reading{Format: Text, Title: "base64 → text, 24B from 32B", Lines: []string{"Hello, World of RabbitMQ"}},
-		},
-		{
-			"a schema registry's frame", "\x00\x00\x00\x00\x79" + order, "", "",
-			reading{Format: JSON, Title: "schema id 121 → JSON, 24B from 29B", Lines: orderLines},
-		},
-		{"damaged", "\x1f\x8b\xff", "", "gzip", reading{
-			Format: Hex, Lines: []string{"00000000  1f 8b ff                                          ..."},
-			Problem: "content encoding gzip, shown as it is",
-		}},
-		{"an encoding of characters", "Zoë", "text/plain", "utf-8", reading{Format: Text, Lines: []string{"Zoë"}}},
-		{"form data", "user=Zo%C3%AB+K&ids%5B%5D=1&payload=%7B%22a%22%3A1%7D", "", "", reading{
-			Format: Form, Title: "form data",
-			Lines: []string{"user = Zoë K", "ids[] = 1", "payload = (JSON) {", `  "a": 1`, "}"},
-		}},
-
-		{"XML", `<?xml version="1.0"?><o id='1' x:y="a>b"><n>Zoë &amp; K</n><e/><l> a
-  b</l><!-- no --></o>`, "", "", reading{Format: XML, Lines: lines(`<?xml version="1.0"?>
-<o id='1' x:y="a>b">
-  <n>Zoë &amp; K</n>
-  <e/>
-  <l>
-    a
-    b
-  </l>
-  <!-- no -->
-</o>`)}},
-		{"HTML is text", "<p>a<br>b</p>", "", "", reading{Format: Text, Lines: []string{"<p>a<br>b</p>"}}},
-
-		{"MessagePack", unhex(msgPacked), "", "", reading{
-			Format: MsgPack, Title: "looks like MessagePack", Lines: laid(`{"id": 121, "name": "Zoë", ` +
-				`"big": 9223372036854775808, "neg": -5, "neg16": -300, "neg64": -1099511627776, "f": 1.5, "f32": 0.5, ` +
-				`"ok": true, "no": null, "list": [1, [2, {"a": "b"}]], "raw": {"$bytes": "AP8="}, ` +
-				`"at": {"$time": "2026-01-01T00:00:00Z"}}`),
-		}},
-		{
-			"a text that could be MessagePack", "121", "application/msgpack", "",
-			reading{Format: Text, Lines: []string{"121"}},
-		},
-		{
-			"MessagePack by its content type", "\x93\x01\x02\x03", "application/x-msgpack", "",
-			reading{Format: MsgPack, Title: "MessagePack", Lines: lines("[\n  1,\n  2,\n  3\n]")},
-		},
-		{
-			"what could be MessagePack stays bytes", "\x93\x01\x02\x03", "", "", reading{Format: Hex, Lines: []string{
-				"00000000  93 01 02 03                                       ....",
-			}},
-		},
-
-		{"CBOR", unhex(cborMap), "", "", reading{Format: CBOR, Title: "looks like CBOR", Lines: lines(`{
-  "id": 121,
-  "name": "Zoë",
-  "raw": h'00ff',
-  "at": 1(1767225600),
-  "list": [
-    1,
-    null,
-    true,
-    1.5,
-    {
-      "a": -1
-    }
-  ],
-  "payload": (JSON in a string) {
-    "a": [
-      1
-    ]
-  }
-}`)}},
-
-		{"protobuf", wired, "application/x-protobuf", "", reading{
-			Format: Protobuf, Title: "protobuf", Lines: laid(`{"1": 150, "2": "testing", "3": {"1": 150}, ` +
-				`"4": {"$fixed32": 1069547520, "$float": 1.5}}`),
-		}},
-		{"what could be protobuf stays bytes", "\x08\x96\x01", "", "", reading{Format: Hex, Lines: []string{
-			"00000000  08 96 01                                          ...",
-		}}},
-		{"Avro of a registry", "\x00\x00\x00\x00\x79\xf2\x01", "avro/binary", "", reading{
-			Format: Avro, Title: "Avro, schema id 121",
-			Lines: []string{"00000000  00 00 00 00 79 f2 01                              ....y.."},
-			Note:  "Avro cannot be read without its schema: shown as bytes",
-		}},
-		{
-			"PHP", `a:2:{s:2:"id";i:121;s:1:"o";O:5:"Order":2:{s:9:"` + "\x00Order\x00no" + `";d:1.5;s:4:"tags";a:2:{i:0;s:1:"x";i:1;N;}}}`,
-			"", "",
-			reading{
-				Format: PHP, Title: "PHP serialize", Note: "shown as its structure; nothing of it was executed",
-				Lines: laid(`{"id": 121, "o": {"$class": "Order", "no": 1.5, "tags": ["x", null]}}`),
-			},
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			assert.NoDiff(t, cmp.Diff(c.want, read(Read(messageOf(c.body, c.contentType, c.encoding)))))
+	zipped, deflated, squeezed := gzipped(order), zlibbed(order), zstded(order)
+	for _, c := range append(must.Cases[body](t, "testdata/bodies.toml"), []body{
+		{"gzip by its bytes", zipped, "", "application/json", "", whole("gzip", zipped)},
+		{"deflate is zlib", deflated, "", "", "deflate", whole("zlib", deflated)},
+		{"zstd", squeezed, "", "", "zstd", whole("zstd", squeezed)},
+		{"base64 of gzip", based(zipped), "", "", "", whole("base64 → gzip", based(zipped))},
+	}...) {
+		t.Run(c.Name, func(t *testing.T) {
+			m := messageOf(c.Body+unhex(c.Hex), c.ContentType, c.Encoding)
+			assert.NoDiff(t, cmp.Diff(c.Want, read(Read(m))))
 		})
 	}
 

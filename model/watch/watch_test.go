@@ -3,6 +3,7 @@ package watch
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -122,192 +123,85 @@ func line(settings ...build.Setting) []build.Part {
 	}
 }
 
+// step is a line of a case: something that happens to a queue, with a number at its end, or time that passes.
+func (p *played) step(t *testing.T, line string) {
+	words := strings.Fields(line)
+	name, last := words[1], words[len(words)-1]
+	if words[0] == "pass" {
+		p.pass(must.Get(time.ParseDuration(last))(t))
+		return
+	}
+	n := must.Get(strconv.ParseInt(last, 10, 64))(t)
+	q := p.queues[name]
+
+	switch words[0] {
+	case "put":
+		p.put(name, n)
+	case "move":
+		p.move(name, words[2], n)
+	case "change":
+		p.ready[name] += n
+	case "held":
+		p.held[name] = n > 0
+	case "unseen":
+		p.unseen[name] = true
+	case "unacked":
+		q.Unacked = model.Some(n)
+	case "delivered":
+		q.Delivered = model.Some(n)
+	case "acked":
+		q.Acked = model.Some(n)
+	default:
+		t.Fatalf("an unknown step: %s", line)
+	}
+}
+
 func TestWatch(t *testing.T) {
-	s := time.Second
-	consumed := []build.Part{build.Text(`
-		queue w consumers=1
-		buffer delay w 2000
-	`)}
-	tests := []struct {
-		name string
-		play func() *played
-		want []string
-	}{
-		{"nothing moves", func() *played { return play(line(build.TTL(5000), build.Ready(3))...).pass(4 * s) }, []string{}},
-		{"five wait and arrive", func() *played {
-			return play(line(build.TTL(5000))...).put("delay", 5).pass(5*s).move("delay", "w", 5).pass(2 * s)
-		}, []string{"0.2 5 arrived in delay", "5.2 5 left delay, 5 arrived in w after 5.0s"}},
-		{"how long those waited is not known that were there before", func() *played {
-			return play(line(build.TTL(5000), build.Ready(5))...).pass(2*s).move("delay", "w", 5).pass(2 * s)
-		}, []string{"2.2 5 left delay, 5 arrived in w"}},
-		{"one by one", func() *played {
-			p := play(line()...).put("delay", 3)
-			for range 3 {
-				p.pass(1500*time.Millisecond).move("delay", "w", 1)
-			}
-
-			return p.pass(s)
-		}, []string{
-			"0.2 3 arrived in delay", "1.8 1 left delay, 1 arrived in w after 1.5s",
-			"3.2 1 left delay, 1 arrived in w after 3.0s", "4.8 1 left delay, 1 arrived in w after 4.5s",
-		}},
-		{"a second's movements are one line", func() *played {
-			p := play(line()...).put("delay", 8).pass(s)
-			for range 4 {
-				p.move("delay", "w", 2).pass(everyCount)
-			}
-
-			return p
-		}, []string{"0.2 8 arrived in delay", "1.2 8 left delay, 8 arrived in w after 1.0s to 1.8s"}},
-		{"the arrival is counted before the departure", func() *played {
-			p := play(line()...).put("delay", 2).pass(2 * s)
-			p.ready["w"] += 2
-			p.pass(everyCount)
-			p.ready["delay"] -= 2
-
-			return p.pass(s)
-		}, []string{"0.2 2 arrived in delay", "2.5 2 left delay, 2 arrived in w after 2.2s"}},
-		{"and long after it", func() *played {
-			p := play(line()...).put("delay", 2).pass(2*s).move("delay", "", 2).pass(2 * s)
-			p.ready["w"] += 2
-			return p.pass(s)
-		}, []string{"0.2 2 arrived in delay", "2.2 2 left delay, 2 arrived in w after 2.0s"}},
-		{"publishers reach the worker too", func() *played {
-			return play(line()...).put("delay", 2).pass(2*s).move("delay", "w", 2).put("w", 3).pass(2 * s)
-		}, []string{"0.2 2 arrived in delay", "2.2 2 left delay, 2 arrived in w after 2.0s", "2.2 3 arrived in w"}},
-		{"the TTL shows what arrives and leaves between two counts", func() *played {
-			p := play(line(build.TTL(3000))...).put("delay", 1).pass(3 * s)
-			p.move("delay", "w", 1).put("delay", 1).pass(3*s).move("delay", "w", 1)
-			return p.pass(2 * s)
-		}, []string{
-			"0.2 1 arrived in delay", "4.8 1 left delay, 1 arrived in w after 3.0s", "4.8 1 arrived in delay",
-			"6.2 1 left delay, 1 arrived in w",
-		}},
-		{"and by the publishers' total", func() *played {
-			p := play(line()...).pass(14 * s)
-			for range 3 {
-				p.put("delay", 1).move("delay", "w", 1).pass(2 * s)
-			}
-
-			return p
-		}, []string{
-			"14.2 1 arrived in w", "16.0 1 left delay between two counts", "16.2 1 arrived in w",
-			"18.0 1 left delay between two counts", "18.2 1 arrived in w", "20.0 1 left delay between two counts",
-		}},
-		{"but not before a count could see it", func() *played {
-			p := play(line()...).pass(14*s).put("delay", 9).pass(s)
-			p.put("delay", 1).at += everyCount / 2
-			p.poll() // reports ten already
-			p.at -= everyCount / 2
-
-			return p.pass(4 * s)
-		}, []string{"14.2 9 arrived in delay", "15.2 1 arrived in delay"}},
-		{"nothing arrives", func() *played {
-			return play(line(build.TTL(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
-		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay after 2.0s, 5 not seen to arrive in w: lost, or " +
-			"taken out by hand"}},
-		{"only some arrive", func() *played {
-			p := play(line(build.TTL(2000))...).put("delay", 5).pass(2*s).move("delay", "w", 2).move("delay", "", 3)
-			return p.pass(16 * s)
-		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay, 2 arrived in w after 2.0s, 3 not seen to arrive in " +
-			"w: lost, or taken out by hand"}},
-		{"no loss is shown before it is certain", func() *played {
-			return play(line(build.TTL(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(8 * s)
-		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
-		{"nor when they are unacknowledged", func() *played {
-			p := play(line(build.TTL(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5)
-			p.queues["delay"].Unacked = model.Some[int64](5)
-			return p.pass(16 * s)
-		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
-		{"nor when a client gets them from the worker's queue", func() *played {
-			p := play(line(build.TTL(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5)
-
-			p.queues["w"].Delivered = model.Some[int64](5)
-			return p.pass(16 * s)
-		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
-		{"nor when the queue behind drops its head", func() *played {
-			p := play(build.Text(`
-				queue w max-length=1
-				buffer delay w 2000
-			`))
-			return p.put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
-		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
-		{"a purge is no loss", func() *played {
-			return play(line(build.TTL(20_000))...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
-		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay after 2.0s, 5 not seen to arrive in w: taken out by " +
-			"hand, they were not due yet"}},
-		{"another tool looks", func() *played {
-			p := play(line(build.TTL(20_000))...).put("delay", 5).pass(2*s).move("delay", "", 3).pass(s)
-			p.ready["delay"] += 3
-			return p.pass(17*s).move("delay", "w", 5).pass(s)
-		}, []string{
-			"0.2 5 arrived in delay", "2.2 3 of delay were held by another tool for 1.0s and given back",
-			"20.2 5 left delay, 5 arrived in w after 20.0s",
-		}},
-
-		{"dlxtop itself looks", func() *played {
-			p := play(line(build.TTL(20_000))...).put("delay", 5).pass(2 * s)
-			p.held["delay"] = true
-			p.move("delay", "", 5).pass(s)
-
-			p.held["delay"] = false
-			p.ready["delay"] = 5
-			return p.pass(s)
-		}, []string{"0.2 5 arrived in delay"}},
-		{"a queue is declared again", func() *played {
-			p := play(line(build.TTL(20_000))...).put("delay", 5).pass(3500 * time.Millisecond)
-			p.ready["delay"], p.queues["delay"].Published = 0, model.Unknown[int64]()
-			return p.pass(16 * s)
-		}, []string{"0.2 5 arrived in delay", "3.8 5 left delay, which was deleted and declared again"}},
-		{"consumers take at once, and the statistics show it later", func() *played {
-			p := play(consumed...).pass(13*s).put("delay", 5).pass(2*s).move("delay", "", 5).pass(4 * s)
-			p.queues["w"].Delivered, p.queues["w"].Acked = model.Some[int64](5), model.Some[int64](4)
-
-			return p.pass(16 * s)
-		}, []string{
-			"13.2 5 arrived in delay", "15.2 5 left delay, 5 arrived in w after 2.0s", "20.0 5 delivered from w, 4 acknowledged",
-		}},
-		{"with consumers a loss is shown when nothing came", func() *played {
-			return play(consumed...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
-		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay after 2.0s, 5 not seen to arrive in w: lost, or " +
-			"taken out by hand"}},
-		{"what the buffer keeps is not lost", func() *played {
-			p := play(build.Text(`
-				queue w consumers=1
-				buffer delay w 2000 at-least-once
-			`))
-			return p.put("delay", 5).pass(2*s).move("delay", "", 5).pass(30 * s)
-		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
-		{"never without statistics", func() *played {
-			p := play(consumed...)
-
-			p.snapshot.Overview.StatsOff = true
-			return p.put("delay", 5).pass(2*s).move("delay", "", 5).pass(30 * s)
-		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
-		{"a TTL that does not hold is not believed", func() *played {
-			return play(line(build.TTL(1000))...).put("delay", 2).pass(9 * s)
-		}, []string{"0.2 2 arrived in delay", "2.8 2 left delay for w after 1.0s", "2.8 2 arrived in delay"}},
-		{"a backlog is taken", func() *played {
-			p := play(build.Text(`
-				queue w consumers=1 ready=9
-				buffer delay w 2000
-			`))
-			return p.pass(s).move("w", "", 4).pass(s)
-		}, []string{"1.2 4 taken by consumers of w"}},
-		{"polls alone are followed too", func() *played {
-			p := play(line(build.TTL(5000))...)
-			p.unseen["delay"], p.unseen["w"] = true, true
-			p.pass(6*s).put("delay", 5).pass(5*s).move("delay", "w", 5)
-
-			return p.pass(4 * s)
-		}, []string{"8.0 5 arrived in delay", "12.0 5 left delay, 5 arrived in w"}},
+	type movements struct {
+		Name        string
+		Parts       build.Part
+		Steps, Want []string
 	}
 
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			assert.NoDiff(t, cmp.Diff(test.want, test.play().log()))
+	for _, test := range must.Cases[movements](t, "testdata/watch.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			p := play(test.Parts)
+			for _, line := range test.Steps {
+				p.step(t, line)
+			}
+			assert.NoDiff(t, cmp.Diff(test.Want, p.log()))
 		})
 	}
+}
+
+// A publishers' total that is ahead of the counts is not believed before a count could see it.
+func TestWatchWaitsForTheCount(t *testing.T) {
+	p := play(line()...).pass(14*time.Second).put("delay", 9).pass(time.Second)
+	p.put("delay", 1).at += everyCount / 2
+	p.poll() // reports ten already
+	p.at -= everyCount / 2
+	p.pass(4 * time.Second)
+	assert.List(t, p.log(), []string{"14.2 9 arrived in delay", "15.2 1 arrived in delay"})
+}
+
+func TestWatchOfAQueueThatIsDeclaredAgain(t *testing.T) {
+	p := play(line(build.TTL(20_000))...).put("delay", 5).pass(3500 * time.Millisecond)
+	p.ready["delay"], p.queues["delay"].Published = 0, model.Unknown[int64]()
+	p.pass(16 * time.Second)
+	assert.List(t, p.log(), []string{
+		"0.2 5 arrived in delay", "3.8 5 left delay, which was deleted and declared again",
+	})
+}
+
+// Without statistics nothing is called lost.
+func TestWatchWithoutStatistics(t *testing.T) {
+	p := play(build.Text(`
+		queue w consumers=1
+		buffer delay w 2000
+	`))
+	p.snapshot.Overview.StatsOff = true
+	p.put("delay", 5).pass(2*time.Second).move("delay", "", 5).pass(30 * time.Second)
+	assert.List(t, p.log(), []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"})
 }
 
 func TestWatchShowsLoops(t *testing.T) {
