@@ -111,6 +111,10 @@ func (x *execution) findDoubles(ctx context.Context) error {
 	}
 
 	x.doubling = plan.NewDoubling(sent, x.plan.From)
+	if g := x.run.Resuming; g != nil {
+		x.doubling.Resumes(g.Began)
+	}
+
 	return nil
 }
 

@@ -121,6 +121,7 @@ type Doubling struct {
 	from    model.QueueRef
 	met     map[Copy]bool   // for messages with an id
 	used    map[Copy]uint32 // for those without: as many of them are doubles as were sent
+	resumes time.Time       // when the first of the records that are resumed began; zero: none is
 	// for a plan:
 	ids    map[string]message.Fingerprint
 	sends  []Copy
@@ -167,6 +168,9 @@ func planDoubling(want *ActionWant) *Doubling {
 	d.ids = map[string]message.Fingerprint{}
 	return d
 }
+
+// Resumes says that the messages were in the queue when a record began, which is resumed.
+func (d *Doubling) Resumes(began time.Time) { d.resumes = began }
 
 func (d *Doubling) write(p *Plan, want *ActionWant) {
 	if d.differ > 0 {
@@ -253,8 +257,9 @@ func (d *Doubling) isCopy(m *message.Message, c sentCopy, s sentCopies, byID boo
 	same = same && by.Marked && !(here && len(m.Deaths) == 0)
 	if !by.Began.IsZero() && !same {
 		after, known := m.FailedAfter(by.Began)
+		resumed := !d.resumes.IsZero() && !by.Began.Before(d.resumes)
 		left := here && !s.unsure || !by.Marked
-		if after || !known && left {
+		if after || !known && left && !resumed {
 			return false
 		}
 	}

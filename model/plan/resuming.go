@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"time"
+
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -8,6 +10,7 @@ import (
 // Resuming is how an execution resumes a record whose program died, or that ended early.
 type Resuming struct {
 	Record int64               // the one that it resumes
+	Began  time.Time           // when the first of them began: what it processes was in the queue by then
 	Undoes int64               // for an undo: the record that is undone
 	Back   model.QueueRef      // for an undo: where its messages go
 	Found  map[int64][]Settled // outcomes of uncertain messages, by record: recorded when it begins

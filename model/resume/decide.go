@@ -38,7 +38,11 @@ type decision struct {
 // decide sorts the results: what is recorded, what is acknowledged, and what is left to do.
 func (f *resumption) decide(p *Plan, choice Choice) *decision {
 	r := &plan.Resuming{
-		Record: p.Record.ID, Undoes: p.Record.Undoes, Back: p.Record.From, Found: map[int64][]plan.Settled{},
+		Record: p.Record.ID,
+		Began:  f.want.Chain[0].Began,
+		Undoes: p.Record.Undoes,
+		Back:   p.Record.From,
+		Found:  map[int64][]plan.Settled{},
 	}
 	d := &decision{f, f.certain.clone(), p, r, choice, map[int]plan.Outcome{}}
 	for i := range f.want.Chain {
