@@ -39,7 +39,7 @@ type acknowledger struct {
 	outcome plan.Outcome // moved or dropped
 	failed  func(error)  // called when the queue's channel is lost
 
-	mu      sync.Mutex
+	sync.Mutex
 	pending []*flight
 	wake    chan struct{} // full when a batch is ready
 	ending  chan struct{}
@@ -74,8 +74,8 @@ func startAcknowledger(s *source, l *ledger, outcome plan.Outcome, failed func(e
 
 // add takes over a message. Tags must rise.
 func (a *acknowledger) add(f *flight) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	a.pending = append(a.pending, f)
 	if len(a.pending) >= ackBatch {
 		signal(a.wake)
@@ -126,8 +126,8 @@ func (a *acknowledger) run() {
 // next is what can be acknowledged now: everything but what an anchor holds.
 func (a *acknowledger) next() (batch []*flight) {
 	held := a.source.anchor.holds.Load()
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	batch, a.pending = a.pending, nil
 	if i := slices.IndexFunc(batch, func(f *flight) bool { return f.tag == held }); i >= 0 {
 		a.pending = []*flight{batch[i]}
@@ -234,10 +234,10 @@ func (a *acknowledger) unsure(err error) string {
 // drain receives messages until the end, as uncertain.
 func (a *acknowledger) drain(err error) {
 	<-a.ending
-	a.mu.Lock()
+	a.Lock()
 	rest := a.pending
 	a.pending = nil
-	a.mu.Unlock()
+	a.Unlock()
 	a.lose(rest, err)
 }
 

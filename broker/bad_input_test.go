@@ -129,7 +129,7 @@ func TestImportOfABadMessage(t *testing.T) {
 	a, c := besideOthers(t)
 	q := a.queue("q", model.Classic)
 	into := resume.ImportPlan{Into: plan.Recipient{Queue: q.QueueRef}, Undelays: true}
-	account, err := c.Import(t.Context(), into, func(add func(*message.Message) error) error {
+	account, err := c.Import(t.Context(), into, func(add message.Visit) error {
 		for _, m := range []message.Message{
 			{Properties: message.Properties{MessageID: "1", UserID: "somebody else"}},
 			{Properties: message.Properties{MessageID: "2", Expiration: "tomorrow"}},

@@ -20,7 +20,7 @@ var carefulPages = []int{1, 8, 64}
 type doomedMessages struct {
 	plan peek.Plan
 
-	mu      sync.Mutex
+	sync.Mutex
 	doomed  map[uint64]*message.Message // by delivery tag, complete
 	claimed map[uint64]bool             // those of them that are acted on
 	met     bool                        // one was seen
@@ -34,8 +34,8 @@ func (b *doomedMessages) note(tag uint64, m *message.Message, position int) {
 		return
 	}
 	count := b.plan.CountOf(m)
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	b.counted++
 	if !b.plan.Doomed(count) {
 		b.highest = max(b.highest, count)
@@ -56,8 +56,8 @@ func (b *doomedMessages) note(tag uint64, m *message.Message, position int) {
 
 // claim records that a message is acted on, which decides its outcome.
 func (b *doomedMessages) claim(tag uint64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	if b.doomed[tag] != nil {
 		b.claimed[tag] = true
 	}
@@ -65,15 +65,15 @@ func (b *doomedMessages) claim(tag uint64) {
 
 // unclaim records that nothing is acted on any more.
 func (b *doomedMessages) unclaim() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	clear(b.claimed)
 }
 
 // acknowledged forgets messages that have left the queue.
 func (b *doomedMessages) acknowledged(tag uint64, multiple bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	delete(b.doomed, tag)
 	if multiple {
 		maps.DeleteFunc(b.doomed, func(t uint64, _ *message.Message) bool { return t <= tag })
@@ -82,8 +82,8 @@ func (b *doomedMessages) acknowledged(tag uint64, multiple bool) {
 
 // unclaimed are the tags of the messages that are not acted on, in order.
 func (b *doomedMessages) unclaimed() []uint64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	var tags []uint64
 	for tag := range b.doomed {
 		if !b.claimed[tag] {
@@ -96,14 +96,14 @@ func (b *doomedMessages) unclaimed() []uint64 {
 }
 
 func (b *doomedMessages) message(tag uint64) *message.Message {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	return b.doomed[tag]
 }
 
 func (b *doomedMessages) end(s *source) (end peek.LookEnd) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	end.Complete, end.Ended, end.Uncounted = int64(s.taken) >= s.depth, s.endedBy(), !s.noted
 	if s.plan.Method == peek.Stream {
 		end.Complete = s.taken < s.prefetch
@@ -125,8 +125,8 @@ func (b *doomedMessages) end(s *source) (end peek.LookEnd) {
 
 // given is the highest delivery count of the messages once they are returned.
 func (b *doomedMessages) given() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	if b.plan.Carries {
 		return b.highest // a nack does not increase it
 	}
@@ -136,8 +136,8 @@ func (b *doomedMessages) given() int64 {
 // weigh is the reason not to take any more messages, or nil.
 func (b *doomedMessages) weigh() error {
 	doomed := len(b.unclaimed()) > 0
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	count := b.highest
 
 	switch {

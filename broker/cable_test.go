@@ -20,7 +20,7 @@ import (
 
 // cable is a TCP proxy to a node that can cut, delay, stall, and send something wrong in its client's name.
 type cable struct {
-	mu    sync.Mutex
+	sync.Mutex
 	conns []net.Conn
 	ends  []string     // the addresses as seen by the node
 	bytes atomic.Int64 // sent to the node
@@ -87,10 +87,10 @@ func (c *cable) lay(t testing.TB, n *demo.Node) string {
 			return
 		}
 
-		c.mu.Lock()
+		c.Lock()
 		c.conns = append(c.conns, near, far)
 		c.ends = append(c.ends, far.LocalAddr().String())
-		c.mu.Unlock()
+		c.Unlock()
 		go c.carry(near, far)
 		go c.carry(far, &frames{from: &counted{Conn: near, cable: c}, cable: c})
 	})
@@ -172,8 +172,8 @@ func (c *cable) carry(to net.Conn, from io.Reader) {
 }
 
 func (c *cable) cut() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.Lock()
+	defer c.Unlock()
 	for _, conn := range c.conns {
 		conn.Close()
 	}

@@ -300,7 +300,7 @@ func (c *canary) count(ctx context.Context, now time.Time) bool {
 
 	n, there := counts[x.plan.From]
 	if !there {
-		x.end(fmt.Errorf("watch %s: %w", model.Printable(x.plan.From.String()), model.ErrQueueGone))
+		x.end(fmt.Errorf("watch %s: %w", x.plan.From.Printable(), model.ErrQueueGone))
 		return false
 	}
 

@@ -25,7 +25,7 @@ import (
 
 // worker is an application that consumes a queue, and what it got.
 type worker struct {
-	mu  sync.Mutex
+	sync.Mutex
 	got []string
 }
 
@@ -34,9 +34,9 @@ func (a *app) work(queue *model.Queue, handle func(amqp.Delivery)) *worker {
 	a.Helper()
 	w := &worker{}
 	dial.Work(a, node.AMQP(), queue.Name, 1, func(d amqp.Delivery) {
-		w.mu.Lock()
+		w.Lock()
 		w.got = append(w.got, d.MessageId)
-		w.mu.Unlock()
+		w.Unlock()
 		handle(d)
 	})
 
@@ -50,8 +50,8 @@ func fails(d amqp.Delivery, to *model.Queue, again amqp.Publishing) {
 }
 
 func (w *worker) received() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	return slices.Clone(w.got)
 }
 
@@ -91,7 +91,7 @@ func canaryPlan(t *testing.T, operation plan.Operation, from, to *model.Queue, n
 
 // runCanary also returns the states of the canary in words, in order, from the progress, which others may get, too.
 func runCanary(
-	ctx context.Context, t *testing.T, c *broker.Client, run plan.Run, others ...func(plan.Account),
+	ctx context.Context, t *testing.T, c *broker.Client, run plan.Run, others ...plan.Progress,
 ) (plan.Account, []string) {
 	t.Helper()
 	var mu sync.Mutex

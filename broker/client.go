@@ -35,7 +35,7 @@ type Options struct {
 	Turns   Turns         // nil: looks and actions of other programs are not waited for
 	// Totals counts all queues by the management API, without the delay of its statistics; nil: messages that others hold
 	// are not seen
-	Totals func(context.Context) (map[model.QueueRef]model.QueueCounts, error)
+	Totals func(context.Context) (model.CountsByQueue, error)
 	Store  PeekStore   // nil: no other program reuses peeks
 	JQ     mend.Runner // runs the jq programs of plans; nil: none can be run
 }
@@ -69,7 +69,7 @@ type Client struct {
 	turns       Turns
 	turnsFailed error // why they are no longer shared
 	ownTurns    *ownTurns
-	totals      func(context.Context) (map[model.QueueRef]model.QueueCounts, error)
+	totals      func(context.Context) (model.CountsByQueue, error)
 	rescues     map[string]bool // vhosts in which a rescue is possible
 
 	holds   holds

@@ -42,8 +42,8 @@ type counter struct {
 // broker answers 0 (all versions), nor classic queues with x-expires, whose lease it renews.
 //
 // If dlxtop itself held messages of a queue meanwhile, its count says so (Held): ready is then less than what is there.
-func (c *Client) Count(ctx context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
-	var counts map[model.QueueRef]model.QueueCounts
+func (c *Client) Count(ctx context.Context, refs []model.QueueRef) (model.CountsByQueue, error) {
+	var counts model.CountsByQueue
 	var err error
 	if late := c.counter.inTurn(ctx, "count queues", func() { counts, err = c.count(ctx, refs) }); late != nil {
 		return nil, late
@@ -79,7 +79,7 @@ func (c *counter) inTurn(ctx context.Context, attempt string, do func()) error {
 // follows.
 func (c *Client) CountInTurn(
 	ctx context.Context, queue model.QueueRef, decides bool,
-) (map[model.QueueRef]model.QueueCounts, error) {
+) (model.CountsByQueue, error) {
 	t, err := c.takeTurn(ctx, queue, decides)
 	if err != nil {
 		return nil, fmt.Errorf("count: %w", err)
@@ -90,7 +90,7 @@ func (c *Client) CountInTurn(
 }
 
 // silent is the error of a queue that is there and did not answer.
-func silent(counts map[model.QueueRef]model.QueueCounts, ref model.QueueRef) error {
+func silent(counts model.CountsByQueue, ref model.QueueRef) error {
 	if q, there := counts[ref]; there && !q.Ready.Known() {
 		return link.QueueError("count", ref, model.ErrQueueSilent)
 	}
@@ -98,7 +98,7 @@ func silent(counts map[model.QueueRef]model.QueueCounts, ref model.QueueRef) err
 }
 
 // count is Count for the owner of the turn.
-func (c *Client) count(ctx context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+func (c *Client) count(ctx context.Context, refs []model.QueueRef) (model.CountsByQueue, error) {
 	began := time.Now()
 	byVHost := map[string][]model.QueueRef{}
 	for _, ref := range refs {
@@ -108,7 +108,7 @@ func (c *Client) count(ctx context.Context, refs []model.QueueRef) (map[model.Qu
 		}
 	}
 
-	counts := make(map[model.QueueRef]model.QueueCounts, len(refs))
+	counts := make(model.CountsByQueue, len(refs))
 	var failed error
 	for vhost, own := range byVHost {
 		err := link.Patiently(ctx, link.IsChannelLimit, func() error { return c.countIn(ctx, vhost, own, counts) })
@@ -132,7 +132,7 @@ func (c *Client) count(ctx context.Context, refs []model.QueueRef) (map[model.Qu
 // countIn counts the queues of a vhost. If a limit allows fewer channels than needed, it says so, and from then on this
 // client uses half as many.
 func (c *Client) countIn(
-	ctx context.Context, vhost string, own []model.QueueRef, counts map[model.QueueRef]model.QueueCounts,
+	ctx context.Context, vhost string, own []model.QueueRef, counts model.CountsByQueue,
 ) error {
 	connection, err := c.Connection(ctx, vhost)
 	if err != nil {
@@ -207,20 +207,20 @@ func (c *Client) countOne(ctx context.Context, channel **amqp.Channel, ref model
 
 // holds knows of which queues this client holds messages, or did so recently: counts taken meanwhile are too low.
 type holds struct {
-	mu    sync.Mutex
+	sync.Mutex
 	now   map[model.QueueRef]int       // the number of sources
 	ended map[model.QueueRef]time.Time // the end of the last one
 }
 
 // begin records that messages of a queue are held until end is called. end may be called again.
 func (h *holds) begin(queue model.QueueRef) (end func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.Lock()
+	defer h.Unlock()
 	h.now[queue]++
 
 	return sync.OnceFunc(func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
+		h.Lock()
+		defer h.Unlock()
 		if h.now[queue]--; h.now[queue] == 0 {
 			delete(h.now, queue)
 		}
@@ -230,16 +230,16 @@ func (h *holds) begin(queue model.QueueRef) (end func()) {
 
 // since reports whether messages of a queue were held at any time since then.
 func (h *holds) since(queue model.QueueRef, then time.Time) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.Lock()
+	defer h.Unlock()
 	return h.now[queue] > 0 || h.ended[queue].After(then)
 }
 
 // Held are the queues whose messages this client held at any time since then: the broker's counts of that time show
 // them as unacknowledged, and the client as a consumer.
 func (c *Client) Held(since time.Time) map[model.QueueRef]bool {
-	c.holds.mu.Lock()
-	defer c.holds.mu.Unlock()
+	c.holds.Lock()
+	defer c.holds.Unlock()
 	held := make(map[model.QueueRef]bool, len(c.holds.now))
 	for queue := range c.holds.now {
 		held[queue] = true

@@ -174,8 +174,8 @@ func (c *cable) gone(t testing.TB, n *demo.Node, user string) error {
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.Lock()
+	defer c.Unlock()
 	for _, name := range names {
 		from, _, _ := strings.Cut(name, " -> ")
 		if slices.Contains(c.ends, from) {

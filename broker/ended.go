@@ -104,10 +104,10 @@ func (s *source) gone() error {
 	_, err := s.ready()
 	for _, known := range []error{model.ErrQueueGone, model.ErrQueueDown} {
 		if errors.Is(err, known) {
-			return fmt.Errorf("read %s: %w", model.Printable(s.plan.Queue.String()), known)
+			return fmt.Errorf("read %s: %w", s.plan.Queue.Printable(), known)
 		}
 	}
 
 	return fmt.Errorf("read %s: %w: the queue's node went down or was out of sight, or its leader moved",
-		model.Printable(s.plan.Queue.String()), errForgotten)
+		s.plan.Queue.Printable(), errForgotten)
 }

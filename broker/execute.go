@@ -37,19 +37,19 @@ var errCancelled = errors.New("on request")
 //
 // An error means that nothing was done. What ends a running execution early, including a cancelled context, is in
 // Account.Stopped.
-func (c *Client) Execute(ctx context.Context, run plan.Run, progress func(plan.Account)) (plan.Account, error) {
+func (c *Client) Execute(ctx context.Context, run plan.Run, progress plan.Progress) (plan.Account, error) {
 	account, _, err := c.execute(ctx, run, progress)
 	return account, err
 }
 
 // execute is Execute. left is the part of an undo's claim that was not found.
 func (c *Client) execute(
-	ctx context.Context, r plan.Run, progress func(plan.Account),
+	ctx context.Context, r plan.Run, progress plan.Progress,
 ) (account plan.Account, left plan.Claim, err error) {
 	p := &r.Plan
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned}}
 	l.converts = r.Topology != nil && r.Topology.Behaviour.ConvertsAMQP10
-	attempt := fmt.Sprintf("%s %s", p.Operation, model.Printable(p.From.String()))
+	attempt := fmt.Sprintf("%s %s", p.Operation, p.From.Printable())
 	ofRecord := r.Undoing != nil || r.Resuming != nil
 
 	switch {
@@ -328,7 +328,7 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 	}
 
 	if x.short && x.source.plan.Type == model.Quorum && x.client.has(x.plan.From, back) {
-		x.end(fmt.Errorf("%s did not deliver all that it has", model.Printable(x.plan.From.String())))
+		x.end(fmt.Errorf("%s did not deliver all that it has", x.plan.From.Printable()))
 	}
 
 	x.left -= int64(x.ledger.done() - before)
@@ -430,8 +430,8 @@ func (x *execution) held(ctx context.Context) bool {
 // close completes the account. held: what was not found may be there nevertheless.
 func (x *execution) close(complete, held bool) {
 	l := x.ledger
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	a, picked := &l.account, x.picker.Picked()
 	a.Planned = max(a.Planned, picked)
 	switch {
@@ -445,7 +445,7 @@ func (x *execution) close(complete, held bool) {
 }
 
 // report calls progress regularly until end is called; progress may be nil.
-func report(l *ledger, progress func(plan.Account)) (end func()) {
+func report(l *ledger, progress plan.Progress) (end func()) {
 	if progress == nil {
 		return func() {}
 	}

@@ -36,8 +36,8 @@ type follower struct {
 	nextLook time.Time // not before
 	nextAcks time.Time
 
-	mu  sync.Mutex
-	saw sighting // of the last look of this client at the queue; mu guards it
+	sync.Mutex
+	saw sighting // of the last look of this client at the queue, guarded by the mutex
 }
 
 // sighting is what a look at a queue recognized.
@@ -158,7 +158,7 @@ func (w *follower) step(ctx context.Context) {
 	}
 }
 
-func (w *follower) count(counts map[model.QueueRef]model.QueueCounts) {
+func (w *follower) count(counts model.CountsByQueue) {
 	w.sequel.At = time.Now()
 	var waiting, retrying int64
 	for _, t := range w.plan.Targets {
@@ -300,28 +300,28 @@ func (w *follower) counted(saw sighting, ready int64) {
 func (w *follower) ends(now time.Time) bool { return w.sequel.Until.Sub(now) < 2*followTick }
 
 func (w *follower) sighted() sighting {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	return w.saw
 }
 
 // watching are the followers of a client. Whatever it reads of their queues shows them what came back.
 type watching struct {
-	mu        sync.Mutex
+	sync.Mutex
 	followers map[*follower]bool
 }
 
 func (w *watching) add(f *follower) (remove func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	if w.followers == nil {
 		w.followers = map[*follower]bool{}
 	}
 
 	w.followers[f] = true
 	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
+		w.Lock()
+		defer w.Unlock()
 		delete(w.followers, f)
 	}
 }
@@ -334,8 +334,8 @@ type recognizer struct {
 
 // of are the recognizers for a pass through a queue.
 func (w *watching) of(queue model.QueueRef) (all []recognizer) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	for f := range w.followers {
 		if f.plan.Queue == queue {
 			all = append(all, recognizer{f, f.plan.Released.ComeBacks()})
@@ -355,7 +355,7 @@ func (r *recognizer) ends(taken int, depth int64) {
 	if int64(taken) >= depth {
 		saw.ready = int64(taken)
 	}
-	r.follower.mu.Lock()
-	defer r.follower.mu.Unlock()
+	r.follower.Lock()
+	defer r.follower.Unlock()
 	r.follower.saw = saw
 }

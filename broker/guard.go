@@ -28,7 +28,7 @@ type guard struct {
 	ledger  *ledger
 	reading sync.Mutex // one reading at a time
 
-	mu      sync.Mutex
+	sync.Mutex
 	guarded *plan.Guard
 	failed  error // why the last reading failed
 }
@@ -54,8 +54,8 @@ func (g *guard) publishes(p *message.Publishing) error {
 	if g == nil {
 		return nil
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Lock()
+	defer g.Unlock()
 	if changes := g.guarded.Publishes(p); len(changes) > 0 {
 		return &errChanged{changes}
 	}
@@ -84,10 +84,10 @@ func (g *guard) check(ctx context.Context) error {
 	}
 	g.reading.Lock()
 	defer g.reading.Unlock()
-	g.mu.Lock()
+	g.Lock()
 	needed := g.guarded.Needed()
 	g.guarded.Reading()
-	g.mu.Unlock()
+	g.Unlock()
 	if !needed {
 		return nil
 	}
@@ -95,8 +95,8 @@ func (g *guard) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, guardTimeout)
 	defer cancel()
 	t, err := g.read(ctx)
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Lock()
+	defer g.Unlock()
 	if g.failed = err; err != nil {
 		return nil
 	}
@@ -117,9 +117,9 @@ func (g *guard) close(ctx context.Context) {
 	if g == nil {
 		return
 	}
-	g.mu.Lock()
+	g.Lock()
 	unsure := g.guarded.Unsure()
-	g.mu.Unlock()
+	g.Unlock()
 	if !unsure {
 		return
 	}
@@ -135,8 +135,8 @@ func (g *guard) close(ctx context.Context) {
 		g.ledger.change(changed.changes)
 	}
 
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Lock()
+	defer g.Unlock()
 	g.ledger.note(func(a *plan.Account) {
 		if g.guarded.Changed() {
 			a.Strayed = g.guarded.Strays()

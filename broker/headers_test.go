@@ -408,7 +408,7 @@ func TestPropertiesByteForByte(t *testing.T) {
 func imported(t *testing.T, c *broker.Client, q *model.Queue, file [][]byte) plan.Account {
 	t.Helper()
 	account := must.Get(c.Import(t.Context(), resume.ImportPlan{Into: plan.Recipient{Queue: q.QueueRef}},
-		func(add func(*message.Message) error) error {
+		func(add message.Visit) error {
 			for _, line := range file {
 				m, err := message.ParseMessage(line)
 				if err == nil {

@@ -53,7 +53,7 @@ type writer struct {
 	id      int64
 
 	writing sync.Mutex // one write at a time, so that outcomes stay in order
-	mu      sync.Mutex
+	sync.Mutex
 	settled []plan.Settled
 	open    int           // messages with an intention but no recorded outcome: uncertain after a kill
 	news    chan struct{} // full when there are outcomes to write
@@ -163,8 +163,8 @@ func (w *writer) settle(s plan.Settled) {
 	if w == nil {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	w.settled = append(w.settled, s)
 	signal(w.news)
 }
@@ -194,8 +194,8 @@ func (w *writer) intend(ctx context.Context, entries []plan.Entry) error {
 // fits reports whether n more intentions leave at most runAhead messages uncertain. The error is why that can no longer
 // happen.
 func (w *writer) fits(n int) (bool, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	if w.open == 0 || w.open+n <= runAhead {
 		return true, nil
 	}
@@ -213,8 +213,8 @@ func (w *writer) write(entries []plan.Entry) error {
 		err = w.journal.Settle(w.id, settled)
 	}
 
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	defer signal(w.room)
 	w.failed = err
 	if err != nil {
@@ -227,8 +227,8 @@ func (w *writer) write(entries []plan.Entry) error {
 }
 
 func (w *writer) outcomes() []plan.Settled {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	settled := w.settled
 	w.settled = nil
 	return settled

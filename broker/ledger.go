@@ -14,7 +14,7 @@ import (
 
 // ledger keeps the account of an execution while several goroutines work on it.
 type ledger struct {
-	mu      sync.Mutex
+	sync.Mutex
 	account plan.Account
 	began   time.Time
 	// model.Behaviour.ConvertsAMQP10
@@ -23,8 +23,8 @@ type ledger struct {
 }
 
 func (l *ledger) record(outcome plan.Outcome, m *message.Message, reason string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	l.account.Add(outcome, m, reason)
 	if l.converts && (outcome == plan.Moved || outcome == plan.Dropped) && m.FromAMQP10() {
 		l.account.Converted++
@@ -39,8 +39,8 @@ func (l *ledger) refuse(m *message.Message, reason string) {
 
 // doubt takes back the outcomes at these positions: it is no longer known whether the messages are still in the queue.
 func (l *ledger) doubt(positions []int, reason string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	n := len(positions)
 	for _, p := range positions {
 		l.journal.settle(plan.Settled{Position: p, Outcome: plan.Unsure, Reason: reason})
@@ -56,7 +56,7 @@ func (l *ledger) doubt(positions []int, reason string) {
 	l.arrived(n)
 }
 
-// arrived counts messages whose copies were confirmed, and whose originals are uncertain. mu is held.
+// arrived counts messages whose copies were confirmed, and whose originals are uncertain. The mutex is held.
 func (l *ledger) arrived(n int) {
 	if l.account.Operation != plan.Drop {
 		l.account.Arrived += n
@@ -64,8 +64,8 @@ func (l *ledger) arrived(n int) {
 }
 
 func (l *ledger) note(change func(*plan.Account)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	change(&l.account)
 }
 
@@ -110,8 +110,8 @@ func (l *ledger) done() (n int) {
 }
 
 func (l *ledger) copy() plan.Account {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	account := l.account
 	account.Problems = slices.Clip(account.Problems) // it is only appended to
 	account.Elapsed = time.Since(l.began)

@@ -25,13 +25,13 @@ type PeekLedger interface {
 
 // ownLooks remembers what this program did, if nothing can be kept on disk.
 type ownLooks struct {
-	mu     sync.Mutex
+	sync.Mutex
 	looked map[model.QueueRef]model.Looked
 }
 
 func (l *ownLooks) Change(_ context.Context, _ string, queue model.QueueRef, how func(*model.Looked)) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	looked := l.looked[queue]
 	if how(&looked); looked == (model.Looked{}) {
 		delete(l.looked, queue)
@@ -45,8 +45,8 @@ func (l *ownLooks) Change(_ context.Context, _ string, queue model.QueueRef, how
 func (l *ownLooks) Close() error { return nil }
 
 func (l *ownLooks) Looked(context.Context, string) (map[model.QueueRef]model.Looked, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	return maps.Clone(l.looked), nil
 }
 

@@ -158,22 +158,22 @@ func TestLooksWithoutSharedTurns(t *testing.T) {
 // askedTurns records which turns are asked for.
 type askedTurns struct {
 	broker.Turns
-	mu    sync.Mutex
+	sync.Mutex
 	names []string
 }
 
 func newAskedTurns() *askedTurns { return &askedTurns{Turns: journal.NewTurns("dlxtop test")} }
 
 func (l *askedTurns) Try(name string) (func(), model.Holder, error) {
-	l.mu.Lock()
+	l.Lock()
 	l.names = append(l.names, name)
-	l.mu.Unlock()
+	l.Unlock()
 	return l.Turns.Try(name)
 }
 
 func (l *askedTurns) asked() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	return len(l.names)
 }
 

@@ -19,7 +19,7 @@ import (
 // ErrQueueExclusive, ErrConsumeRefused or ErrQueueBusy.
 func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) {
 	peeked := peek.Peeked{Plan: plan, TakenAt: time.Now()}
-	name := model.Printable(plan.Queue.String())
+	name := plan.Queue.Printable()
 	if !plan.Allowed() {
 		return peeked, fmt.Errorf("peek %s: %s", name, plan.Refusal.Words())
 	}
@@ -148,9 +148,9 @@ func (l *look) full() {
 // ends. each gets one at a time, and may keep it; an error of each ends the reading and is returned. Only the messages
 // of one page are in memory at a time, whatever the queue holds. The error wraps a *peek.LimitReached when the queue's
 // delivery limit ended it.
-func (c *Client) Read(ctx context.Context, plan peek.Plan, each func(*message.Message) error) (peek.Read, error) {
+func (c *Client) Read(ctx context.Context, plan peek.Plan, each message.Visit) (peek.Read, error) {
 	var read peek.Read
-	name := model.Printable(plan.Queue.String())
+	name := plan.Queue.Printable()
 	if !plan.Allowed() {
 		return read, fmt.Errorf("read %s: %s", name, plan.Refusal.Words())
 	}
@@ -188,7 +188,7 @@ var errLongStream = errors.New("dlxtop reads no further in a stream")
 
 type reading struct {
 	source *source
-	each   func(*message.Message) error
+	each   message.Visit
 	pages  pages
 	failed error // returned by each
 }

@@ -103,7 +103,7 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 	if missing := len(arrived) - len(tags); missing > 0 {
 		return fmt.Errorf("acknowledge what has arrived: %s of %s not in %s now: a consumer took them, or another look "+
 			"holds them; resume it again", model.Count(missing), model.Plural(len(arrived), "original"),
-			model.Printable(x.plan.From.String()))
+			x.plan.From.Printable())
 	}
 
 	return nil
@@ -111,12 +111,12 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 
 // Resume resumes a record: it records what was found out, acknowledges what has arrived, and then does the rest. Errors
 // and accounts are those of Execute, Undo and Import.
-func (c *Client) Resume(ctx context.Context, p resume.Run, progress func(plan.Account)) (plan.Account, error) {
+func (c *Client) Resume(ctx context.Context, p resume.Run, progress plan.Progress) (plan.Account, error) {
 	switch {
 	case p.Refusal.Refused():
 		return plan.Account{}, fmt.Errorf("resume %d: %s", p.Record.ID, p.Refusal.Words())
 	case p.Import != nil:
-		return c.Import(ctx, *p.Import, func(each func(*message.Message) error) error {
+		return c.Import(ctx, *p.Import, func(each message.Visit) error {
 			if p.Import.Planned == 0 {
 				return nil
 			}
@@ -219,7 +219,7 @@ func (c *Client) others(
 		if err != nil {
 			return others, err
 		}
-		var totals map[model.QueueRef]model.QueueCounts
+		var totals model.CountsByQueue
 		if c.totals != nil {
 			if totals, err = c.totals(ctx); err != nil {
 				return others, err

@@ -33,11 +33,11 @@ func resumeWant(ctx context.Context, c *broker.Client, j *journal.Journal, chain
 		Record:  func(id int64) (plan.Record, error) { return j.Record(ctx, id) },
 		Entries: func(id int64, each func(*plan.Entry) error) error { return j.Entries(ctx, id, each) },
 		Reads: plan.Reads{
-			Look: func(made peek.Plan, each func(*message.Message) error) (string, error) {
+			Look: func(made peek.Plan, each message.Visit) (string, error) {
 				read, err := c.Read(ctx, made, each)
 				return read.Stopped, err
 			},
-			Count: func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+			Count: func(refs []model.QueueRef) (model.CountsByQueue, error) {
 				return c.Count(ctx, refs)
 			},
 		},
@@ -378,7 +378,7 @@ func TestResumeOfAnImport(t *testing.T) {
 		const n = 900
 		a := newApp(t)
 		q, path := a.queue("q", kind), journalPath(t)
-		file := func(_ string, each func(*message.Message) error) error {
+		file := func(_ string, each message.Visit) error {
 			for i := range n {
 				m := message.Message{
 					Properties: message.Properties{MessageID: fmt.Sprint(i + 1)}, Body: []byte("body"), BodyBytes: 4,
@@ -395,7 +395,7 @@ func TestResumeOfAnImport(t *testing.T) {
 		made := resume.FromFile(topology([]*model.Queue{q}), q.QueueRef, "/file", n, false)
 		d := &dying{Journal: journal.New(journal.Options{Path: path}), outcomes: 100, end: func() {}}
 
-		must.Get(journaledBy(t, d, false).Import(t.Context(), made, func(each func(*message.Message) error) error {
+		must.Get(journaledBy(t, d, false).Import(t.Context(), made, func(each message.Visit) error {
 			sent := 0
 			return file("", func(m *message.Message) error {
 				if sent++; sent > 600 {
@@ -410,7 +410,7 @@ func TestResumeOfAnImport(t *testing.T) {
 		last := lastRecord(t, j)
 		must.That(t, last.Unfinished(), "%+v", last)
 		want := resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), last.ID))(t))
-		want.File = func(_ string, each func(*message.Message) error) error {
+		want.File = func(_ string, each message.Visit) error {
 			return file("", func(m *message.Message) error { m.Fingerprint[0]++; return each(m) })
 		}
 		other, err := resume.Of(topology([]*model.Queue{q}), want)

@@ -36,8 +36,8 @@ func restoring(m *message.Message, into model.QueueRef, user string) *flight {
 // each of them, which then belongs to this call. The journal keeps which they are, not their content. An error of
 // messages ends it early, and is in Account.Stopped. An error means that nothing was done.
 func (c *Client) Import(
-	ctx context.Context, planned resume.ImportPlan, messages func(func(*message.Message) error) error,
-	progress func(plan.Account),
+	ctx context.Context, planned resume.ImportPlan, messages message.Walk,
+	progress plan.Progress,
 ) (plan.Account, error) {
 	queue := planned.Into.Queue
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: plan.Import, From: queue, Planned: planned.Planned}}
@@ -73,7 +73,7 @@ func (c *Client) Import(
 // Undo undoes a record: it publishes what the journal holds into the queue that it came from, and takes back what is
 // still where it was sent. It is recorded in the journal like every other action. An error means that nothing was done;
 // what ends it early is in Account.Stopped.
-func (c *Client) Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.Account)) (plan.Account, error) {
+func (c *Client) Undo(ctx context.Context, p plan.UndoPlan, progress plan.Progress) (plan.Account, error) {
 	total := plan.Account{Operation: plan.Undo, From: p.Back, Planned: p.Planned()}
 	attempt := fmt.Sprintf("undo %d", p.Record.ID)
 	switch {
@@ -132,7 +132,7 @@ func (c *Client) Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.A
 
 // restore publishes what the journal holds of the claimed entries.
 func (c *Client) restore(
-	ctx context.Context, planned *plan.UndoPlan, claim plan.Claim, progress func(plan.Account),
+	ctx context.Context, planned *plan.UndoPlan, claim plan.Claim, progress plan.Progress,
 ) (plan.Account, error) {
 	n := len(claim.Positions)
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: plan.Undo, From: planned.Back, Planned: n}}
@@ -170,7 +170,7 @@ func (c *Client) restore(
 // An error means that nothing was done.
 func (c *Client) send(
 	ctx context.Context, into plan.Recipient, l *ledger, begin func() (*writer, error),
-	messages func(add func(*flight, plan.Entry) error) error, progress func(plan.Account),
+	messages func(add func(*flight, plan.Entry) error) error, progress plan.Progress,
 ) (plan.Account, error) {
 	s := &sending{client: c, ledger: l}
 	var err error
@@ -248,7 +248,7 @@ func (s *sending) flush(ctx context.Context) error {
 	return nil
 }
 
-func (c *Client) Importable(ctx context.Context, into model.QueueRef) (func(*message.Message) error, error) {
+func (c *Client) Importable(ctx context.Context, into model.QueueRef) (message.Visit, error) {
 	held, release, err := c.Hold(ctx, into.VHost)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ type tapping struct {
 	follow chan trace.TapPlan
 	ended  chan error
 
-	mu     sync.Mutex
+	sync.Mutex
 	rows   []trace.Passed
 	counts trace.TapCounts
 }
@@ -57,13 +57,13 @@ func startTap(a *app, c *broker.Client, topology *model.Topology, plan trace.Tap
 				slow()
 			}
 			row := passing.See(m, at)
-			tap.mu.Lock()
-			defer tap.mu.Unlock()
+			tap.Lock()
+			defer tap.Unlock()
 			tap.rows = append(tap.rows, row)
 		}, func(counts trace.TapCounts) {
-			tap.mu.Lock()
+			tap.Lock()
 			tap.counts = counts
-			tap.mu.Unlock()
+			tap.Unlock()
 			once.Do(func() { close(works) })
 		})
 	}()
@@ -100,8 +100,8 @@ func fanout(t *testing.T, name string) (a *app, x string, worker *model.Queue) {
 func (tap *tapping) awaitCounts(what string, right func(trace.TapCounts) bool) {
 	tap.Helper()
 	tap.until(func() error {
-		tap.mu.Lock()
-		defer tap.mu.Unlock()
+		tap.Lock()
+		defer tap.Unlock()
 		if !right(tap.counts) {
 			return fmt.Errorf("not yet: %s: %+v", what, tap.counts)
 		}
@@ -122,8 +122,8 @@ func (tap *tapping) awaitEnd() error {
 }
 
 func (tap *tapping) seen() []trace.Passed {
-	tap.mu.Lock()
-	defer tap.mu.Unlock()
+	tap.Lock()
+	defer tap.Unlock()
 	return slices.Clone(tap.rows)
 }
 
@@ -139,8 +139,8 @@ func (tap *tapping) end() trace.TapCounts {
 	tap.Helper()
 	tap.stop()
 	assert.Succeeds(tap, tap.awaitEnd())
-	tap.mu.Lock()
-	defer tap.mu.Unlock()
+	tap.Lock()
+	defer tap.Unlock()
 	return tap.counts
 }
 

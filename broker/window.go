@@ -47,7 +47,7 @@ type window struct {
 	running sync.WaitGroup
 	known   map[string]bool
 
-	mu       sync.Mutex
+	sync.Mutex
 	idle     *sync.Cond
 	flying   []*flight   // from the oldest unsettled one
 	failure  error       // why it is dead, in words
@@ -93,7 +93,7 @@ func openWindow(
 		dead:    make(chan struct{}), over: make(chan struct{}), known: map[string]bool{},
 	}
 
-	w.idle = sync.NewCond(&w.mu)
+	w.idle = sync.NewCond(&w.Mutex)
 	if err := w.channel.Confirm(false); err != nil {
 		connection.Wire.Cut()
 		return nil, fmt.Errorf("ask for publisher confirms: %w", link.Loss(err))
@@ -158,13 +158,13 @@ func (w *window) acquireSlot(ctx context.Context) error {
 }
 
 func (w *window) send(f *flight) error {
-	w.mu.Lock()
+	w.Lock()
 	if len(w.flying) == 0 {
 		w.touch()
 	}
 
 	w.flying = append(w.flying, f) // before the publish: its return may come before the publish call ends
-	w.mu.Unlock()
+	w.Unlock()
 	p := f.publishing
 	w.link.Wire.Carry(p)
 
@@ -175,18 +175,18 @@ func (w *window) send(f *flight) error {
 		return nil
 	}
 
-	w.mu.Lock()
+	w.Lock()
 	w.flying = w.flying[:len(w.flying)-1]
 	w.idle.Broadcast()
-	w.mu.Unlock()
+	w.Unlock()
 	w.die(nil)
 	return w.why()
 }
 
 // quiet waits until nothing is in flight. The watch makes sure that this ends.
 func (w *window) quiet() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	for len(w.flying) > 0 {
 		w.idle.Wait()
 	}
@@ -210,10 +210,10 @@ func (w *window) settle() {
 			w.settleNacked(f)
 		}
 
-		w.mu.Lock()
+		w.Lock()
 		w.flying = w.flying[1:]
 		w.idle.Broadcast()
-		w.mu.Unlock()
+		w.Unlock()
 		<-w.slots
 	}
 }
@@ -248,11 +248,11 @@ func (w *window) settleNacked(f *flight) {
 // arrived.
 func (w *window) settleClosed(f *flight) {
 	w.die(nil)
-	w.mu.Lock()
+	w.Lock()
 	only := len(w.flying) == 1 && !w.several
 	refusal := w.refusal
 	w.several = true
-	w.mu.Unlock()
+	w.Unlock()
 	if only && refusal != nil {
 		w.ledger.record(plan.Refused, f.message, "the broker refused it: "+publishWords(refusal))
 		return
@@ -295,8 +295,8 @@ func (w *window) match(r *amqp.Return) {
 	reason := fmt.Sprintf("no queue took it: %s", model.Printable(r.ReplyText))
 	back := w.link.Wire.Returned(r)
 	fingerprint := message.FingerprintOf(&back)
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 
 	var similar *flight
 	for _, f := range w.flying {
@@ -346,8 +346,8 @@ func (w *window) abort(why error) {
 // die records that nothing more can be published, and why: nil is what the broker said when it closed the channel. The
 // first reason counts.
 func (w *window) die(why error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	if w.failure != nil {
 		return
 	}
@@ -372,8 +372,8 @@ func (w *window) die(why error) {
 }
 
 func (w *window) why() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	return w.failure
 }
 
@@ -429,9 +429,9 @@ func (w *window) watch(ctx context.Context) {
 				cancelledAt = now
 			}
 
-			w.mu.Lock()
+			w.Lock()
 			waiting := len(w.flying) > 0
-			w.mu.Unlock()
+			w.Unlock()
 			grace := w.patience.cancel
 			if alarm != "" {
 				grace /= 5 // what the broker does not read, it does not confirm

@@ -60,8 +60,8 @@ type world struct {
 	home    string
 
 	workers map[string]func() // by queue: ends it
-	mu      sync.Mutex
-	got     []string // what workers got, as "QUEUE ID", in order
+	sync.Mutex
+	got []string // what workers got, as "QUEUE ID", in order
 }
 
 func newWorld(t *testing.T) *world {
@@ -164,9 +164,9 @@ func (w *world) work(queue string, do action) {
 	}
 
 	w.workers[queue] = dial.Work(w, w.node.AMQP()+w.vhost, queue, 1, func(d amqp.Delivery) {
-		w.mu.Lock()
+		w.Lock()
 		w.got = append(w.got, queue+" "+d.MessageId)
-		w.mu.Unlock()
+		w.Unlock()
 		_ = do(d.Acknowledger.(*amqp.Channel), d) // an error when its channel was closed
 	})
 }
@@ -189,8 +189,8 @@ func (w *world) stop() {
 
 // seen is what workers have got so far, as "QUEUE ID", in order.
 func (w *world) seen() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	return slices.Clone(w.got)
 }
 
@@ -358,8 +358,7 @@ func (s *situation) wrong(found []findings.Finding) (wrong []string) {
 		}
 	}
 
-	for i := range found {
-		f := &found[i]
+	for f := range model.Each(found) {
 		if f.Level == findings.LevelError && !slices.ContainsFunc(s.says, func(want string) bool {
 			head, _, _ := strings.Cut(want, ": ")
 			return head == line(f)

@@ -330,7 +330,7 @@ func (s *session) plan(ctx context.Context, t *model.Topology, want plan.ActionW
 }
 
 // counts counts queues exactly; nil when there are none.
-func (s *session) counts(ctx context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+func (s *session) counts(ctx context.Context, refs []model.QueueRef) (model.CountsByQueue, error) {
 	if len(refs) == 0 {
 		return nil, nil
 	}
@@ -470,7 +470,7 @@ func (s *session) withoutLook(
 	counted, err := s.broker.CountInTurn(ctx, want.From, decides)
 	depth := counted[want.From].Ready
 	if _, there := counted[want.From]; err == nil && there && !depth.Known() {
-		err = fmt.Errorf("count %s: %w", model.Printable(want.From.String()), model.ErrQueueSilent)
+		err = fmt.Errorf("count %s: %w", want.From.Printable(), model.ErrQueueSilent)
 	}
 	if err != nil {
 		return report.Sample{}, err

@@ -101,7 +101,7 @@ type slowLook struct {
 	begun, goOn chan bool
 }
 
-func (s *slowLook) Read(ctx context.Context, look peek.Plan, each func(*message.Message) error) (peek.Read, error) {
+func (s *slowLook) Read(ctx context.Context, look peek.Plan, each message.Visit) (peek.Read, error) {
 	return s.Broker.Read(ctx, look, func(m *message.Message) error {
 		if m.Position == 1 {
 			close(s.begun)

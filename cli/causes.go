@@ -399,8 +399,7 @@ func causesOf(r *reading, list []cause.Group) causesJSON {
 		out.Ready = model.Some(r.ready)
 	}
 
-	for i := range list {
-		g := &list[i]
+	for g := range model.Each(list) {
 		one := causeJSON{
 			ID:        g.ID,
 			Cause:     g.Cause.String(),
@@ -453,8 +452,7 @@ func (s *session) statesOf(t *model.Topology) cause.States {
 func causesTable(list []cause.Group, r *reading) *print.Table {
 	table := &print.Table{Right: []bool{false, false, true}}
 	table.Add("ID", "STATE", "MESSAGES", "FIRST", "LAST", "QUEUES", "WORKERS", "CAUSE")
-	for i := range list {
-		g := &list[i]
+	for g := range model.Each(list) {
 		var queues []string
 		for _, q := range g.Queues {
 			queues = append(queues, q.Of.String())

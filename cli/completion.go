@@ -138,8 +138,7 @@ func (p *Program) completeRecord(cmd *cobra.Command, args []string, typed string
 		const offered = 50
 		_ = p.withJournal(func(j Journal) error {
 			all, err := j.Records(cmd.Context(), offered)
-			for i := range all {
-				r := &all[i]
+			for r := range model.Each(all) {
 				if cmd.Name() == "resume" && !r.Resumable() {
 					continue
 				}

@@ -285,12 +285,12 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 // progress is one line on a terminal that shows the progress of an execution. Elsewhere, and on a terminal that cannot
 // erase a line, it only says why it waits, once for each reason.
 type progress struct {
-	mu       sync.Mutex // show is called from another goroutine
-	out      io.Writer
-	terminal bool
-	shown    bool
-	ended    bool
-	waiting  string // the last reason shown
+	sync.Mutex // show is called from another goroutine
+	out        io.Writer
+	terminal   bool
+	shown      bool
+	ended      bool
+	waiting    string // the last reason shown
 }
 
 func (p *Program) progress() *progress {
@@ -298,8 +298,8 @@ func (p *Program) progress() *progress {
 }
 
 func (p *progress) show(account plan.Account) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Lock()
+	defer p.Unlock()
 	if p.ended {
 		return
 	}
@@ -339,8 +339,8 @@ func (p *progress) clear() {
 
 // stop erases the line for good.
 func (p *progress) stop() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Lock()
+	defer p.Unlock()
 	p.ended = true
 	p.clear()
 }

@@ -225,7 +225,7 @@ func (w *foundWriter) follow(search *find.Search, stop func()) {
 		if more {
 			w.line.draw(fmt.Sprintf("%s of %s   %s read   %s/s   %s found   %s", model.Count(progress.Queues),
 				model.Plural(progress.Of, "queue"), model.Plural(progress.Read, "message"), model.Count(progress.Rate()),
-				model.Count(int64(progress.Hits)), model.Printable(progress.Now.String())))
+				model.Count(int64(progress.Hits)), progress.Now.Printable()))
 		}
 	}
 }

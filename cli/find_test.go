@@ -189,7 +189,7 @@ type meddling struct {
 	then  func()
 }
 
-func (b *meddling) Read(ctx context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error) {
+func (b *meddling) Read(ctx context.Context, p peek.Plan, each message.Visit) (peek.Read, error) {
 	first := true
 	return b.Broker.Read(ctx, p, func(m *message.Message) error {
 		if first && p.Queue.Name == b.queue {

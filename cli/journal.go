@@ -213,8 +213,7 @@ func (p *Program) showRecords(records []plan.Record, output *format) error {
 
 	g := &print.Table{Right: []bool{true}}
 	g.Add("ID", "WHEN", "WHO", "WHAT", "QUEUE", "TO", "OUTCOME", "WHY")
-	for i := range records {
-		r := &records[i]
+	for r := range model.Each(records) {
 		g.Add(strconv.FormatInt(r.ID, 10), r.Began.Format("2006-01-02 15:04:05"), print.Cell(r.Who(), 40),
 			print.Cell(r.What(), 16), print.Cell(r.From.String(), 40), print.Cell(r.Where(), 40), r.ToldSince(),
 			print.Cell(r.Reason, 60))
@@ -357,7 +356,7 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, id int64, c 
 	}
 	reads := s.reads(ctx)
 	look := reads.Look
-	reads.Look = func(l peek.Plan, each func(*message.Message) error) (string, error) {
+	reads.Look = func(l peek.Plan, each message.Visit) (string, error) {
 		stopped, err := look(l, each)
 		if err == nil && stopped == "" {
 			p.note("%s", l.Looked())
@@ -387,12 +386,12 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, id int64, c 
 
 func (s *session) reads(ctx context.Context) plan.Reads {
 	return plan.Reads{
-		Look: func(look peek.Plan, each func(*message.Message) error) (string, error) {
+		Look: func(look peek.Plan, each message.Visit) (string, error) {
 			read, err := s.broker.Read(ctx, look, each)
 			s.tellRescued(read.Rescued)
 			return read.Stopped, err
 		},
-		Count: func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+		Count: func(refs []model.QueueRef) (model.CountsByQueue, error) {
 			return s.broker.Count(ctx, refs)
 		},
 		Others: func(left []plan.Left) (map[model.QueueRef]plan.Others, error) {
@@ -543,7 +542,7 @@ func (s *session) resumeWant(ctx context.Context, r *resuming) (resume.Want, err
 		Record:   func(id int64) (plan.Record, error) { return s.journal.Record(ctx, id) },
 		Entries:  func(id int64, each func(*plan.Entry) error) error { return s.journal.Entries(ctx, id, each) },
 		Reads:    s.reads(ctx),
-		File: func(path string, each func(*message.Message) error) error {
+		File: func(path string, each message.Visit) error {
 			return s.program.readMessages(ctx, path, each)
 		},
 	}, err

@@ -22,7 +22,7 @@ type Source interface {
 	Snapshot(ctx context.Context) (*model.Snapshot, error)
 	// Current is a Snapshot with fresh policies.
 	Current(ctx context.Context) (*model.Snapshot, error)
-	Counts(ctx context.Context) (map[model.QueueRef]model.QueueCounts, error)
+	Counts(ctx context.Context) (model.CountsByQueue, error)
 	Connections(ctx context.Context) ([]string, error)
 	// Check proves that the management API answers and lets the user in.
 	Check(ctx context.Context) (model.Overview, error)
@@ -34,7 +34,7 @@ type Broker interface {
 	turns.Broker
 	User() string
 	Address() string // host:port
-	Count(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
+	Count(ctx context.Context, queues []model.QueueRef) (model.CountsByQueue, error)
 	Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
 	Held(since time.Time) map[model.QueueRef]bool
 	Others(ctx context.Context, left []plan.Left) (map[model.QueueRef]plan.Others, error)
@@ -46,12 +46,12 @@ type Broker interface {
 		see func(m *message.Message, at time.Time), tell func(trace.TapCounts)) error
 	Lost(ctx context.Context) error
 	// Importable returns a check for messages: its error says why the broker would close the connection because of one.
-	Importable(ctx context.Context, into model.QueueRef) (func(*message.Message) error, error)
+	Importable(ctx context.Context, into model.QueueRef) (message.Visit, error)
 	// Import publishes messages into a queue. messages calls its argument with each of them.
-	Import(ctx context.Context, p resume.ImportPlan, messages func(func(*message.Message) error) error,
-		progress func(plan.Account)) (plan.Account, error)
+	Import(ctx context.Context, p resume.ImportPlan, messages message.Walk,
+		progress plan.Progress) (plan.Account, error)
 	// CountInTurn counts a queue while no other dlxtop of this machine holds messages of it. decides: an action follows.
-	CountInTurn(ctx context.Context, queue model.QueueRef, decides bool) (map[model.QueueRef]model.QueueCounts, error)
+	CountInTurn(ctx context.Context, queue model.QueueRef, decides bool) (model.CountsByQueue, error)
 	// Check proves that the broker lets the user into a vhost.
 	Check(ctx context.Context, vhost string) error
 	// Cluster is the name of the cluster that a vhost's connection leads to, "" when the broker does not say.
@@ -62,7 +62,7 @@ type Broker interface {
 // Rereads are what actions read of the management API while they run.
 type Rereads struct {
 	Topology plan.Reread
-	Totals   func(context.Context) (map[model.QueueRef]model.QueueCounts, error) // of all queues
+	Totals   func(context.Context) (model.CountsByQueue, error) // of all queues
 }
 
 // Journal reads what was done.
@@ -91,10 +91,10 @@ type Index interface {
 
 // Files reads and writes files of messages.
 type Files interface {
-	Create(path string, messages func(each func(*message.Message) error) error) (n int, err error)
-	Read(ctx context.Context, path string, each func(*message.Message) error) error
+	Create(path string, messages message.Walk) (n int, err error)
+	Read(ctx context.Context, path string, each message.Visit) error
 	// Write writes messages to a stream; messages calls its argument with each of them. n is their number.
-	Write(out io.Writer, messages func(each func(*message.Message) error) error) (n int, err error)
+	Write(out io.Writer, messages message.Walk) (n int, err error)
 }
 
 // Node is a throwaway RabbitMQ that only has what the demo declares.

@@ -231,20 +231,20 @@ func dashboardRights(t *testing.T, as, api string) result {
 
 // asked are the requests sent to the API.
 type asked struct {
-	mu    sync.Mutex
+	sync.Mutex
 	paths []string
 }
 
 func (a *asked) add(path string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	a.paths = append(a.paths, path)
 }
 
 // taken are those since the last call.
 func (a *asked) taken() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	paths := a.paths
 	a.paths = nil
 	return paths

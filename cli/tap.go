@@ -133,9 +133,9 @@ type tapRun struct {
 	*tapping
 	want trace.TapWant
 
-	stop context.CancelFunc
-	mu   sync.Mutex // guards the fields below: rows and polls come from different goroutines
-	last trace.TapCounts
+	stop       context.CancelFunc
+	sync.Mutex // guards the fields below: rows and polls come from different goroutines
+	last       trace.TapCounts
 
 	passing *trace.Passing
 	rows    int
@@ -176,8 +176,8 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 			}
 		})
 
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		r.Lock()
+		defer r.Unlock()
 
 		if before := r.last.MissedWords(); counts.MissedWords() != before {
 			r.program.note("%s until now", counts.MissedWords())
@@ -188,8 +188,8 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 
 	stop()
 	others.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 
 	missed := r.last.MissedWords()
 	if missed == "" {
@@ -211,8 +211,8 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 
 // showMessage writes one message. While the output blocks, the tap's queue fills, and counts what it loses.
 func (r *tapRun) showMessage(m *message.Message, at time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	row := r.passing.See(m, at)
 	m.Body, m.Headers, m.Deaths = nil, nil, nil // no longer needed
 	if r.failed != nil || r.number > 0 && r.rows >= r.number {
@@ -252,9 +252,9 @@ func (r *tapRun) followBindings(ctx context.Context, plan trace.TapPlan, follow 
 			continue // the tap itself reports when the broker is gone
 		}
 		t := model.NewTopology(snapshot)
-		r.mu.Lock()
+		r.Lock()
 		r.passing.Follow(t)
-		r.mu.Unlock()
+		r.Unlock()
 
 		next := trace.PlanTap(t, r.want)
 		if next.Refusal.Refused() || slices.EqualFunc(next.Bindings, plan.Bindings, trace.TapBinding.Same) {

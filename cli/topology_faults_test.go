@@ -152,16 +152,16 @@ func (u *underPlan) declareAll() {
 
 // strikes are what happens at the moments of a round.
 type strikes struct {
-	mu  sync.Mutex
+	sync.Mutex
 	due map[string][]func()
 }
 
 // at runs what is due at a moment: before anything else happens, or concurrently.
 func (s *strikes) at(moment string, beside *sync.WaitGroup) {
-	s.mu.Lock()
+	s.Lock()
 	due := s.due[moment]
 	s.due[moment] = nil
-	s.mu.Unlock()
+	s.Unlock()
 
 	for _, strike := range due {
 		if moment == "planned" || moment == "asked" {
@@ -274,7 +274,7 @@ func (u *underPlan) struckBy(c change) {
 // watched is a source that reports each reading.
 type watched struct {
 	cli.Source
-	mu    sync.Mutex
+	sync.Mutex
 	after func()
 }
 
@@ -287,8 +287,8 @@ func (w *watched) Current(ctx context.Context) (*model.Snapshot, error) {
 }
 
 func (w *watched) tell(s *model.Snapshot, err error) (*model.Snapshot, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	w.after()
 	return s, err
 }
@@ -300,7 +300,7 @@ type spy struct {
 	before func()
 }
 
-func (s *spy) Execute(ctx context.Context, run plan.Run, progress func(plan.Account)) (plan.Account, error) {
+func (s *spy) Execute(ctx context.Context, run plan.Run, progress plan.Progress) (plan.Account, error) {
 	s.before()
 	account, err := s.Broker.Execute(ctx, run, progress)
 	e := &s.under.executed

@@ -83,7 +83,7 @@ func (s *session) export(
 	reading.Nameless = !reading.Counts
 	looker := find.Sharing{Looker: s.broker, Cache: kept, Costly: true}
 	var read peek.Read
-	messages := func(each func(*message.Message) error) (err error) {
+	messages := func(each message.Visit) (err error) {
 		read, err = looker.Read(ctx, reading, func(m *message.Message) error {
 			if only != "" && !cause.MatchesID(ref, m, only) {
 				return nil
@@ -112,7 +112,7 @@ func (s *session) export(
 	case err != nil && refusedLook(err) != nil:
 		return refusedLook(err)
 	case err != nil:
-		return fmt.Errorf("export %s: %w", model.Printable(ref.String()), err)
+		return fmt.Errorf("export %s: %w", ref.Printable(), err)
 	}
 
 	to := ""
@@ -220,7 +220,7 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	if err != nil {
 		return fmt.Errorf("name the file: %w", err)
 	}
-	read := func(each func(*message.Message) error) error {
+	read := func(each message.Visit) error {
 		at := 0
 		err := p.readMessages(ctx, i.path, func(m *message.Message) error {
 			if at++; at > n {
@@ -251,7 +251,7 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 }
 
 // readMessages reads a file of messages. An error in the file is wrong usage.
-func (p *Program) readMessages(ctx context.Context, path string, each func(*message.Message) error) error {
+func (p *Program) readMessages(ctx context.Context, path string, each message.Visit) error {
 	err := p.Files.Read(ctx, path, each)
 	if errors.Is(err, message.ErrFile) {
 		return usage("%w", err)

@@ -40,7 +40,7 @@ func journalAt(path string) func(*cli.Program) {
 type cut struct{ cli.Broker }
 
 func (c cut) Read(
-	ctx context.Context, look peek.Plan, each func(*message.Message) error,
+	ctx context.Context, look peek.Plan, each message.Visit,
 ) (peek.Read, error) {
 	first := true
 	read, err := c.Broker.Read(ctx, look, func(m *message.Message) error {
@@ -78,7 +78,7 @@ type rewritten struct {
 	reads   int
 }
 
-func (c *rewritten) Read(ctx context.Context, path string, each func(*message.Message) error) error {
+func (c *rewritten) Read(ctx context.Context, path string, each message.Visit) error {
 	if c.reads++; c.reads == 2 {
 		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
 			return err

@@ -26,8 +26,8 @@ type tunnel struct {
 	carried atomic.Int64
 	frozen  chan struct{} // closed when it freezes
 	freeze  sync.Once
-	mu      sync.Mutex
-	far     []net.Conn
+	sync.Mutex
+	far []net.Conn
 }
 
 func newTunnel(t *testing.T) *tunnel {
@@ -44,9 +44,9 @@ func newTunnel(t *testing.T) *tunnel {
 			return
 		}
 
-		c.mu.Lock()
+		c.Lock()
 		c.far = append(c.far, far)
-		c.mu.Unlock()
+		c.Unlock()
 		go func() { _, _ = io.Copy(near, far); near.Close() }()
 		go c.carry(far, near)
 	})
@@ -76,8 +76,8 @@ func (c *tunnel) carry(far, near net.Conn) {
 
 // take takes over the connections to the node so far: closing them lets the broker notice that their clients are gone.
 func (c *tunnel) take() (taken []net.Conn) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.Lock()
+	defer c.Unlock()
 	taken, c.far = c.far, nil
 	return taken
 }

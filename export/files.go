@@ -19,7 +19,7 @@ import (
 )
 
 // Messages calls each with every message, until an error.
-type Messages = func(each func(*message.Message) error) error
+type Messages = message.Walk
 
 // Files are files on this machine.
 type Files struct{}
@@ -86,7 +86,7 @@ func (Files) Write(out io.Writer, messages Messages) (n int, err error) {
 }
 
 // Read reads a file line by line. A bad line is an error that names it.
-func (Files) Read(ctx context.Context, path string, each func(*message.Message) error) error {
+func (Files) Read(ctx context.Context, path string, each message.Visit) error {
 	name := model.Printable(path)
 	file, err := os.Open(path)
 	switch {

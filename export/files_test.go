@@ -22,7 +22,7 @@ import (
 )
 
 func some(n int) export.Messages {
-	return func(each func(*message.Message) error) error {
+	return func(each message.Visit) error {
 		for i := range n {
 			m := message.Message{
 				Position: i + 1, RoutingKey: "k", Body: []byte{0xff, byte(i)}, BodyBytes: 2,
@@ -76,11 +76,11 @@ func TestCreateDoesNoHarm(t *testing.T) {
 	refused(path, "is there already", some(1))
 	refused(filepath.Join(dir, "no", "folder"), "cannot be written", some(1))
 	late := filepath.Join(dir, "late.jsonl")
-	refused(late, "file exists", func(each func(*message.Message) error) error {
+	refused(late, "file exists", func(each message.Visit) error {
 		return errors.Join(some(1)(each), os.WriteFile(late, kept, 0o600)) // someone else was faster
 	})
 	broken := errors.New("the connection was lost")
-	_, err := (export.Files{}).Create(filepath.Join(dir, "half.jsonl"), func(each func(*message.Message) error) error {
+	_, err := (export.Files{}).Create(filepath.Join(dir, "half.jsonl"), func(each message.Visit) error {
 		return errors.Join(some(1)(each), broken)
 	})
 	assert.That(t, errors.Is(err, broken), "%v", err)
@@ -150,7 +150,7 @@ func FuzzReadFile(f *testing.F) {
 		read = nil
 		must.Do(t, os.Remove(path))
 
-		n, err := export.Files{}.Create(path, func(each func(*message.Message) error) error {
+		n, err := export.Files{}.Create(path, func(each message.Visit) error {
 			for i := range first {
 				if err := each(&first[i]); err != nil {
 					return err

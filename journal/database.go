@@ -21,7 +21,7 @@ type database struct {
 	pragmas []string
 	schema  schema
 
-	mu sync.Mutex
+	sync.Mutex
 	db *sql.DB
 }
 
@@ -31,8 +31,8 @@ func (d *database) exists() bool {
 }
 
 func (d *database) open(ctx context.Context) (*sql.DB, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.Lock()
+	defer d.Unlock()
 	if d.db != nil {
 		return d.db, nil
 	}
@@ -53,8 +53,8 @@ func (d *database) open(ctx context.Context) (*sql.DB, error) {
 }
 
 func (d *database) close() (err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.Lock()
+	defer d.Unlock()
 	if d.db != nil {
 		err, d.db = d.db.Close(), nil
 	}

@@ -232,8 +232,7 @@ func undoOf(id int64) plan.Record {
 // restored are an undo's intentions to bring back the entries at these positions.
 func restored(positions ...int) []plan.Entry {
 	entries := dropped(positions...)
-	for i := range entries {
-		e := &entries[i]
+	for e := range model.Each(entries) {
 		e.Message, e.Undoes, e.Sent = nil, e.Position, &plan.Sent{Fingerprint: message.Fingerprint{byte(e.Position)}}
 	}
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -45,8 +46,7 @@ func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, bro
 		return err
 	}
 
-	for i := range replays {
-		r := &replays[i]
+	for r := range model.Each(replays) {
 		sender := plan.Sender{From: r.From, Began: r.Began, Marked: r.marked, Record: r.ID}
 		for resumedBy[sender.Record] > 0 {
 			sender.Record = resumedBy[sender.Record]

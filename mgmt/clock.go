@@ -19,7 +19,7 @@ const (
 // clock estimates how far the broker's clock is ahead of this machine's. Each answer bounds it from both sides, and
 // many together give narrower bounds. It is safe for concurrent use.
 type clock struct {
-	mu      sync.Mutex
+	sync.Mutex
 	answers [measurements]bounds
 	next    int
 	known   int
@@ -40,8 +40,8 @@ func (c *clock) measure(header string, sent, received time.Time) {
 	if b.most < b.least {
 		return // this machine's clock was set back in between
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.Lock()
+	defer c.Unlock()
 	c.answers[c.next] = b
 	c.next = (c.next + 1) % measurements
 	c.known = min(c.known+1, measurements)
@@ -50,8 +50,8 @@ func (c *clock) measure(header string, sent, received time.Time) {
 // ahead is the broker's clock minus this machine's, and how far that may be off: 0 when the clocks may be equal,
 // unknown before the first answer. It ignores answers that contradict newer ones: a clock was set in between.
 func (c *clock) ahead() (skew model.Opt[time.Duration], within time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.Lock()
+	defer c.Unlock()
 	if c.known == 0 {
 		return model.Unknown[time.Duration](), 0
 	}

@@ -10,10 +10,10 @@ import (
 // from the statistics, which lag by some seconds (those of quorum queues come from a table that is renewed every few
 // seconds). Unreadable elements are left out. This mode has no consumers (3.10.8 to 4.3.6), and no counts of streams.
 // Its errors are *model.ConnectError, or ctx's when ctx was cancelled.
-func (c *Client) Counts(ctx context.Context) (map[model.QueueRef]model.QueueCounts, error) {
+func (c *Client) Counts(ctx context.Context) (model.CountsByQueue, error) {
 	query := totalsOnly()
 	query.Set("columns", "name,vhost,messages_ready,messages_unacknowledged,consumers")
-	counts := map[model.QueueRef]model.QueueCounts{}
+	counts := model.CountsByQueue{}
 	_, err := getList(ctx, c, c.inVHost("queues"), query, func(e *queueElement) {
 		if !e.Name.known || !e.VHost.known {
 			return

@@ -29,6 +29,9 @@ func (r QueueRef) String() string {
 	return r.VHost + "/" + r.Name
 }
 
+// Printable is String, fit for a terminal.
+func (r QueueRef) Printable() string { return Printable(r.String()) }
+
 // Queue is one queue as the management API reported it.
 type Queue struct {
 	QueueRef

@@ -13,11 +13,14 @@ type QueueCounts struct {
 	Held      bool       // dlxtop itself held messages of the queue meanwhile: Ready may lack them
 }
 
+// CountsByQueue are the counts of several queues.
+type CountsByQueue = map[QueueRef]QueueCounts
+
 // Counts are the counts of some queues at one moment.
 type Counts struct {
 	At     time.Time     // when the broker was asked
 	Took   time.Duration // until it had answered: a count is as old as that, at most
-	Queues map[QueueRef]QueueCounts
+	Queues CountsByQueue
 }
 
 // Countable reports how a queue may be counted between two polls. A passive declare is exact and costs one round trip,

@@ -14,22 +14,22 @@ const statLimit = 250 * time.Millisecond
 
 // roundTrips are the durations of the last round trips to a broker.
 type roundTrips struct {
-	mu   sync.Mutex
+	sync.Mutex
 	last [32]time.Duration // 0: none yet
 	next int
 }
 
 func (r *roundTrips) add(took time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	r.last[r.next] = max(took, 1)
 	r.next = (r.next + 1) % len(r.last)
 }
 
 // shortest is the network's share of a round trip; there must have been one.
 func (r *roundTrips) shortest() time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	return slices.Min(slices.DeleteFunc(slices.Clone(r.last[:]), func(d time.Duration) bool { return d == 0 }))
 }
 

@@ -17,8 +17,8 @@ import (
 // channel. RabbitMQ closes the connection whose channel exceeds a limit (530; 3.10.8, 4.0.5, 4.3.6), and requeues what
 // it holds: so no channel is opened where messages are held.
 type links struct {
-	mu  sync.Mutex // held while one is made, so that two calls do not make two
-	all []*Link
+	sync.Mutex // held while one is made, so that two calls do not make two
+	all        []*Link
 }
 
 // Link is one connection, and its wire, whose Cut closes it at once, whatever it waits for.
@@ -65,9 +65,9 @@ func (p *Pool) KeptChannel(ctx context.Context, vhost string) (*amqp.Channel, er
 		return nil, err
 	}
 	defer func() {
-		l.mu.Lock()
+		l.Lock()
 		found.opening--
-		l.mu.Unlock()
+		l.Unlock()
 	}()
 
 	return p.Open(found.Connection)
@@ -99,8 +99,8 @@ func (p *Pool) find(
 	if l, err = p.linksTo(vhost); err != nil {
 		return nil, nil, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	l.all = slices.DeleteFunc(l.all, func(l *Link) bool { return l.IsClosed() })
 	if i := slices.IndexFunc(l.all, fits); i >= 0 {
 		found = l.all[i]
@@ -118,8 +118,8 @@ func (p *Pool) find(
 
 // release ends the holding, and closes a surplus connection.
 func (l *links) release(held *Link) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	held.holding = false
 	held.Wire.Forget()
 	if len(l.all) > 1 && l.all[0] != held && !held.kept {

@@ -132,11 +132,11 @@ func (p *Pool) Close() {
 	p.mu.Unlock()
 
 	for _, l := range all {
-		l.mu.Lock()
+		l.Lock()
 		for _, one := range l.all {
 			one.HangUp()
 		}
-		l.mu.Unlock()
+		l.Unlock()
 	}
 
 	p.watching.Wait()

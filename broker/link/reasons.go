@@ -111,7 +111,7 @@ func QueueError(attempt string, queue model.QueueRef, err error) error {
 	if err == nil {
 		return nil
 	}
-	name := model.Printable(queue.String())
+	name := queue.Printable()
 	var e *amqp.Error
 	if !errors.As(err, &e) || !e.Server {
 		return fmt.Errorf("%s %s: %w", attempt, name, Loss(err))

@@ -136,7 +136,7 @@ func (s *Spool) At(i, body int) (message.Message, error) {
 	return s.parse(i, record)
 }
 
-func (s *Spool) Range(from, to, body int, f func(*message.Message) error) error {
+func (s *Spool) Range(from, to, body int, f message.Visit) error {
 	for from < to {
 		behind, size := from+1, s.size(from, body)
 		for behind < to && s.whole(behind-1, body) && size+s.size(behind, body) <= buffer {

@@ -107,7 +107,7 @@ type tap struct {
 	checks     int
 	rebound    int // the binding that was remade last
 
-	mu     sync.Mutex
+	sync.Mutex
 	counts trace.TapCounts
 }
 
@@ -347,8 +347,8 @@ func (t *tap) report() {
 
 // note changes the counts, and returns them.
 func (t *tap) note(change func(*trace.TapCounts)) trace.TapCounts {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	change(&t.counts)
 	return t.counts
 }

@@ -178,7 +178,7 @@ func (p Printer) ShowPlan(a action.Action, looked Sample) error {
 	} else {
 		p.Announce(a, looked)
 		if _, err := fmt.Fprintf(p.Out, "would %s %s of %s%s\n", planned.Operation,
-			model.Plural(planned.Planned, "message"), model.Printable(planned.From.String()), ofCause(&planned)); err != nil {
+			model.Plural(planned.Planned, "message"), planned.From.Printable(), ofCause(&planned)); err != nil {
 			return err
 		}
 	}
@@ -400,7 +400,7 @@ func sentence(planned *plan.Plan, account *plan.Account) string {
 		}
 	}
 
-	return fmt.Sprintf("%s %s%s: %s in %.1f s", account.Operation, model.Printable(account.From.String()),
+	return fmt.Sprintf("%s %s%s: %s in %.1f s", account.Operation, account.From.Printable(),
 		ofCause(planned), strings.Join(parts, ", "), account.Elapsed.Seconds())
 }
 
@@ -471,8 +471,7 @@ type (
 
 func resetsJSON(resets []plan.PlannedReset) []resetJSON {
 	var out []resetJSON
-	for i := range resets {
-		r := &resets[i]
+	for r := range model.Each(resets) {
 		read := resetJSON{
 			Framework: r.Framework,
 			Does:      r.Does(),

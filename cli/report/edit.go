@@ -53,8 +53,7 @@ func editOf(p *plan.Plan) *editJSON {
 			out.Reasons = append(out.Reasons, reasonJSON{f.Why.Words(), f.Messages})
 		}
 
-		for i := range m.Shown {
-			shown := &m.Shown[i]
+		for shown := range model.Each(m.Shown) {
 			was := shown.Was.Message()
 			is := shown.Is.Message()
 			was.Position, is.Position = shown.Position, shown.Position
@@ -72,8 +71,7 @@ func (p Printer) showEdited(m *plan.Mended) {
 	if m == nil {
 		return
 	}
-	for i := range m.Shown {
-		shown := &m.Shown[i]
+	for shown := range model.Each(m.Shown) {
 		id := ""
 		if of := shown.Was.Properties.MessageID; of != "" {
 			id = " (" + print.Shortened(model.Printable(of), 60) + ")"

@@ -27,15 +27,15 @@ type Action interface {
 	// Follow plans how to follow it, given its account; ok: there is something to follow.
 	Follow(t *model.Topology, a *plan.Account) (f plan.Following, ok bool)
 	// Do runs it. progress is called from another goroutine. An error means that nothing was done.
-	Do(ctx context.Context, by Broker, progress func(plan.Account)) (plan.Account, error)
+	Do(ctx context.Context, by Broker, progress plan.Progress) (plan.Account, error)
 }
 
 // Broker runs actions. It calls progress about ten times a second and once at the end. If ctx ends first, the account
 // shows how far it came.
 type Broker interface {
-	Execute(ctx context.Context, run plan.Run, progress func(plan.Account)) (plan.Account, error)
-	Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.Account)) (plan.Account, error)
-	Resume(ctx context.Context, run resume.Run, progress func(plan.Account)) (plan.Account, error)
+	Execute(ctx context.Context, run plan.Run, progress plan.Progress) (plan.Account, error)
+	Undo(ctx context.Context, p plan.UndoPlan, progress plan.Progress) (plan.Account, error)
+	Resume(ctx context.Context, run resume.Run, progress plan.Progress) (plan.Account, error)
 }
 
 // Words name an action.

@@ -13,15 +13,15 @@ import (
 type Import struct {
 	Messages
 	File resume.ImportPlan
-	Read func(each func(*message.Message) error) error
+	Read message.Walk
 	By   interface {
-		Import(ctx context.Context, p resume.ImportPlan, messages func(func(*message.Message) error) error,
-			progress func(plan.Account)) (plan.Account, error)
+		Import(ctx context.Context, p resume.ImportPlan, messages message.Walk,
+			progress plan.Progress) (plan.Account, error)
 	}
 }
 
 func (i *Import) Words() Words {
-	n, queue := model.Plural(i.Planned, "message"), model.Printable(i.From.String())
+	n, queue := model.Plural(i.Planned, "message"), i.From.Printable()
 	return Words{
 		Title:   "Import " + n,
 		Running: "Importing " + n,
@@ -30,7 +30,7 @@ func (i *Import) Words() Words {
 	}
 }
 
-func (i *Import) Do(ctx context.Context, _ Broker, progress func(plan.Account)) (plan.Account, error) {
+func (i *Import) Do(ctx context.Context, _ Broker, progress plan.Progress) (plan.Account, error) {
 	account, err := i.By.Import(ctx, i.File, i.Read, progress)
 	account.Planned = max(account.Planned, i.File.Planned)
 	return account, err

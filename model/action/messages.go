@@ -21,7 +21,7 @@ type Messages struct {
 
 func (m *Messages) Outline() plan.Plan { return m.Plan }
 
-func (m *Messages) Do(ctx context.Context, by Broker, progress func(plan.Account)) (plan.Account, error) {
+func (m *Messages) Do(ctx context.Context, by Broker, progress plan.Progress) (plan.Account, error) {
 	return by.Execute(ctx, m.Run, progress)
 }
 
@@ -38,7 +38,7 @@ func (m *Messages) Words() Words {
 	}
 
 	if p.Operation.Publishes() && len(p.Recipients) == 1 {
-		w.Done += " to " + model.Printable(p.Recipients[0].Queue.String())
+		w.Done += " to " + p.Recipients[0].Queue.Printable()
 	}
 
 	switch p.Operation {
@@ -67,7 +67,7 @@ func Together(all ...*Messages) (does, asks string) {
 		does += " for good"
 	}
 
-	asks = does + " of " + model.Printable(first.From.String())
+	asks = does + " of " + first.From.Printable()
 	if len(all) > 1 {
 		asks = does + " of " + model.Plural(len(all), "queue")
 	}
@@ -176,7 +176,7 @@ func (f *facts) recipients(p *plan.Plan, most int) {
 			break
 		}
 
-		words := model.Printable(r.Queue.String()) + ", " + model.ConsumerWords(r.Consumers)
+		words := r.Queue.Printable() + ", " + model.ConsumerWords(r.Consumers)
 		if len(p.Recipients) > 1 {
 			words += ", " + model.Plural(r.Messages, "message")
 		}

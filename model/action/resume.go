@@ -36,7 +36,7 @@ func (r *Resume) Words() Words {
 		Running: fmt.Sprintf("Resuming %s %d", record.Operation, record.ID),
 		Does:    "go on",
 		Asks: fmt.Sprintf("go on with the %s of at most %s of %s", record.Operation,
-			model.Plural(r.Planned(), "message"), model.Printable(record.From.String())),
+			model.Plural(r.Planned(), "message"), record.From.Printable()),
 		Done: record.Operation.Done(),
 	}
 }
@@ -44,7 +44,7 @@ func (r *Resume) Words() Words {
 func (r *Resume) Facts(most Most) []Fact {
 	var f facts
 	if record := &r.Record; record.ID > 0 {
-		f.record(model.Printable(record.From.String()), record)
+		f.record(record.From.Printable(), record)
 		f.say("to", model.Printable(record.To), Plain)
 		f.say("the rest", model.Plural(r.Planned(), "message")+" at most", Strong)
 	}
@@ -94,6 +94,6 @@ func (r *Resume) Follow(t *model.Topology, a *plan.Account) (plan.Following, boo
 	return rest.Follow(t, a)
 }
 
-func (r *Resume) Do(ctx context.Context, by Broker, progress func(plan.Account)) (plan.Account, error) {
+func (r *Resume) Do(ctx context.Context, by Broker, progress plan.Progress) (plan.Account, error) {
 	return by.Resume(ctx, r.Run, progress)
 }

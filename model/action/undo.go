@@ -69,7 +69,7 @@ func (u Undo) Words() Words {
 
 	to := model.Plural(len(ready), "queue")
 	if len(u) == 1 {
-		to = model.Printable(u[0].Back.String())
+		to = u[0].Back.Printable()
 		w.Title = fmt.Sprintf("Undo %d: bring back %s", u[0].Record.ID, n)
 	}
 
@@ -84,14 +84,13 @@ func (u Undo) Facts(Most) []Fact {
 		return f
 	}
 
-	for i := range u {
-		p := &u[i]
+	for p := range model.Each(u) {
 		if p.Refusal.Refused() {
-			f.say("not", model.Printable(p.Record.From.String())+": "+model.Printable(p.Refusal.Words()), Stressed)
+			f.say("not", p.Record.From.Printable()+": "+model.Printable(p.Refusal.Words()), Stressed)
 			continue
 		}
 
-		f.say("back to", fmt.Sprintf("%s: %s of the %s %d, to its end", model.Printable(p.Back.String()),
+		f.say("back to", fmt.Sprintf("%s: %s of the %s %d, to its end", p.Back.Printable(),
 			model.Plural(p.Planned(), "message"), p.Record.Operation, p.Record.ID), Strong)
 		f.warn(p.Warnings)
 	}
@@ -101,20 +100,19 @@ func (u Undo) Facts(Most) []Fact {
 
 func (f *facts) undo(p *plan.UndoPlan) {
 	if r := &p.Record; r.ID > 0 {
-		f.record(fmt.Sprintf("the %s of %s", r.Operation, model.Printable(r.From.String())), r)
-		f.say("back to", model.Printable(p.Back.String())+", to its end", Strong)
+		f.record(fmt.Sprintf("the %s of %s", r.Operation, r.From.Printable()), r)
+		f.say("back to", p.Back.Printable()+", to its end", Strong)
 	}
 	if p.Restores > 0 {
 		f.say("from", "the journal: "+model.Plural(p.Restores, "message")+", byte for byte", Plain)
 	}
 
-	for i := range p.Takes {
-		take := &p.Takes[i]
+	for take := range model.Each(p.Takes) {
 		words := "if no consumer has taken them"
 		if take.Undoing.Gone.Restores() {
 			words = "and from the journal those that its limit dropped"
 		}
-		f.say("from", fmt.Sprintf("%s: %s, %s", model.Printable(take.From.String()),
+		f.say("from", fmt.Sprintf("%s: %s, %s", take.From.Printable(),
 			model.Plural(take.Planned, "message"), words), Plain)
 	}
 
@@ -139,7 +137,7 @@ func (u Undo) Outcomes(a *plan.Account) []Fact {
 
 func (u Undo) Follow(*model.Topology, *plan.Account) (f plan.Following, ok bool) { return f, false }
 
-func (u Undo) Do(ctx context.Context, by Broker, progress func(plan.Account)) (plan.Account, error) {
+func (u Undo) Do(ctx context.Context, by Broker, progress plan.Progress) (plan.Account, error) {
 	ready, messages := u.ready()
 	all := plan.Account{Operation: plan.Undo, From: u[0].Back, Planned: messages}
 	for i := range ready {

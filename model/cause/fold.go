@@ -148,8 +148,7 @@ func (f *folder) remember(word string) { f.words[1], f.words[0] = f.words[0], st
 // apply folds what begins here by the first rule that matches, and reports whether there was one: s is the word or
 // chunk that begins here, and text what a pattern may read.
 func (f *folder) apply(rules []rule, s, text string) bool {
-	for i := range rules {
-		r := &rules[i]
+	for r := range model.Each(rules) {
 		if !f.ends(r.after) || !strings.Contains(s, r.has) || r.when != nil && !r.when(f, s) {
 			continue
 		}

@@ -19,8 +19,8 @@ import (
 type Looker interface {
 	Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error)
 	// Read calls each with every message of a queue; all are held until Read returns.
-	Read(ctx context.Context, plan peek.Plan, each func(*message.Message) error) (peek.Read, error)
-	Count(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
+	Read(ctx context.Context, plan peek.Plan, each message.Visit) (peek.Read, error)
+	Count(ctx context.Context, queues []model.QueueRef) (model.CountsByQueue, error)
 }
 
 type Progress struct {
@@ -70,9 +70,9 @@ type Search struct {
 	news     chan struct{} // one pending signal is enough
 
 	result  Result
-	counted map[model.QueueRef]model.QueueCounts // those that were empty by the statistics
-	vhosts  map[string]error                     // those that were entered
-	told    time.Time                            // when progress was last signalled
+	counted model.CountsByQueue // those that were empty by the statistics
+	vhosts  map[string]error    // those that were entered
+	told    time.Time           // when progress was last signalled
 }
 
 // tellEvery is how often progress is signalled without hits. A hit is signalled at once.
@@ -83,7 +83,7 @@ func New(looker Looker, queues []Queue, want Want, enter func(ctx context.Contex
 	s := &Search{
 		want: want, queues: queues, looker: looker, enter: enter, began: time.Now(),
 		news:   make(chan struct{}, 1), // one signal, see above
-		vhosts: map[string]error{}, counted: map[model.QueueRef]model.QueueCounts{},
+		vhosts: map[string]error{}, counted: model.CountsByQueue{},
 	}
 
 	for i := range queues {

@@ -34,7 +34,7 @@ func (b *told) Peek(context.Context, peek.Plan) (peek.Peeked, error) {
 	return peek.Peeked{}, errors.New("no stream is here")
 }
 
-func (b *told) Read(_ context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error) {
+func (b *told) Read(_ context.Context, p peek.Plan, each message.Visit) (peek.Read, error) {
 	b.looks = append(b.looks, p.Queue.Name)
 	for i := range b.messages[p.Queue.Name] {
 		m := message.Message{Position: i + 1, Body: fmt.Appendf(nil, "message %d", i+1)}
@@ -46,8 +46,8 @@ func (b *told) Read(_ context.Context, p peek.Plan, each func(*message.Message) 
 	return peek.Read{}, b.errors[p.Queue.Name]
 }
 
-func (b *told) Count(_ context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
-	counts := map[model.QueueRef]model.QueueCounts{}
+func (b *told) Count(_ context.Context, refs []model.QueueRef) (model.CountsByQueue, error) {
+	counts := model.CountsByQueue{}
 	for _, ref := range refs {
 		counts[ref] = model.QueueCounts{Ready: model.Some(int64(b.messages[ref.Name]))}
 	}

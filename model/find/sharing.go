@@ -23,7 +23,7 @@ type Sharing struct {
 	Costly bool // a peek may cost; otherwise such queues are only read from the cache
 }
 
-func (s Sharing) Read(ctx context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error) {
+func (s Sharing) Read(ctx context.Context, p peek.Plan, each message.Visit) (peek.Read, error) {
 	peeked, ok, err := s.Cache.Lend(p.Queue, 0)
 	if !ok && err == nil {
 		if !p.Counts || p.Acts {

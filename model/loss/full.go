@@ -52,7 +52,7 @@ func RefusedCopies(t *model.Topology, ref model.QueueRef) []model.QueueRef {
 // OfRefusal works out what a queue will refuse when messages arrive; nil for nothing. counts are newer than the
 // topology.
 func OfRefusal(
-	t *model.Topology, ref model.QueueRef, a Arrivals, counts map[model.QueueRef]model.QueueCounts,
+	t *model.Topology, ref model.QueueRef, a Arrivals, counts model.CountsByQueue,
 ) *ByRefusal {
 	s := t.Settings(ref)
 	q, exists := t.Queue(ref)

@@ -139,7 +139,7 @@ func DropsHead(t *model.Topology, ref model.QueueRef) bool {
 
 // OfLimit works out what a queue's limits will drop when messages arrive; nil for nothing. counts are newer than the
 // topology.
-func OfLimit(t *model.Topology, ref model.QueueRef, a Arrivals, counts map[model.QueueRef]model.QueueCounts) *ByLimit {
+func OfLimit(t *model.Topology, ref model.QueueRef, a Arrivals, counts model.CountsByQueue) *ByLimit {
 	s := t.Settings(ref)
 	q, _ := t.Queue(ref)
 	if q == nil || a.Messages == 0 || !DropsHead(t, ref) {
@@ -274,7 +274,7 @@ func (l *ByLimit) Within(told ByLimit) bool {
 }
 
 // Full reports whether a queue has reached a limit: one more message, as large as the largest, has no room.
-func Full(t *model.Topology, ref model.QueueRef, largest int64, counts map[model.QueueRef]model.QueueCounts) bool {
+func Full(t *model.Topology, ref model.QueueRef, largest int64, counts model.CountsByQueue) bool {
 	s := t.Settings(ref)
 	q, _ := t.Queue(ref)
 	holds := cmp.Or(counts[ref].Ready, q.Ready)

@@ -90,6 +90,12 @@ func oneByOne(messages Messages, from, to, body int, f func(*Message) error) err
 	return nil
 }
 
+// Visit is called with a message; its error ends the reading.
+type Visit = func(*Message) error
+
+// Walk calls its argument with each of its messages.
+type Walk = func(Visit) error
+
 // Each calls f with each message, with up to body bytes of its body, until one cannot be read.
 func Each(messages Messages, body int, f func(*Message)) error {
 	return messages.Range(0, messages.Len(), body, func(m *Message) error {

@@ -68,8 +68,7 @@ func (c *Cache) AddStored(t *model.Topology) {
 	if c.Store == nil || cluster == "" {
 		return
 	}
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
+	for q := range model.Each(t.Snapshot.Queues) {
 		if q.Type != model.Quorum || q.Ready.Or(0) == 0 {
 			continue
 		}

@@ -74,8 +74,7 @@ func limitPolicy(s *model.Snapshot, q *model.Queue) (policy *model.Policy, why s
 		return nil, "its name cannot be typed"
 	}
 
-	for i := range s.Policies {
-		p := &s.Policies[i]
+	for p := range model.Each(s.Policies) {
 		if p.VHost != q.VHost {
 			continue
 		}

@@ -138,7 +138,7 @@ func (p Plan) DeliveriesLeft(count int64) (left int64, counts bool) {
 // Looked says what a peek at the whole queue has cost, in printable words.
 func (p Plan) Looked() string {
 	words := fmt.Sprintf("looked at all of %s: order kept, messages become marked as redelivered",
-		model.Printable(p.Queue.String()))
+		p.Queue.Printable())
 	if p.Counts {
 		words += fmt.Sprintf(", and 1 of the delivery limit %d is used", p.Budget)
 	}

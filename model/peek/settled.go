@@ -11,7 +11,7 @@ import (
 const settling = 100 * time.Millisecond
 
 type counter interface {
-	Count(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
+	Count(ctx context.Context, queues []model.QueueRef) (model.CountsByQueue, error)
 }
 
 // CountSettled counts the ready messages of a queue once its held messages are back. It is unknown when the queue

@@ -59,6 +59,9 @@ type Account struct {
 	Elapsed time.Duration
 }
 
+// Progress is called with the account of an execution so far.
+type Progress = func(Account)
+
 // MaxProblems bounds Account.Problems: the counts are exact, the examples need not be all.
 const MaxProblems = 100
 

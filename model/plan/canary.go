@@ -190,7 +190,7 @@ func (s *CanaryState) Left(now time.Time) string {
 func (s *CanaryState) WaitsFor() string {
 	idle := make([]string, len(s.Idle))
 	for i, q := range s.Idle {
-		idle[i] = model.Printable(q.String())
+		idle[i] = q.Printable()
 	}
 
 	switch {
@@ -205,7 +205,7 @@ func (s *CanaryState) WaitsFor() string {
 
 // ackWords say what a queue shows instead of an acknowledgement.
 func (a *CanaryAcks) ackWords() string {
-	queue := model.Printable(a.Queue.String())
+	queue := a.Queue.Printable()
 	words := fmt.Sprintf("%d of %d acknowledged in %s", min(max(a.Taken, 0), a.Sent), a.Sent, queue)
 	if a.Taken <= 0 {
 		words = "none acknowledged in " + queue

@@ -339,7 +339,7 @@ func TestLimitLossByNewerCounts(t *testing.T) {
 	must.That(t, !plan.Refusal.Refused(), "%q, to be counted: %v", plan.Refusal.Words(), plan.Counted(topology))
 	must.That(t, slices.Equal(plan.Counted(topology), build.Refs("w")), "%q, to be counted: %v", plan.Refusal.Words(),
 		plan.Counted(topology))
-	want.Counts = map[model.QueueRef]model.QueueCounts{build.Ref("w"): {
+	want.Counts = model.CountsByQueue{build.Ref("w"): {
 		Ready: model.Some[int64](4), Consumers: model.Some[int64](0),
 	}}
 	plan = New(topology, want)

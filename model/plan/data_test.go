@@ -154,7 +154,7 @@ func TestIsBack(t *testing.T) {
 			Intent: &Intent{Source: ref("failed"), Depth: 1000, Recipients: []Recipient{{Queue: ref("worker")}}},
 		}
 
-		got := r.IsBack(map[model.QueueRef]model.QueueCounts{
+		got := r.IsBack(model.CountsByQueue{
 			ref("failed"): {Ready: model.Some(test.from), Consumers: model.Some[int64](0)},
 			ref("worker"): {Ready: model.Some(test.to), Consumers: model.Some(test.consumers)},
 		})

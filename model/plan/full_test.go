@@ -190,7 +190,7 @@ func TestFullTargets(t *testing.T) {
 		want := wantTo(t, topology, "f", to, test.sample...)
 		want.Planned += test.more
 		if test.counts.Ready.Known() {
-			want.Counts = map[model.QueueRef]model.QueueCounts{build.Ref("w"): test.counts}
+			want.Counts = model.CountsByQueue{build.Ref("w"): test.counts}
 		}
 
 		check := func(action string, refusal Refusal, warnings []Warning) {

@@ -149,8 +149,7 @@ func (g *Guard) Reading() {
 func (g *Guard) Read(t *model.Topology) (changes []Change, unread string) {
 	for address, way := range g.ways {
 		told := map[model.QueueRef]bool{}
-		for i := range way.groups {
-			group := &way.groups[i]
+		for group := range model.Each(way.groups) {
 			route := t.Route(g.vhost, address.Exchange, []string{address.RoutingKey}, group.headers)
 			if route.Unread {
 				return nil, route.Why
@@ -182,8 +181,7 @@ func (g *Guard) Strays() []Stray {
 	var strays []Stray
 	for address, way := range g.ways {
 		may := map[model.QueueRef]int{}
-		for i := range way.groups {
-			group := &way.groups[i]
+		for group := range model.Each(way.groups) {
 			for _, queue := range g.reached(address, group.headers) {
 				if group.sent > 0 && !slices.Contains(group.reaches, queue) {
 					may[queue] += group.sent

@@ -12,7 +12,7 @@ type ImportWant struct {
 	Sizes     []int64 // of the bodies in bytes, one for each message
 	Insist    bool    // override a refusal, where possible
 	KeepDelay bool    // keep message.DeliveryTimeHeader
-	Counts    map[model.QueueRef]model.QueueCounts
+	Counts    model.CountsByQueue
 	tally     tally
 }
 

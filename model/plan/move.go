@@ -72,8 +72,7 @@ func MoveTargets(t *model.Topology, from model.QueueRef) []*model.Queue {
 	}
 
 	var targets []*model.Queue
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
+	for q := range model.Each(t.Snapshot.Queues) {
 		if q.VHost == from.VHost && problemOfMove(t, from, q.QueueRef) == movable {
 			targets = append(targets, q)
 		}

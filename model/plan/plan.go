@@ -98,7 +98,7 @@ type ActionWant struct {
 	Edited    *draft.Draft  // publish this instead of the one selected message
 	Mend      *mend.Program // changes each message that is published; nil: none is changed
 	// exact counts, newer than the topology, for Plan.Counted, where known
-	Counts map[model.QueueRef]model.QueueCounts
+	Counts model.CountsByQueue
 	// a replay or a move begins with a canary that is watched this long; CanaryAuto: as long as a failure takes; 0: no
 	// canary
 	Canary time.Duration

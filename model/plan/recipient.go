@@ -69,8 +69,7 @@ func (c *LeftCopies) Words() string {
 // CopiesOf are the copies that a refusal of one message may have left, by the queues that it reaches. ends: the user
 // did not agree to them, and the run ends.
 func CopiesOf(recipients []Recipient, reaches []model.QueueRef) (left []LeftCopies, ends bool) {
-	for i := range recipients {
-		r := &recipients[i]
+	for r := range model.Each(recipients) {
 		if len(r.Copies) == 0 || !slices.Contains(reaches, r.Queue) {
 			continue
 		}

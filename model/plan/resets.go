@@ -125,7 +125,7 @@ type resetNotes struct {
 	arrivals map[arrival]*awaited
 	now      time.Time
 	t        *model.Topology
-	counts   map[model.QueueRef]model.QueueCounts // ActionWant.Counts
+	counts   model.CountsByQueue // ActionWant.Counts
 }
 
 // arrival is what awaits messages of one framework at their target.

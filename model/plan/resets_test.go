@@ -168,7 +168,7 @@ func TestWhatAwaitsReplayedMessages(t *testing.T) {
 
 	assert.That(t, len(plan.Warnings) == 7, "%s", warnedOf(plan.Warnings))
 	waits := plan.Counted(topology)[0]
-	want.Counts = map[model.QueueRef]model.QueueCounts{waits: {Consumers: model.Some[int64](1)}}
+	want.Counts = model.CountsByQueue{waits: {Consumers: model.Some[int64](1)}}
 	assert.Contains(t, warnedOf(New(topology, want).Warnings),
 		"1 message asks for an answer by direct reply-to, and the requester is gone: the answer is lost")
 }

@@ -51,7 +51,7 @@ func (r *Record) Resumable() bool {
 // IsBack reports whether the queues have at least the messages that a record which ended early must have left, by the
 // counts of its Queues: in its source queue, those without an intention; in source and targets together, all of them as
 // long as the targets have no consumers.
-func (r *Record) IsBack(counts map[model.QueueRef]model.QueueCounts) bool {
+func (r *Record) IsBack(counts model.CountsByQueue) bool {
 	in := r.Intent
 	if in == nil || r.Operation != Replay && r.Operation != Move && r.Operation != Drop {
 		return true

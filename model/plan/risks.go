@@ -44,7 +44,7 @@ func (r *Risks) warn(w Warning) {
 
 // receive works out what the limit of a queue does to messages that arrive there. counts are exact ones, where known.
 func (r *Risks) receive(
-	t *model.Topology, queue model.QueueRef, a loss.Arrivals, counts map[model.QueueRef]model.QueueCounts,
+	t *model.Topology, queue model.QueueRef, a loss.Arrivals, counts model.CountsByQueue,
 ) {
 	if l := loss.OfLimit(t, queue, a, counts); l != nil {
 		r.Losses = append(r.Losses, *l)

@@ -77,8 +77,7 @@ func (p *Plan) Evidence() []string {
 	var all []*told
 
 	known := map[target.Clue]*told{}
-	for i := range p.Ways {
-		w := &p.Ways[i]
+	for w := range model.Each(p.Ways) {
 		if w.Clue == nil {
 			continue
 		}

@@ -40,8 +40,7 @@ func (p *UndoPlan) Planned() int {
 // Expected are the warnings, plus what it takes back and what it does not undo, worded like those of other actions.
 func (p *UndoPlan) Expected() []Warning {
 	all := slices.Clone(p.Warnings)
-	for i := range p.Takes {
-		take := &p.Takes[i]
+	for take := range model.Each(p.Takes) {
 		how := " when no consumer has taken it"
 		if take.Undoing.Gone.Restores() {
 			how = ", from the journal when its limit has dropped it"
@@ -74,7 +73,7 @@ type UndoWant struct {
 	There map[message.Fingerprint]int
 	// Back are those of them whose acknowledgement was lost.
 	Back   []message.Fingerprint
-	Counts map[model.QueueRef]model.QueueCounts // exact ones, newer than the topology
+	Counts model.CountsByQueue // exact ones, newer than the topology
 }
 
 // ForUndo plans how a record is undone. An error comes from reading the entries.

@@ -12,9 +12,9 @@ import (
 // Reads is how an undo and a resume learn what the record does not say.
 type Reads struct {
 	// Look calls each with the messages of a queue. stopped is why some are missing, "" when none are.
-	Look func(look peek.Plan, each func(*message.Message) error) (stopped string, err error)
+	Look func(look peek.Plan, each message.Visit) (stopped string, err error)
 	// Count counts queues exactly.
-	Count func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
+	Count func(refs []model.QueueRef) (model.CountsByQueue, error)
 	// Others are what others do with the queues, while no dlxtop of this machine looks at them; nil: only Count shows it.
 	Others func(left []Left) (map[model.QueueRef]Others, error)
 }
@@ -45,7 +45,7 @@ type Left struct {
 
 // Whole calls each with every ready message of a queue. others.Hold is also set where a consumer may hold messages that
 // could come back: no look shows those.
-func (r Reads) Whole(look peek.Plan, each func(*message.Message) error) (others Others, stopped string, err error) {
+func (r Reads) Whole(look peek.Plan, each message.Visit) (others Others, stopped string, err error) {
 	read := int64(0)
 	stopped, err = r.Look(look, func(m *message.Message) error {
 		read++

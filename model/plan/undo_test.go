@@ -349,7 +349,7 @@ func TestUndoFromADropHeadTarget(t *testing.T) {
 
 			plan, err := ForUndo(topology, UndoWant{
 				Record: Record{ID: 1, Operation: Move, From: build.Ref("failed"), Broker: "b"}, Broker: "b", Insist: insist,
-				Counts:  map[model.QueueRef]model.QueueCounts{build.Ref("worker"): test.counts},
+				Counts:  model.CountsByQueue{build.Ref("worker"): test.counts},
 				Entries: entriesOf(entry),
 			})
 
@@ -423,7 +423,7 @@ func TestUndoOfOtherFingerprints(t *testing.T) {
 			want, err := UndoWant{
 				Record: Record{ID: 7, Operation: test.operation, From: build.Ref("failed"), Broker: "b", OtherPrints: true},
 				Broker: "b", Insist: insist, Entries: entriesOf(test.entry),
-			}.Looked(topology, Reads{Look: func(peek.Plan, func(*message.Message) error) (string, error) {
+			}.Looked(topology, Reads{Look: func(peek.Plan, message.Visit) (string, error) {
 				t.Errorf("%s: it looks", test.operation)
 				return "", nil
 			}})

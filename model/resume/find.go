@@ -253,7 +253,7 @@ func (f *resumption) lookAtSource() (seen []sighting, err error) {
 
 	look := peek.ToDecide(f.topology, f.source, f.want.Insist, f.want.ReadOnly)
 	if !look.Allowed() {
-		return nil, fmt.Errorf("look for them in %s: %s", model.Printable(f.source.String()), look.Refusal.Words())
+		return nil, fmt.Errorf("look for them in %s: %s", f.source.Printable(), look.Refusal.Words())
 	}
 	f.looked = append(f.looked, look)
 	others, stopped, err := f.want.Whole(look, func(m *message.Message) error {
@@ -285,7 +285,7 @@ func (f *resumption) lookAtSource() (seen []sighting, err error) {
 	f.held = others.Hold
 	f.consumers = others.Consumers
 	if err == nil && stopped != "" {
-		err = fmt.Errorf("look for them in %s: %s", model.Printable(f.source.String()), stopped)
+		err = fmt.Errorf("look for them in %s: %s", f.source.Printable(), stopped)
 	}
 
 	return seen, err

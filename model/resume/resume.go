@@ -47,7 +47,7 @@ type Run struct {
 	Plan
 	Topology *model.Topology // the one that the plan was made from
 	// File reads the messages of an import's file.
-	File func(path string, each func(*message.Message) error) error
+	File func(path string, each message.Visit) error
 }
 
 // On is the plan with the topology and the want that it was made from.
@@ -97,14 +97,14 @@ type Want struct {
 	Entries func(record int64, each func(*plan.Entry) error) error
 	plan.Reads
 	// File reads the messages of an import's file.
-	File   func(path string, each func(*message.Message) error) error
+	File   func(path string, each message.Visit) error
 	User   string // the connected user
 	Broker string // the connected broker, as records name it
 	Insist bool
 	// ReadOnly: moving messages cannot be agreed to.
 	ReadOnly bool
 	// Counts are exact counts of queues that have a limit.
-	Counts map[model.QueueRef]model.QueueCounts
+	Counts model.CountsByQueue
 	Choice Choice // "": undecided messages stay as they are
 }
 
@@ -134,8 +134,7 @@ func Inquire(t *model.Topology, want Want) (Inquiry, error) {
 		return q, nil
 	}
 	f := newResumption(t, &want)
-	for i := range want.Chain {
-		r := &want.Chain[i]
+	for r := range model.Each(want.Chain) {
 		if err := want.Entries(r.ID, func(e *plan.Entry) error {
 			f.note(r, e)
 			return e.Readable(r.ID)
@@ -187,7 +186,7 @@ func (f *resumption) findUndone(id int64) error {
 		Counts:   f.want.Counts,
 		Entries:  func(each func(*plan.Entry) error) error { return f.want.Entries(record.ID, each) },
 	}.Looked(f.topology, plan.Reads{Count: f.want.Count, Look: func(
-		look peek.Plan, each func(*message.Message) error,
+		look peek.Plan, each message.Visit,
 	) (string, error) {
 		f.looked = append(f.looked, look)
 		return f.want.Look(look, each)
@@ -198,7 +197,7 @@ func (f *resumption) findUndone(id int64) error {
 
 // On is the inquiry with a newer topology and newer counts of queues with a limit; it does not look for the messages
 // again.
-func (q Inquiry) On(t *model.Topology, counts map[model.QueueRef]model.QueueCounts) Inquiry {
+func (q Inquiry) On(t *model.Topology, counts model.CountsByQueue) Inquiry {
 	if q.found == nil {
 		return q
 	}

@@ -89,7 +89,7 @@ func TestResumeOfAnUndoLooks(t *testing.T) {
 			{Position: 1, Fingerprint: gone.Fingerprint, Message: gone, Outcome: plan.Unsure},
 			{Position: 2, Fingerprint: there.Fingerprint, Message: there, Outcome: plan.Unsure},
 		}}),
-		Reads: reads(func(_ peek.Plan, each func(*message.Message) error) (string, error) {
+		Reads: reads(func(_ peek.Plan, each message.Visit) (string, error) {
 			looks++
 			return "", each(there)
 		}),
@@ -132,7 +132,7 @@ func TestResumeOfOtherFingerprints(t *testing.T) {
 		p, err := Of(topology, Want{
 			Chain: []plan.Record{first, last}, Broker: "b:5672", Insist: true,
 			Entries: entriesOf(map[int64][]plan.Entry{7: unsure, 8: unsure}),
-			Reads: reads(func(peek.Plan, func(*message.Message) error) (string, error) {
+			Reads: reads(func(peek.Plan, message.Visit) (string, error) {
 				t.Errorf("%s: it looks", operation)
 				return "", nil
 			}),
@@ -177,7 +177,7 @@ func TestResumeOfAnUndoOfOtherFingerprints(t *testing.T) {
 	p, err := Of(build.TopologyOf("4.0.5", build.Text("queue failed ready=1")), Want{
 		Chain: []plan.Record{undo}, Broker: "b:5672", User: "guest", Choice: PublishAgain,
 		Record: func(int64) (plan.Record, error) { return dropped, nil }, Entries: entriesOf(entries),
-		Reads: reads(func(_ peek.Plan, each func(*message.Message) error) (string, error) { return "", each(there) }),
+		Reads: reads(func(_ peek.Plan, each message.Visit) (string, error) { return "", each(there) }),
 	})
 
 	must.Do(t, err)
@@ -247,7 +247,7 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 					Position: 1, Fingerprint: m.Fingerprint, Outcome: plan.Unsure,
 					Sent: &plan.Sent{Fingerprint: message.Fingerprint{1}, Reached: []string{"orders"}},
 				}}}),
-				Reads: reads(func(look peek.Plan, each func(*message.Message) error) (string, error) {
+				Reads: reads(func(look peek.Plan, each message.Visit) (string, error) {
 					if look.Queue.Name == "failed" && original {
 						return "", each(m)
 					}
@@ -301,7 +301,7 @@ func TestResumeWhileOthersHoldMessages(t *testing.T) {
 			}},
 		}
 
-		asks := reads(func(look peek.Plan, each func(*message.Message) error) (string, error) {
+		asks := reads(func(look peek.Plan, each message.Visit) (string, error) {
 			if look.Queue.Name == "failed" && test.original {
 				return "", each(m)
 			}
@@ -364,8 +364,8 @@ func TestResumeOfAnImportThatIsKeptBack(t *testing.T) {
 				Position: 1, Fingerprint: m.Fingerprint, Outcome: plan.Unsure,
 				Sent: &plan.Sent{Fingerprint: message.Fingerprint{2}, Reached: []string{"orders"}},
 			}}}),
-			Reads: reads(func(peek.Plan, func(*message.Message) error) (string, error) { return "", nil }),
-			File:  func(_ string, each func(*message.Message) error) error { return each(m) },
+			Reads: reads(func(peek.Plan, message.Visit) (string, error) { return "", nil }),
+			File:  func(_ string, each message.Visit) error { return each(m) },
 		})
 
 		must.Do(t, err)
@@ -531,7 +531,7 @@ func (k *killedAt) plan(t *testing.T) Plan {
 	topology := build.TopologyOf("", build.Queue(from.Name, build.Consumers(0)), build.Queue(to.Name))
 	planned, err := Of(topology, Want{
 		Chain: []plan.Record{r}, Broker: "b", Entries: entriesOf(map[int64][]plan.Entry{1: entries}),
-		Reads: reads(func(p peek.Plan, each func(*message.Message) error) (string, error) {
+		Reads: reads(func(p peek.Plan, each message.Visit) (string, error) {
 			kinds, of := k.source(), original
 			if p.Queue == to {
 				kinds, of = k.target(), k.copyOf
@@ -663,9 +663,9 @@ func entriesOf(entries map[int64][]plan.Entry) func(int64, func(*plan.Entry) err
 }
 
 // reads are for queues without consumers.
-func reads(look func(peek.Plan, func(*message.Message) error) (string, error)) plan.Reads {
+func reads(look func(peek.Plan, message.Visit) (string, error)) plan.Reads {
 	return plan.Reads{
 		Look:  look,
-		Count: func([]model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) { return nil, nil },
+		Count: func([]model.QueueRef) (model.CountsByQueue, error) { return nil, nil },
 	}
 }

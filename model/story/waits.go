@@ -259,8 +259,7 @@ func (w *Waiting) Waits() *Waits {
 	}
 
 	last := map[uint8]*Wait{} // by priority, where each expires by itself
-	for i := range waits.Messages {
-		this := &waits.Messages[i]
+	for this := range model.Each(waits.Messages) {
 		this.Leaves = this.Due
 		line := this.Priority
 		if !w.eachPriority {

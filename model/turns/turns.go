@@ -73,7 +73,7 @@ func (b *Background) change(how func()) {
 type Broker interface {
 	Peek(ctx context.Context, p peek.Plan) (peek.Peeked, error)
 	// Read calls each with every message that is in a queue at the start, one at a time.
-	Read(ctx context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error)
+	Read(ctx context.Context, p peek.Plan, each message.Visit) (peek.Read, error)
 	action.Broker
 }
 
@@ -88,22 +88,22 @@ func (f Foreground) Peek(ctx context.Context, p peek.Plan) (peek.Peeked, error) 
 	return f.Broker.Peek(ctx, p)
 }
 
-func (f Foreground) Read(ctx context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error) {
+func (f Foreground) Read(ctx context.Context, p peek.Plan, each message.Visit) (peek.Read, error) {
 	defer f.Background.Suspend()()
 	return f.Broker.Read(ctx, p, each)
 }
 
-func (f Foreground) Execute(ctx context.Context, run plan.Run, progress func(plan.Account)) (plan.Account, error) {
+func (f Foreground) Execute(ctx context.Context, run plan.Run, progress plan.Progress) (plan.Account, error) {
 	defer f.Background.Suspend()()
 	return f.Broker.Execute(ctx, run, progress)
 }
 
-func (f Foreground) Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.Account)) (plan.Account, error) {
+func (f Foreground) Undo(ctx context.Context, p plan.UndoPlan, progress plan.Progress) (plan.Account, error) {
 	defer f.Background.Suspend()()
 	return f.Broker.Undo(ctx, p, progress)
 }
 
-func (f Foreground) Resume(ctx context.Context, run resume.Run, progress func(plan.Account)) (plan.Account, error) {
+func (f Foreground) Resume(ctx context.Context, run resume.Run, progress plan.Progress) (plan.Account, error) {
 	defer f.Background.Suspend()()
 	return f.Broker.Resume(ctx, run, progress)
 }

@@ -39,8 +39,7 @@ func play(parts ...build.Part) *played {
 		unseen: map[string]bool{}, queues: map[string]*model.Queue{},
 	}
 
-	for i := range s.Queues {
-		q := &s.Queues[i]
+	for q := range model.Each(s.Queues) {
 		p.queues[q.Name] = q
 		p.ready[q.Name] = q.Ready.Or(0)
 		q.Published, q.Acked = model.Some[int64](0), model.Some[int64](0)
@@ -54,7 +53,7 @@ func play(parts ...build.Part) *played {
 }
 
 func (p *played) count() {
-	c := model.Counts{At: p.start.Add(p.at), Queues: map[model.QueueRef]model.QueueCounts{}}
+	c := model.Counts{At: p.start.Add(p.at), Queues: model.CountsByQueue{}}
 	for name, n := range p.ready {
 		if !p.unseen[name] {
 			c.Queues[build.Ref(name)] = model.QueueCounts{
