@@ -12,6 +12,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/depth"
@@ -187,6 +188,75 @@ func TestLostAcknowledgements(t *testing.T) {
 
 			assert.That(t, missing+twice == 0, "of %d that were moved %d are missing, %d there twice\n%s", moved, missing,
 				twice, out)
+		})
+	}
+}
+
+// TestNodeDiesDuringReplays: the broker's node dies while a command and the dashboard replay. Both say at once what
+// arrived and what is untouched; the resume that they offer leaves each message there once.
+func TestNodeDiesDuringReplays(t *testing.T) {
+	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			if signal == syscall.SIGTERM {
+				size.Long(t)
+			}
+
+			c := &cluster{t, []*demo.Node{built.Node}}
+			process, channel := c.process(0), c.channel()
+			kinds := map[int]string{400: "quorum", 5000: "classic"}
+			messages := map[string]int{name + " command": 400, name + " screen": 5000}
+			for worker, n := range messages {
+				c.declare(worker, 0, amqp.Table{"x-queue-type": kinds[n]})
+				c.declare(worker+".failed", 0, nil)
+				c.publish(worker+".failed", n)
+			}
+
+			moves := func(worker string) {
+				must.Await(t, worker+" gets some", func() bool { return depth.Of(t, channel, worker) > 20 })
+			}
+
+			home := t.TempDir()
+			act := func(args ...string) *exec.Cmd { return built.In(home, built.ToNode(append(args, "--yes")...)...) }
+			screen := built.OpenNode(t)
+			screen.Press("3f").WaitFor("FAILED QUEUE", name+" screen.failed")
+			screen.Press("/"+name+" screen\r\r").WaitFor("peek:", "M reads")
+			screen.Press("M").WaitFor("5,000 messages")
+			screen.Press("R").WaitFor("To replay 5,000 messages")
+
+			replay := act("replay", name+" command.failed", "--rate", "50/s")
+			var said built.Buffer
+			replay.Stdout, replay.Stderr = &said, &said
+			built.Begin(t, replay)
+			moves(name + " command")
+			screen.Press("5000\r")
+			moves(name + " screen")
+			must.Do(t, syscall.Kill(process, signal))
+			_ = replay.Wait()
+			assert.Equal(t, replay.ProcessState.ExitCode(), cli.ExitRefused)
+			assert.Contains(t, said.String(), " of them arrived)")
+			assert.Contains(t, said.String(), "untouched: ")
+			screen.WaitFor("lost", "stale", "What happened", " arrived", "untouched", "r resumes it")
+
+			c.restart(0)
+			status, out, errs := built.Run(t, act("journal", "resume", "1"))
+			assert.Equal(t, status, cli.ExitDone, "%s%s", out, errs)
+			screen.WaitForPoll()
+			screen.Press("r").WaitFor("Resume 1", "To go on with")
+			left := regexp.MustCompile(`at most (\S+) messages`).FindStringSubmatch(screen.Text())[1]
+			screen.Press(strings.ReplaceAll(left, ",", "")+"\r").WaitFor("What happened", "messages moved")
+
+			channel = c.channel()
+			for worker, n := range messages {
+				once := map[string]bool{}
+				all := dial.Drain(t, channel, worker)
+				for _, d := range all {
+					once[d.MessageId] = true
+				}
+
+				assert.Equal(t, len(once), n, "%s got", worker)
+				assert.Equal(t, len(all), n, "%s got, each as often as it was given", worker)
+				assert.Equal(t, depth.Of(t, channel, worker+".failed"), 0, "are left of %s", worker)
+			}
 		})
 	}
 }

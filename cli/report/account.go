@@ -373,7 +373,7 @@ func CanaryWords(a *plan.Account) string {
 // sentence is "replay ucenter@user@failed: 47 planned, 46 moved, 1 returned in 0.1 s".
 func sentence(planned *plan.Plan, account *plan.Account) string {
 	moved := planned.Operation.Done()
-	if to := planned.To(); to != "" {
+	if to := planned.Went(); to != "" {
 		moved += " to " + model.Printable(to)
 	}
 

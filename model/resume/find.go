@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -322,40 +323,42 @@ func (f *resumption) lookAtTargets() {
 // look reads one target. It returns why it could not be read, "" when it was.
 func (f *resumption) look(name string, c *targetCopies) (unread string) {
 	ref := model.QueueRef{VHost: f.want.Chain[0].From.VHost, Name: name}
+	shown := model.Printable(name)
 	q, exists := f.topology.Queue(ref)
 	if !exists {
-		return fmt.Sprintf("%s does not exist any more", model.Printable(name))
+		return fmt.Sprintf("%s does not exist any more", shown)
 	}
 	look := peek.ToDecide(f.topology, ref, f.want.Insist, f.want.ReadOnly)
 	if !look.Allowed() {
-		return fmt.Sprintf("%s cannot be read: %s", model.Printable(name), look.Refusal.Words())
+		return fmt.Sprintf("%s cannot be read: %s", shown, look.Refusal.Words())
 	}
 	f.looked = append(f.looked, look)
 	stopped, err := f.want.Look(look, func(m *message.Message) error { c.count(m); return nil })
 	switch {
 	case err != nil:
-		return fmt.Sprintf("%s could not be read: %s", model.Printable(name), model.Printable(err.Error()))
+		return fmt.Sprintf("%s could not be read: %s", shown, model.Printable(err.Error()))
 	case stopped != "":
-		return fmt.Sprintf("%s could not be read to its end: %s", model.Printable(name), stopped)
+		return fmt.Sprintf("%s could not be read to its end: %s", shown, stopped)
 	}
 
 	others, err := f.want.At(look, int64(c.seen))
 	switch {
 	case err != nil:
-		return fmt.Sprintf("whether others hold messages of %s is unknown: %s", model.Printable(name),
+		return fmt.Sprintf("whether others hold messages of %s is unknown: %s", shown,
 			model.Printable(err.Error()))
 	case others.Hold:
 		return fmt.Sprintf("others hold messages of %s, or have just given some back: its copy may be among them",
-			model.Printable(name))
+			shown)
 	}
 
-	// One that consumed when the topology was read may have taken copies, and be gone since.
-	c.consumers = q.Consumers.Or(1) > 0 || others.Consumers.Or(0) > 0
+	// One that consumed when the topology was read may have taken copies, and be gone since. A node that has just started
+	// has no statistics of quorum queues yet: then only the queue itself counts its consumers.
+	c.consumers = cmp.Or(q.Consumers, others.Consumers).Or(1) > 0 || others.Consumers.Or(0) > 0
 	if f.intent != nil && f.intent.KeepDelay {
-		return "RabbitMQ may keep its copy back in " + model.Printable(name) + ", until the time in " +
+		return "RabbitMQ may keep its copy back in " + shown + ", until the time in " +
 			message.DeliveryTimeHeader
 	}
-	c.untouched = !c.consumers && f.untouched(q, c)
+	c.untouched = q.Consumers.Known() && !c.consumers && f.untouched(q, c)
 	return ""
 }
 
