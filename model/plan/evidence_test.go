@@ -38,7 +38,7 @@ func TestWhereMessagesSayThatTheyFailed(t *testing.T) {
 		Name, Queue, Message string
 		Broker               build.Part
 		Want                 string // "to QUEUE", or words of the refusal
-		Failure, Counts      string
+		Failure, Counts      string // of what a program left: why it failed, what a replay resets or removes
 	}](t, "testdata/evidence.toml") {
 		m := must.Get(message.ParseMessage([]byte(c.Message)))(t)
 		if c.Broker == nil {
@@ -56,7 +56,7 @@ func TestWhereMessagesSayThatTheyFailed(t *testing.T) {
 		_, resets := m.Reset(message.ResetWish{})
 		counts := ""
 		for _, r := range resets {
-			counts += fmt.Sprint(r.Name, " ", r.Was)
+			counts += fmt.Sprintln(r.Name, r.Was)
 		}
 		assert.Equal(t, counts, c.Counts, "%s", c.Name)
 	}
