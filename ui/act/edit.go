@@ -220,7 +220,7 @@ func (d *PlanDialog) editView(l *shell.DialogLines) string {
 // mostDifferences is how many lines of them are laid out for a dialog, which has no room for more.
 const mostDifferences = 100
 
-func (d *PlanDialog) askEdit(l *shell.DialogLines) {
+func (d *QueueAction) askEdit(l *shell.DialogLines) {
 	if d.edit.state != editDone {
 		return
 	}

@@ -145,51 +145,19 @@ func (f *FollowUpScreen) planned(msg shell.PlannedMsg[FollowUp]) tea.Cmd {
 
 func (f FollowUpScreen) View(width, height int) string {
 	l := shell.NewDialogLines(f.Env.Styles, width)
-	title := f.title
-	switch f.State {
-	case shell.DialogPlanning:
-		l.Say("", f.looks, l.Styles.Muted)
-	case shell.DialogChecking:
-		l.Say("", "reading the topology again …", l.Styles.Muted)
-	case shell.DialogAsking:
-		title = f.ask(l)
-	case shell.DialogRunning, shell.DialogStopping:
-		title = f.Is.action().Words().Running
-		f.SayProgress(l, f.Is.action().Outcomes(&f.Account))
-		l.Blank()
-		f.SayStop(l, "")
-	case shell.DialogEnded:
-		title = "What happened"
-		f.sayAccount(l)
+	planned, a := f.Is.action(), &f.Account
+	shown := shownAction{Action: planned, planning: f.looks, above: func(*shell.DialogLines) {}}
+	shown.summary = fmt.Sprintf("%s of %s %s", model.Count(a.Moved+a.Dropped), model.Plural(a.Planned, "message"),
+		planned.Words().Done)
+
+	title := shown.draw(l, &f.Dialog, f.offer(), f.keys())
+	asking := f.State == shell.DialogAsking
+	if f.State == shell.DialogPlanning || f.State == shell.DialogChecking || asking && len(planned.Facts(shell.MostNamed)) == 0 {
+		title = f.title // there is no plan
 	}
 
 	f.Fit(l, height-3)
 	return l.Page(title, width, height)
-}
-
-// ask shows the plan and what the keys would do. It returns the title.
-func (f *FollowUpScreen) ask(l *shell.DialogLines) string {
-	o, planned := f.offer(), f.Is.action()
-	f.SayChanges(l)
-	facts := planned.Facts(shell.MostNamed)
-	l.Tell(facts)
-	question := len(l.Lines)
-	l.Say("these", o.Choice, l.Styles.Strong)
-	f.SayAsked(l, o, f.keys())
-	l.Question(question)
-	if len(facts) == 0 { // there is no plan
-		return f.title
-	}
-
-	return planned.Words().Title
-}
-
-func (f *FollowUpScreen) sayAccount(l *shell.DialogLines) {
-	planned, a := f.Is.action(), &f.Account
-	summary := fmt.Sprintf("%s of %s %s", model.Count(a.Moved+a.Dropped), model.Plural(a.Planned, "message"),
-		planned.Words().Done)
-	sayAccount(l, &f.Dialog, summary, "", planned.Outcomes(a), action.Ended{})
-	f.SayClose(l)
 }
 
 func (f *FollowUpScreen) offer() *shell.Offer {

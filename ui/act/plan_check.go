@@ -12,7 +12,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/target"
 	"github.com/dlxtop/dlxtop/ui/shell"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // Acting is a plan, the id of its message if it has one, and what else is in the queue.
@@ -23,11 +22,11 @@ type Acting struct {
 }
 
 // replan starts making the plan. That examines every selected message, so it runs outside Update.
-func (d *PlanDialog) replan() tea.Cmd { return shell.Planning(&d.Dialog, d.Topology, d.planner()) }
+func (d *QueueAction) replan() tea.Cmd { return shell.Planning(&d.Dialog, d.Topology, d.planner()) }
 
-func (d *PlanDialog) Check() tea.Cmd { return shell.Checking(&d.Dialog, d.planner()) }
+func (d *QueueAction) Check() tea.Cmd { return shell.Checking(&d.Dialog, d.planner()) }
 
-func (d PlanDialog) planner() func(context.Context, *model.Topology) (Acting, error) {
+func (d QueueAction) planner() func(context.Context, *model.Topology) (Acting, error) {
 	rows := d.Rows
 	like := plan.ActionWant{
 		Operation: d.Operation,
@@ -90,7 +89,7 @@ func (d PlanDialog) planner() func(context.Context, *model.Topology) (Acting, er
 }
 
 // sentBefore finds what was replayed earlier, and what the plans before this one will replay.
-func (d *PlanDialog) sentBefore(ctx context.Context, t *model.Topology, like plan.ActionWant) (*plan.Doubles, error) {
+func (d *QueueAction) sentBefore(ctx context.Context, t *model.Topology, like plan.ActionWant) (*plan.Doubles, error) {
 	if !like.SparesDoubles() {
 		return nil, nil
 	}
@@ -118,7 +117,7 @@ func (d *PlanDialog) sentBefore(ctx context.Context, t *model.Topology, like pla
 
 // planned takes in a plan. An agreed one runs if it is what was agreed to; otherwise it is shown with the differences,
 // and asked about again.
-func (d *PlanDialog) planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
+func (d *QueueAction) planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
 	was := d.Plan.Promise()
 	is := msg.Plan.plan.Promise()
 	d.one = cmp.Or(msg.Plan.one, d.one)
@@ -130,13 +129,6 @@ func (d *PlanDialog) planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
 		d.ChangedAt = time.Time{}
 		d.Changes = nil
 		d.Promised = nil
-		if d.prompt.State == MendTrying {
-			d.State = shell.DialogChoosing
-			d.prompt.Show(d.Plan.Mended, d.Plan.Refusal.Words())
-		}
-
-		d.offerTargets()
-		return d.turnTyped()
 	case shell.DialogAsking:
 		d.Plan = msg.Plan.plan
 		d.Changed(was, is)
@@ -155,19 +147,6 @@ func (d *PlanDialog) planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
 	return nil
 }
 
-// turnTyped applies keys typed before there was a plan, if they are options of it; never one that agrees.
-func (d *PlanDialog) turnTyped() (cmd tea.Cmd) {
-	typed := d.typed
-	d.typed = nil
-	for _, msg := range typed {
-		if pressed, ok := term.Press(d.Options(&d.PlanOptions, d.Work), msg); ok {
-			cmd = pressed
-		}
-	}
-
-	return cmd
-}
-
 // OtherMessages are what the queue of an action has besides the messages that were read.
 type OtherMessages struct {
 	Frozen  plan.Frozen // when they were read
@@ -177,7 +156,7 @@ type OtherMessages struct {
 
 // arrivals counts what came into the queue of an action since it was read; unknown if that cannot be counted exactly
 // and at once.
-func (d *PlanDialog) arrivals(ctx context.Context, t *model.Topology) (arrived model.Opt[int64]) {
+func (d *QueueAction) arrivals(ctx context.Context, t *model.Topology) (arrived model.Opt[int64]) {
 	queue, frozen := d.Queue, d.Others.Frozen
 	if declare, _ := t.Countable(queue); !declare || !frozen.Depth.Known() {
 		return arrived
@@ -191,7 +170,7 @@ func (d *PlanDialog) arrivals(ctx context.Context, t *model.Topology) (arrived m
 }
 
 // countArrived counts what came into the queue while the action was planned and ran.
-func (d *PlanDialog) countArrived() (cmd tea.Cmd) {
+func (d *QueueAction) countArrived() (cmd tea.Cmd) {
 	out, known := d.Account.Out().Get()
 	declare, _ := d.Topology.Countable(d.Queue)
 	if d.Err != nil || !known || !declare {

@@ -26,46 +26,77 @@ func (d *PlanDialog) View(width, height int) string {
 		l.Outer, l.Width = width, width-4
 	}
 
-	switch d.State {
-	case shell.DialogChoosing:
+	if d.State == shell.DialogChoosing {
 		d.chooser.View(l, height-2)
+	}
+
+	shown := d.shown(l.Styles)
+	if d.CanUndo() {
+		shown.next += "  " + d.Env.Keys.Undo.Help().Key + " undoes it"
+	}
+	if d.canResume() {
+		shown.next += ", " + d.Env.Keys.Resume.Help().Key + " resumes it: looks for what is unknown, and goes on"
+	}
+
+	title := shown.draw(l, &d.Dialog, d.Offer(), d.Keys())
+	d.Fit(l, height-2)
+	return l.Box(title)
+}
+
+// shownAction is an action with what a dialog shows besides.
+type shownAction struct {
+	action.Action
+	planning string                   // while the plan is made
+	above    func(*shell.DialogLines) // says what stands above the facts
+	summary  string                   // of the account
+	ended    action.Ended
+	next     string // what keys do about the record
+	hint     string // what keys do while it runs
+}
+
+// draw draws the dialog of an action, and returns its title.
+func (a *shownAction) draw(l *shell.DialogLines, d *shell.Dialog, o *shell.Offer, keys []term.Key) (title string) {
+	words := a.Words()
+	switch d.State {
 	case shell.DialogPlanning:
-		l.Say("", "working out which queues this would reach …", l.Styles.Muted)
+		l.Say("", a.planning, l.Styles.Muted)
 	case shell.DialogChecking:
 		l.Say("", "reading the topology again …", l.Styles.Muted)
 	case shell.DialogAsking:
-		d.SayChanges(l)
-		d.SayPlan(l)
-		d.SayAsked(l, d.Offer(), d.Keys())
+		a.say(l, d)
+		d.SayAsked(l, o, keys)
 	case shell.DialogRunning, shell.DialogStopping:
-		d.SayRun(l)
+		a.say(l, d)
 		l.Blank()
-		d.SayStop(l)
-	case shell.DialogEnded:
-		d.SayAccount(l, true)
-		d.SayClose(l)
-	}
-
-	d.Fit(l, height-2)
-	return l.Box(d.title())
-}
-
-func (d *PlanDialog) title() string {
-	words := d.Action().Words()
-	switch d.State {
-	case shell.DialogRunning:
+		if d.SayStop(l, a.hint); d.State == shell.DialogStopping {
+			return "Stopping"
+		}
 		return words.Running
-	case shell.DialogStopping:
-		return "Stopping"
 	case shell.DialogEnded:
+		a.say(l, d)
+		d.SayClose(l)
 		return "What happened"
 	}
 
 	return words.Title
 }
 
+// say shows an action as far as it came: what it would do, what it does, or what became of it.
+func (a *shownAction) say(l *shell.DialogLines, d *shell.Dialog) {
+	switch d.State {
+	case shell.DialogRunning, shell.DialogStopping:
+		d.SayProgress(l, a.Outcomes(&d.Account))
+	case shell.DialogEnded:
+		a.sayAccount(l, d)
+	default:
+		d.SayChanges(l)
+		a.above(l)
+		l.Tell(a.Facts(shell.MostNamed))
+	}
+}
+
 // Action is the plan as an action. Without a plan yet it has only what is known of it.
-func (d *PlanDialog) Action() *action.Messages {
+func (d *QueueAction) Action() *action.Messages {
 	m := &action.Messages{Run: d.Plan.On(d.Topology)}
 	m.Operation, m.From, m.Planned = d.Operation, d.Queue, len(d.Rows)
 	m.GoOn = d.goOn
@@ -80,15 +111,35 @@ func (d *PlanDialog) Action() *action.Messages {
 	return m
 }
 
-func (d *PlanDialog) SayPlan(l *shell.DialogLines) {
-	l.Say("from", model.Printable(d.Plan.From.String()), l.Styles.Strong)
-	l.Say("chosen", d.chosen(), l.Styles.Text)
-	d.askEdit(l)
-	l.Tell(d.Action().Facts(shell.MostNamed))
+func (d *QueueAction) shown(s *term.Styles) *shownAction {
+	shown := shownAction{
+		Action:   d.Action(),
+		planning: "working out which queues this would reach …",
+		summary:  d.Summary(),
+		ended:    action.Ended{Since: d.Others.Frozen.At, Arrived: d.Others.Arrived},
+	}
+
+	shown.above = func(l *shell.DialogLines) {
+		l.Say("from", model.Printable(d.Plan.From.String()), s.Strong)
+		l.Say("chosen", d.chosen(), s.Text)
+		d.askEdit(l)
+	}
+
+	if d.waits() {
+		shown.hint = shell.Hint(s, "enter", "do not wait longer")
+	}
+
+	return &shown
 }
 
+// Say shows it as far as it came.
+func (d *QueueAction) Say(l *shell.DialogLines) { d.shown(l.Styles).say(l, &d.Dialog) }
+
+// SayStop shows how to stop the run, and how to end the wait of a canary.
+func (d *QueueAction) SayStop(l *shell.DialogLines) { d.Dialog.SayStop(l, d.shown(l.Styles).hint) }
+
 // chosen says which messages it is about, and which stay.
-func (d *PlanDialog) chosen() string {
+func (d *QueueAction) chosen() string {
 	words := d.Words + ": "
 	n := len(d.Rows)
 	switch {
@@ -110,44 +161,18 @@ func (d *PlanDialog) chosen() string {
 	return words
 }
 
-// SayStop shows how to stop the run, and how to end the wait of a canary.
-func (d *PlanDialog) SayStop(l *shell.DialogLines) {
-	hints := ""
-	if d.waits() {
-		hints = shell.Hint(l.Styles, "enter", "do not wait longer")
-	}
-	d.Dialog.SayStop(l, hints)
-}
-
-func (d *PlanDialog) SayRun(l *shell.DialogLines) { d.SayProgress(l, d.Action().Outcomes(&d.Account)) }
-
-// SayAccount shows the account and, if that is all that was done, how to undo it.
-func (d *PlanDialog) SayAccount(l *shell.DialogLines, all bool) {
-	next := ""
-	if all && d.CanUndo() {
-		next += "  " + d.Env.Keys.Undo.Help().Key + " undoes it"
-	}
-	if all && d.canResume() {
-		next += ", " + d.Env.Keys.Resume.Help().Key + " resumes it: looks for what is unknown, and goes on"
-	}
-
-	ended := action.Ended{Since: d.Others.Frozen.At, Arrived: d.Others.Arrived}
-	sayAccount(l, &d.Dialog, d.Summary(), next, d.Action().Outcomes(&d.Account), ended)
-}
-
-// sayAccount shows the account of an action, with a summary. next is what keys do about it.
-func sayAccount(
-	l *shell.DialogLines, d *shell.Dialog, summary, next string, outcomes []action.Fact, ended action.Ended,
-) {
+// sayAccount shows the account, with a summary.
+func (shown *shownAction) sayAccount(l *shell.DialogLines, d *shell.Dialog) {
 	s, a := l.Styles, &d.Account
 	look := s.Strong
 	if !a.Complete() || d.Err != nil {
 		look = s.Warning
 	}
 
-	l.Say("", summary, look)
+	l.Say("", shown.summary, look)
 	l.Blank()
-	l.Tell(outcomes)
+	l.Tell(shown.Outcomes(a))
+	ended := shown.ended
 	ended.Account, ended.Sequel = *a, d.Env.Sequel(a.Mark)
 	l.Tell(ended.Facts(d.Env.Shown))
 	if d.Err != nil {
@@ -155,7 +180,7 @@ func sayAccount(
 	}
 
 	if a.JournalID > 0 {
-		l.Say("journal", fmt.Sprint(a.JournalID)+next, s.Muted)
+		l.Say("journal", fmt.Sprint(a.JournalID)+shown.next, s.Muted)
 	}
 	if a.Elapsed > 0 {
 		l.Say("took", model.ShortDuration(a.Elapsed.Round(1e6)), s.Muted)
@@ -182,7 +207,7 @@ func DoneWords(done string, n, planned int) string {
 	return model.Plural(n, "message") + " " + done
 }
 
-func (d *PlanDialog) Summary() string {
+func (d *QueueAction) Summary() string {
 	a := &d.Account
 	if a.Unknown > 0 {
 		return a.Words()

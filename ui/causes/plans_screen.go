@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -25,9 +26,11 @@ type causePlansScreen struct {
 	wish    causeWish
 	latest  shell.TopologyMsg
 	state   causePlansState
-	queues  []messages.Screen // in the order of the list; planned ones have their dialog open
-	at      int               // the one being read, or running
-	typed   []tea.KeyMsg      // before there were plans: keys for their options are then applied
+	limits  func(model.QueueRef) int
+	reading messages.Screen // reads one queue
+	queues  []causeQueue    // in the order of the list
+	at      int             // the one being read, or running
+	typed   []tea.KeyMsg    // before there were plans: keys for their options are then applied
 	table   term.Table[model.QueueRef, causePlanRow]
 	consent shell.Consent
 	act.PlanOptions
@@ -37,6 +40,14 @@ type causePlansScreen struct {
 
 	stopped bool      // stopped by a key after the user agreed: no further queue begins
 	endedAt time.Time // when it ended before its last queue
+}
+
+// causeQueue is a queue of a cause: what was read of it, and the action on that.
+type causeQueue struct {
+	act.QueueAction
+	read   bool
+	wrong  string           // why it could not be read, printable
+	bodies message.Messages // of the messages that were read; nil without any
 }
 
 type causePlansState int
@@ -57,14 +68,16 @@ func actOnCause(
 		env:     e,
 		only:    only,
 		wish:    causeWish{Wish: wish},
+		limits:  limits,
 		table:   newCausePlanTable(e, wish),
 		consent: shell.NewConsent(),
 	}
 
 	for _, q := range only.Queues {
-		c.queues = append(c.queues, messages.NewCauseScreen(e, q.Of, only, limits(q.Of), nil))
+		c.queues = append(c.queues, causeQueue{QueueAction: act.QueueAction{Subject: act.Subject{Queue: q.Of}}})
 	}
 
+	c.readNext()
 	c.show()
 	return c
 }
@@ -87,9 +100,9 @@ func (c causePlansScreen) Typing() bool {
 			c.planning() && c.env.Careful(c.messages(c.planned())))
 }
 
-func (c *causePlansScreen) where(is func(d *act.PlanDialog) bool) (queues []int) {
+func (c *causePlansScreen) where(is func(d *act.QueueAction) bool) (queues []int) {
 	for i := range c.queues {
-		if is(&c.queues[i].Dialog) {
+		if is(&c.queues[i].QueueAction) {
 			queues = append(queues, i)
 		}
 	}
@@ -98,7 +111,7 @@ func (c *causePlansScreen) where(is func(d *act.PlanDialog) bool) (queues []int)
 }
 
 func (c *causePlansScreen) planning() bool {
-	return len(c.where(func(d *act.PlanDialog) bool { return d.State == shell.DialogPlanning })) > 0
+	return len(c.where(func(d *act.QueueAction) bool { return d.State == shell.DialogPlanning })) > 0
 }
 
 func (c causePlansScreen) Busy() bool {
@@ -106,25 +119,29 @@ func (c causePlansScreen) Busy() bool {
 }
 
 func (c causePlansScreen) Close() {
+	c.reading.Close()
 	for _, q := range c.queues {
 		q.Close()
+		if q.bodies != nil {
+			_ = q.bodies.Close()
+		}
 	}
 }
 
 // running is the plan of the queue being read, or running.
-func (c *causePlansScreen) running() *act.PlanDialog { return &c.queues[c.at].Dialog }
+func (c *causePlansScreen) running() *act.QueueAction { return &c.queues[c.at].QueueAction }
 
 // ready are the plans that can run: they are shown, and not refused.
 func (c *causePlansScreen) ready() []int {
-	return c.where(func(d *act.PlanDialog) bool { return d.State == shell.DialogAsking && d.Offer().Refusal == "" })
+	return c.where(func(d *act.QueueAction) bool { return d.State == shell.DialogAsking && d.Offer().Refusal == "" })
 }
 
 // planned are the plans that are shown and have not run, including refused ones.
-func (c *causePlansScreen) planned() []int { return c.where((*act.PlanDialog).Asks) }
+func (c *causePlansScreen) planned() []int { return c.where((*act.QueueAction).Asks) }
 
 func (c *causePlansScreen) messages(queues []int) (n int) {
 	for _, i := range queues {
-		n += len(c.queues[i].Dialog.Rows)
+		n += len(c.queues[i].Rows)
 	}
 	return n
 }
@@ -134,7 +151,7 @@ func (c *causePlansScreen) offer() *shell.Offer {
 	n := c.messages(ready)
 	actions := make([]*action.Messages, len(ready))
 	for i, at := range ready {
-		actions[i] = c.queues[at].Dialog.Action()
+		actions[i] = c.queues[at].Action()
 	}
 
 	does, asks := action.Together(actions...)
@@ -150,7 +167,7 @@ func (c *causePlansScreen) offer() *shell.Offer {
 // changed.
 func (c *causePlansScreen) agreeable() bool {
 	ready := c.ready()
-	unread := c.where(func(d *act.PlanDialog) bool { return d.Unread() })
+	unread := c.where(func(d *act.QueueAction) bool { return d.Unread() })
 	return c.state == causePlansAsking && len(ready) > 0 && !c.planning() && len(unread) == 0 &&
 		c.consent.Given(c.offer())
 }
@@ -163,7 +180,7 @@ func (c *causePlansScreen) keys() []term.Key {
 	case causePlansWishing:
 		return c.wishKeys()
 	case causePlansRunning:
-		return c.running().Keys()
+		return c.running().RunKeys(c.askAgain)
 	}
 
 	asking, ended := c.state == causePlansAsking, c.state == causePlansEnded
@@ -202,7 +219,7 @@ func (c *causePlansScreen) options() (keys []term.Key) {
 	}
 
 	for _, at := range planned {
-		for i, o := range c.queues[at].Dialog.Options(&c.PlanOptions, c.planAgain) {
+		for i, o := range c.queues[at].Options(&c.PlanOptions, c.planAgain) {
 			if i == len(keys) {
 				keys = append(keys, o)
 			} else if !keys[i].Enabled() {
@@ -227,10 +244,12 @@ func (c causePlansScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		cmd = c.handleKey(msg)
 	case shell.EndedMsg[act.ExportedFiles]:
 		cmd = c.saved(msg)
+	case messages.PeekedMsg:
+		cmd = c.read(msg)
 	default: // the answer to a command of one of them
 		cmds := make([]tea.Cmd, len(c.queues))
 		for i := range c.queues {
-			cmds[i] = c.give(i, msg)
+			cmds[i] = c.queues[i].Update(msg)
 		}
 		cmd = tea.Batch(cmds...)
 	}
@@ -238,12 +257,6 @@ func (c causePlansScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	cmd = tea.Batch(cmd, c.onward())
 	c.show()
 	return c, cmd
-}
-
-func (c *causePlansScreen) give(i int, msg tea.Msg) tea.Cmd {
-	next, cmd := c.queues[i].Update(msg)
-	c.queues[i] = next.(messages.Screen)
-	return cmd
 }
 
 // polled makes the plans again before the user agrees. Agreed ones are made again when their turn comes.
@@ -260,9 +273,7 @@ func (c *causePlansScreen) polled() tea.Cmd {
 
 	var cmds []tea.Cmd
 	for i := range c.queues {
-		if c.queues[i].Asked { // otherwise it is read when its turn comes
-			cmds = append(cmds, c.give(i, c.latest))
-		}
+		cmds = append(cmds, c.queues[i].Polled(c.latest.Topology))
 	}
 
 	return tea.Batch(cmds...)
@@ -302,25 +313,48 @@ func (c *causePlansScreen) turnTyped() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// readOn reads the next queue. If nothing else is needed, it is planned at once.
+// readNext begins to read the next queue.
+func (c *causePlansScreen) readNext() {
+	queue := c.queues[c.at].Queue
+	c.reading = messages.NewCauseScreen(c.env, queue, c.only, c.limits(queue), nil)
+}
+
+func (c *causePlansScreen) read(msg tea.Msg) tea.Cmd {
+	next, cmd := c.reading.Update(msg)
+	c.reading = next.(messages.Screen)
+	return cmd
+}
+
+// readOn reads on. If nothing else is needed, what was read is planned at once.
 func (c *causePlansScreen) readOn() tea.Cmd {
 	var cmds []tea.Cmd
 	for c.latest.Topology != nil && c.state == causePlansReading {
-		q := c.queues[c.at]
+		r, q := &c.reading, &c.queues[c.at]
 		switch {
-		case !q.Asked:
-			cmds = append(cmds, c.give(c.at, c.latest))
+		case !r.Asked:
+			cmds = append(cmds, c.read(c.latest))
 			continue
-		case q.Peek != 0:
+		case r.Peek != 0:
 			return tea.Batch(cmds...)
-		case c.wish.Asks == messages.AsksNothing:
+		case r.Failed != nil:
+			q.wrong = shell.ReadableError(r.Failed)
+		case r.Refused.Refusal.Refused():
+			q.wrong = model.Printable(r.Refused.Refusal.Words())
+		}
+
+		q.read, q.bodies = true, r.Peeked.Messages
+		q.Subject = r.Subject(r.AllShown())
+		c.reading = messages.Screen{}
+		if c.wish.Asks == messages.AsksNothing {
 			cmds = append(cmds, c.planOne(c.at))
 		}
 
-		if c.at++; c.at == len(c.queues) {
-			c.at = 0
-			c.ask()
+		if c.at++; c.at < len(c.queues) {
+			c.readNext()
+			continue
 		}
+		c.at = 0
+		c.ask()
 	}
 
 	return tea.Batch(cmds...)
@@ -361,7 +395,7 @@ func (c *causePlansScreen) agree() tea.Cmd {
 
 	return c.consent.Agreed(c.env, c.offer(), c.agreeable(), func() tea.Cmd {
 		for i := range c.queues {
-			c.queues[i].Dialog.Request = c.env.NewRequest() // a plan that is on its way comes too late
+			c.queues[i].Request = c.env.NewRequest() // a plan that is on its way comes too late
 		}
 
 		c.stopped = false
@@ -372,27 +406,27 @@ func (c *causePlansScreen) agree() tea.Cmd {
 func (c *causePlansScreen) editProgram() {
 	c.wish.mending.State = act.MendTyping
 	c.state = causePlansWishing
-	c.wish.mending.Messages, _ = c.read()
+	c.wish.mending.Messages, _ = c.left()
 }
 
 // planAgain makes all plans again that have not run.
 func (c *causePlansScreen) planAgain() tea.Cmd {
 	var cmds []tea.Cmd
 	for _, i := range c.planned() {
-		cmds = append(cmds, c.optOne(&c.queues[i].Dialog))
+		cmds = append(cmds, c.optOne(&c.queues[i].QueueAction))
 	}
 	return tea.Batch(cmds...)
 }
 
 // optOne plans a queue with the options selected for all.
-func (c *causePlansScreen) optOne(d *act.PlanDialog) tea.Cmd {
+func (c *causePlansScreen) optOne(d *act.QueueAction) tea.Cmd {
 	d.PlanOptions = c.PlanOptions
 	d.Target = c.wish.target
 	d.Mend = c.wish.program
 	d.Ahead = nil
 	for i := range c.queues {
-		first := &c.queues[i].Dialog
-		if c.queues[i].Queue == d.Queue {
+		first := &c.queues[i]
+		if first.Queue == d.Queue {
 			break
 		}
 		if len(first.Rows) > 0 && first.State != shell.DialogEnded {
@@ -432,22 +466,21 @@ func (c *causePlansScreen) runOn() tea.Cmd {
 func (c *causePlansScreen) start(i int) tea.Cmd {
 	c.at, c.state = i, causePlansRunning
 	c.table.MoveTo(slices.IndexFunc(c.table.Shown, func(r causePlanRow) bool { return r.index == i }))
-	return c.queues[i].Dialog.Check()
+	return c.queues[i].Check()
 }
 
 // runKey stops the run, and ends the wait of a canary. Before the run, nothing has happened.
 func (c *causePlansScreen) runKey(msg tea.KeyMsg) tea.Cmd {
-	k, d := c.env.Keys, c.running()
-	if d.State == shell.DialogChecking {
-		if term.Is(msg, k.Cancel) || term.Is(msg, k.ForceQuit) {
-			d.State, d.Request = shell.DialogAsking, c.env.NewRequest()
-		}
-		return nil
-	}
-
-	cmd := c.give(c.at, msg)
+	cmd, _ := term.Press(c.keys(), msg)
 	c.stopped = c.stopped || c.running().State == shell.DialogStopping // the queue itself may be done already
 	return cmd
+}
+
+// askAgain leaves the check of a plan.
+func (c *causePlansScreen) askAgain() tea.Cmd {
+	d := c.running()
+	d.State, d.Request = shell.DialogAsking, c.env.NewRequest()
+	return nil
 }
 
 // late reports whether the end can have been read. An enter meant for the wait of a canary does nothing.
@@ -471,10 +504,10 @@ func (c *causePlansScreen) goOn() tea.Cmd {
 
 // undoable are the records of what was done, newest first.
 func (c *causePlansScreen) undoable() (ids []int64) {
-	for _, i := range slices.Backward(c.where(func(d *act.PlanDialog) bool {
+	for _, i := range slices.Backward(c.where(func(d *act.QueueAction) bool {
 		return d.State == shell.DialogEnded && d.CanUndo()
 	})) {
-		ids = append(ids, c.queues[i].Dialog.Account.JournalID)
+		ids = append(ids, c.queues[i].Account.JournalID)
 	}
 
 	return ids

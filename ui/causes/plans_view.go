@@ -73,9 +73,10 @@ func (c *causePlansScreen) show() {
 	for i := range c.queues {
 		q := &c.queues[i]
 		rows[i] = causePlanRow{index: i, queue: q.Queue, name: model.Printable(q.Queue.String()), state: c.stateOf(i)}
-		if n := len(q.Table.Shown); q.Dialog.Open() {
-			rows[i].messages, rows[i].to = model.Some(int64(len(q.Dialog.Rows))), action.Reached(q.Dialog.Action())
-		} else if n > 0 {
+		if q.Open() {
+			rows[i].to = action.Reached(q.Action())
+		}
+		if n := len(q.Rows); n > 0 {
 			rows[i].messages = model.Some(int64(n))
 		}
 	}
@@ -84,16 +85,15 @@ func (c *causePlansScreen) show() {
 }
 
 func (c *causePlansScreen) stateOf(i int) term.Field {
-	s, q := c.env.Styles, &c.queues[i]
-	d := &q.Dialog
+	s, d := c.env.Styles, &c.queues[i]
 	switch {
-	case !q.Asked:
+	case !d.read && i > c.at:
 		return s.Text.Field("")
-	case q.Peek != 0:
+	case !d.read:
 		return s.Accent.Field("reading …")
-	case q.Failed != nil || q.Refused.Refusal.Refused():
+	case d.wrong != "":
 		return s.Danger.Field(term.MarkError + " not read")
-	case !d.Open() && len(q.Table.Shown) == 0:
+	case !d.Open() && len(d.Rows) == 0:
 		return s.Muted.Field("none is left")
 	case !d.Open():
 		return s.Text.Field("read")
@@ -201,14 +201,14 @@ func (c *causePlansScreen) headline() string {
 	case causePlansReading:
 		return fmt.Sprintf("reading queue %d of %d …", c.at+1, len(c.queues))
 	case causePlansWishing:
-		count, queues := c.read()
+		count, queues := c.left()
 		words := fmt.Sprintf("%s of %s", model.Plural(count, "message"), model.Plural(queues, "queue"))
 		if unread := c.unread(); unread != "" {
 			words += "; " + unread
 		}
 		return words
 	case causePlansAsking:
-		if len(c.where(func(d *act.PlanDialog) bool { return d.Open() })) == 0 {
+		if len(c.where(func(d *act.QueueAction) bool { return d.Open() })) == 0 {
 			return "nothing to " + string(c.wish.Operation) + ": no message of this cause was read"
 		}
 		return string(c.wish.Operation) + " " + what + c.asOf()
@@ -224,7 +224,7 @@ func (c *causePlansScreen) headline() string {
 // done is how many messages have left their queues, of those that should.
 func (c *causePlansScreen) done() (done, planned int) {
 	for i := range c.queues {
-		if a := &c.queues[i].Dialog.Account; a.Operation != "" {
+		if a := &c.queues[i].Account; a.Operation != "" {
 			done = done + a.Moved + a.Dropped
 			planned = planned + a.Planned
 		}
@@ -243,13 +243,13 @@ func (c *causePlansScreen) asOf() string {
 	arrived := int64(0)
 	for i := range c.queues {
 		q := &c.queues[i]
-		if !q.Dialog.Open() {
+		if !q.Open() {
 			continue
 		}
-		if first.IsZero() || q.Peeked.TakenAt.Before(first) {
-			first = q.Peeked.TakenAt
+		if at := q.Others.Frozen.At; first.IsZero() || at.Before(first) {
+			first = at
 		}
-		arrived += q.Dialog.Others.Arrived
+		arrived += q.Others.Arrived
 	}
 
 	words := ", as read at " + first.Local().Format("15:04:05")
@@ -287,22 +287,14 @@ func (c *causePlansScreen) paneLines(width int) *shell.DialogLines {
 		return l
 	}
 	q := &c.queues[r.index]
-	d := &q.Dialog
 	switch {
-	case q.Failed != nil:
-		l.Stress("not read", shell.ReadableError(q.Failed), s.Danger)
-	case q.Refused.Refusal.Refused():
-		l.Stress("not read", model.Printable(q.Refused.Refusal.Words()), s.Danger)
-	case d.State == shell.DialogEnded:
-		d.SayAccount(l, false)
-	case d.State == shell.DialogRunning, d.State == shell.DialogStopping:
-		d.SayRun(l)
-	case d.Open() && d.Plan.Operation != "":
-		if refusal := d.Offer().Refusal; refusal != "" {
+	case q.wrong != "":
+		l.Stress("not read", q.wrong, s.Danger)
+	case q.Open() && q.Plan.Operation != "":
+		if refusal := q.Offer().Refusal; refusal != "" && q.Asks() {
 			l.Stress("", term.MarkError+" not possible: "+model.Printable(refusal), s.Danger)
 		}
-		d.SayChanges(l) // first: the end may not be visible
-		d.SayPlan(l)
+		q.Say(l)
 	}
 
 	return l
@@ -358,7 +350,7 @@ type causeWish struct {
 // ask asks for the rest, when all queues were read. If nothing was read there is nothing to ask for.
 func (c *causePlansScreen) ask() {
 	c.state = causePlansAsking
-	count, queues := c.read()
+	count, queues := c.left()
 	if count == 0 || c.wish.Asks == messages.AsksNothing {
 		return
 	}
@@ -370,14 +362,18 @@ func (c *causePlansScreen) ask() {
 	case messages.AsksProgram:
 		c.wish.mending = act.NewMendPrompt(c.env, count, words)
 	case messages.AsksPath:
-		c.wish.saving = messages.NewCauseExport(c.env, c.queues, words)
+		subjects := make([]act.Subject, len(c.queues))
+		for i := range c.queues {
+			subjects[i] = c.queues[i].Subject
+		}
+		c.wish.saving = messages.NewCauseExport(c.env, subjects, words)
 	}
 }
 
-// read is how many messages of the cause were read and not acted on yet, and in how many queues.
-func (c *causePlansScreen) read() (count, queues int) {
+// left is how many messages of the cause were read and not acted on yet, and in how many queues.
+func (c *causePlansScreen) left() (count, queues int) {
 	for i := range c.queues {
-		if n := len(c.queues[i].Table.Shown); n > 0 && c.queues[i].Dialog.State != shell.DialogEnded {
+		if n := len(c.queues[i].Rows); n > 0 && c.queues[i].State != shell.DialogEnded {
 			count, queues = count+n, queues+1
 		}
 	}
@@ -389,11 +385,9 @@ func (c *causePlansScreen) read() (count, queues int) {
 func (c *causePlansScreen) unread() string {
 	queues, count := 0, int64(0)
 	for i := range c.queues {
-		q := &c.queues[i]
-		if q.Failed != nil || q.Refused.Refusal.Refused() {
+		count += c.queues[i].Others.Unread
+		if c.queues[i].wrong != "" {
 			queues++
-		} else if q.Asked && q.Peek == 0 {
-			count += q.Others().Unread
 		}
 	}
 
@@ -443,13 +437,12 @@ func (c *causePlansScreen) planAll() tea.Cmd {
 
 func (c *causePlansScreen) planOne(i int) tea.Cmd {
 	q := &c.queues[i]
-	if len(q.Table.Shown) == 0 || q.Dialog.State == shell.DialogEnded {
+	if len(q.Rows) == 0 || q.State == shell.DialogEnded {
 		return nil
 	}
-	about := q.Subject(q.AllShown())
-	about.Topology = c.latest.Topology
-	q.Dialog, _ = act.NewPlanDialog(c.env, c.wish.Operation, about)
-	return c.optOne(&q.Dialog)
+	q.Topology = c.latest.Topology
+	q.QueueAction = act.NewQueueAction(c.env, c.wish.Operation, q.Subject)
+	return c.optOne(&q.QueueAction)
 }
 
 func (c *causePlansScreen) wishKey(msg tea.KeyMsg) tea.Cmd {
@@ -468,7 +461,7 @@ func (c *causePlansScreen) tried() {
 	var all []*plan.Mended
 	refusal, can := "", false
 	for i := range c.queues {
-		d := &c.queues[i].Dialog
+		d := &c.queues[i]
 		switch {
 		case d.State == shell.DialogPlanning:
 			return
@@ -516,7 +509,7 @@ func (c *causePlansScreen) wishBox(width, height int) string {
 	default:
 		l := shell.NewDialogLines(c.env.Styles, width)
 		w.chooser.View(l, height-2)
-		count, _ := c.read()
+		count, _ := c.left()
 		return l.Box("Move " + model.Plural(count, "message"))
 	}
 }

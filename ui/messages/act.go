@@ -63,54 +63,37 @@ func (s *Screen) toBox(msg tea.Msg) (cmd tea.Cmd) {
 
 func (a messageActions) Busy() bool { return a.Dialog.IsBusy() || a.saving.IsBusy() }
 
-// settle removes from the table what is no longer in the queue: what the account says, and nothing uncertain.
+// settle removes from the table what is no longer in the queue.
 func (s *Screen) settle() {
-	a := &s.Dialog.Account
+	d := &s.Dialog
 	s.settled = s.env.Now()
-	s.Taken += a.Moved + a.Dropped
-	s.env.SetActing(s.Queue, false)
-	stayed := map[message.Fingerprint]int{}
-
-	told := 0
-	for _, p := range a.Problems {
-		if p.Outcome != plan.Unsure {
-			stayed[p.Fingerprint]++
-			told++
-		}
-	}
-
-	left := a.Moved + a.Dropped + a.Gone
-	if left == 0 && a.Unknown+a.Held == 0 {
-		return
-	}
-	if a.Unknown+a.Held > 0 || a.Done() < len(s.Dialog.Rows) || told < a.Refused+a.Returned {
+	s.Taken += d.Account.Moved + d.Account.Dropped
+	if d.Unclear {
 		s.unclear = "whether each message is still here is unknown: " + s.env.Keys.Peek.Help().Key +
 			" reads the queue again"
-		s.done = s.env.Did(shell.Doing{Queue: s.Queue, Unclear: true})
+	}
+	if d.Unclear || len(d.Gone) > 0 {
+		s.done = s.env.Done()
+	}
+
+	if len(d.Gone) == 0 {
 		return
 	}
 
-	acted := make(map[shell.MessageID]bool, len(s.Dialog.Rows))
-	gone := map[message.Fingerprint]int{}
-	for _, r := range s.Dialog.Rows {
-		if stayed[r.Id.Fingerprint] > 0 {
-			stayed[r.Id.Fingerprint]--
-			continue
-		}
-		acted[r.Id] = true
-		gone[r.Id.Fingerprint]++
+	gone := make(map[shell.MessageID]bool, len(d.Gone))
+	for _, r := range d.Gone {
+		gone[r.Id] = true
 	}
 
 	kept := make([]*shell.MessageRow, 0, len(s.Rows))
 	for _, r := range s.Rows {
-		if acted[r.Id] {
+		if gone[r.Id] {
 			s.left = append(s.left, r)
 		} else {
 			kept = append(kept, r)
 		}
 	}
 
-	s.done = s.env.Did(shell.Doing{Queue: s.Queue, Gone: gone, Record: a.JournalID})
 	s.Rows = kept
 	s.Table.Set(kept)
 	s.Table.Regain()
@@ -325,12 +308,12 @@ func (s *Screen) copy(of func(*message.Message) (what, text string)) tea.Cmd {
 }
 
 // NewCauseExport asks for the path to which the messages of a cause in several queues are written.
-func NewCauseExport(e *shell.Env, queues []Screen, words string) act.ExportDialog {
+func NewCauseExport(e *shell.Env, queues []act.Subject, words string) act.ExportDialog {
 	d := act.ExportDialog{Dialog: shell.NewDialog(e, shell.DialogAsking), Words: words, Path: term.NewTextField(".")}
 	names := map[string]bool{}
 	for i := range queues {
 		q := &queues[i]
-		if len(q.Table.Shown) == 0 {
+		if len(q.Rows) == 0 {
 			continue
 		}
 		named := q.Queue
@@ -341,7 +324,7 @@ func NewCauseExport(e *shell.Env, queues []Screen, words string) act.ExportDialo
 		}
 
 		names[name] = true
-		d.Parts = append(d.Parts, act.ExportPart{Name: name, Rows: q.Table.Shown})
+		d.Parts = append(d.Parts, act.ExportPart{Name: name, Rows: q.Rows})
 	}
 
 	return d

@@ -281,6 +281,7 @@ func (d *Dialog) SayChanges(l *DialogLines) {
 // SayAsked ends a question: with the refusal, or else the number to type, and the keys.
 func (d *Dialog) SayAsked(l *DialogLines, o *Offer, keys []term.Key) {
 	s, before := l.Styles, len(l.Lines)
+	l.Say("these", o.Choice, s.Strong)
 	l.Blank()
 	if o.Refusal == "" {
 		d.Consent.Say(l, o)
