@@ -249,7 +249,7 @@ func (a app) undo() (app, tea.Cmd) {
 	}
 
 	if len(a.env.Together()) > 1 {
-		return a.push(act.NewUndoScreen(a.env, a.env.Together()...))
+		return a.push(act.UndoTogether(a.env, a.env.Together()...))
 	}
 
 	return a.push(act.NewUndoScreen(a.env, 0))

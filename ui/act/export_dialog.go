@@ -53,7 +53,12 @@ func (d *ExportDialog) Keys() []term.Key {
 	if d.State != shell.DialogAsking {
 		return d.Dialog.Keys(&shell.Offer{}, shell.Answers{Back: leave})
 	}
-	return []term.Key{term.On(k.Confirm, "", d.write).As("write"), term.On(k.Cancel, "", leave)}
+	writes := "write a new file"
+	if d.Parts[0].Name != "" {
+		writes = "write " + model.Plural(len(d.Parts), "new file")
+	}
+
+	return []term.Key{term.On(k.Confirm, "", d.write).As(writes), term.On(k.Cancel, "", leave)}
 }
 
 func (d ExportDialog) Update(msg tea.Msg) (ExportDialog, tea.Cmd) {
@@ -145,12 +150,11 @@ func (d *ExportDialog) View(width, _ int) string {
 	s := l.Styles
 	n := model.Plural(d.messages(), "message")
 	to := "to"
-	enter := "write a new file"
 	l.Say("export", d.Words+": "+n+
 		", one line of JSON each, as `dlxtop import` and jq read them; they stay in the queue", s.Text)
 
 	if d.Parts[0].Name != "" {
-		to, enter = "into", "write "+model.Plural(len(d.Parts), "new file")
+		to = "into"
 		l.Say("files", "one for each queue: "+d.Parts[0].Name+", …", s.Text)
 	}
 
@@ -161,10 +165,9 @@ func (d *ExportDialog) View(width, _ int) string {
 
 	l.Blank()
 	if d.State != shell.DialogAsking {
-		l.Hints(s.Accent.Render("writing … ") + shell.Hint(s, "esc", "stop"))
-	} else {
-		l.Hints(shell.Hint(s, "enter", enter) + shell.Hint(s, "esc", "back"))
+		l.Say("", "writing …", s.Accent)
 	}
+	l.Keys(d.Keys()...)
 
 	return l.Box("Export " + n)
 }

@@ -35,8 +35,11 @@ type FollowUpScreen struct {
 	Is                 FollowUp
 }
 
-// NewUndoScreen undoes the records of one action; 0 is the last action on this broker.
-func NewUndoScreen(e *shell.Env, ids ...int64) shell.Screen {
+// NewUndoScreen undoes one record; 0 is the last action on this broker.
+func NewUndoScreen(e *shell.Env, id int64) shell.Screen { return UndoTogether(e, id) }
+
+// UndoTogether undoes the records of one action.
+func UndoTogether(e *shell.Env, ids ...int64) shell.Screen {
 	var is Undoing
 	for _, id := range ids {
 		is = append(is, recordUndo{Id: id})
@@ -146,16 +149,15 @@ func (f *FollowUpScreen) planned(msg shell.PlannedMsg[FollowUp]) tea.Cmd {
 func (f FollowUpScreen) View(width, height int) string {
 	l := shell.NewDialogLines(f.Env.Styles, width)
 	planned, a := f.Is.action(), &f.Account
-	shown := shownAction{Action: planned, planning: f.looks, above: func(*shell.DialogLines) {}}
+	shown := shownAction{Action: planned, title: f.title, planning: f.looks}
+	if f.State == shell.DialogAsking && len(planned.Facts(shell.MostNamed)) > 0 {
+		shown.title = planned.Words().Title // there is a plan
+	}
+
 	shown.summary = fmt.Sprintf("%s of %s %s", model.Count(a.Moved+a.Dropped), model.Plural(a.Planned, "message"),
 		planned.Words().Done)
 
 	title := shown.draw(l, &f.Dialog, f.offer(), f.keys())
-	asking := f.State == shell.DialogAsking
-	if f.State == shell.DialogPlanning || f.State == shell.DialogChecking || asking && len(planned.Facts(shell.MostNamed)) == 0 {
-		title = f.title // there is no plan
-	}
-
 	f.Fit(l, height-3)
 	return l.Page(title, width, height)
 }

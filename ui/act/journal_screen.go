@@ -128,7 +128,8 @@ func (j *JournalScreen) keys() []term.Key {
 	k := j.Env.Keys
 	return j.List.Keys(
 		term.On(k.Open, "open what is under the cursor", shell.Opening(NewRecordScreen, j.Env, r)).As("messages").When(ok),
-		term.On(k.Undo, "undo the action under the cursor", pushUndo(j.Env, r.ID)).As("undo this").When(ok),
+		term.On(k.Undo, "undo the action under the cursor", shell.Opening(NewUndoScreen, j.Env, r.ID)).As("undo this").
+			When(ok),
 		term.On(k.Resume, "resume the action under the cursor, if it did not come to its end",
 			shell.Opening(NewResumeScreen, j.Env, r.ID)).As("resume this").When(ok && r.Resumable()),
 		term.On(k.Brokers, "records of all brokers; of this one again", j.turnBrokers).As(brokers).

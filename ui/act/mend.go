@@ -76,18 +76,20 @@ func (p *MendPrompt) Keys(on MendAnswers) []term.Key {
 		}
 	}
 
-	keys := []term.Key{
+	leave := "back"
+	if p.State == MendTrying {
+		leave = "stop"
+	}
+
+	return []term.Key{
 		term.On(k.Confirm, "", func() tea.Cmd { return p.try(on.Try) }).As("try it").When(typing),
 		term.On(k.ChooseUp, "", recall(-1)).As("earlier programs").When(typing),
 		term.On(k.ChooseDown, "", recall(1)).When(typing).Shown(false),
 		term.On(k.Confirm, "", closing(on.Agree)).As("to the replay").When(shown && p.refusal == ""),
 		term.On(k.Mend, "", func() { p.State = MendTyping }).As("edit the program").When(shown),
+		term.Key{Binding: k.Down}.As("more").When(shown),
+		term.On(k.Cancel, "", closing(on.Back)).As(leave),
 	}
-	if shown {
-		keys = append(keys, term.Named(k.Up, k.Down, k.PageUp, k.PageDown)...)
-	}
-
-	return append(keys, term.On(k.Cancel, "", closing(on.Back)))
 }
 
 // Press handles a key: one of these, or of the program, or one that scrolls.
@@ -216,21 +218,8 @@ func (p *MendPrompt) sayMended(l *shell.DialogLines) {
 }
 
 func (p *MendPrompt) below(l *shell.DialogLines) {
-	s, k := l.Styles, p.env.Keys
 	l.Blank()
-	switch p.State {
-	case MendTyping:
-		l.Keys(p.Keys(MendAnswers{})...)
-	case MendTrying:
-		l.Hints(shell.Hint(s, "esc", "stop"))
-	case mendShown:
-		hints := shell.Hint(s, k.Mend.Help().Key, "edit the program") + shell.Hint(s, "↓", "more") +
-			shell.Hint(s, "esc", "back")
-		if p.refusal == "" {
-			hints = shell.Hint(s, "enter", "to the replay") + hints
-		}
-		l.Hints(hints)
-	}
+	l.Keys(p.Keys(MendAnswers{})...)
 }
 
 func (p *MendPrompt) differences(width int) []string {

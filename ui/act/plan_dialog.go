@@ -71,8 +71,7 @@ func (d *PlanDialog) choose(q *model.Queue) tea.Cmd {
 // leaveChoice goes back to the first target; a move has none.
 func (d *PlanDialog) leaveChoice() tea.Cmd {
 	if d.Operation == plan.Move {
-		d.State = shell.DialogClosed
-		return nil
+		return d.leave()
 	}
 	d.Mode = 0
 	return d.Work()
@@ -108,12 +107,8 @@ func (d *PlanDialog) Keys() []term.Key {
 			d.State, d.prompt.State = shell.DialogChoosing, MendTyping
 		}).As("edit again").When(asking && d.Mend != nil),
 		d.goingOn(),
-		term.On(k.Undo, "undo what was just done", d.then(func() shell.Screen {
-			return NewUndoScreen(d.Env, d.Account.JournalID)
-		})).When(ended && d.CanUndo()),
-		term.On(k.Resume, "", d.then(func() shell.Screen {
-			return NewResumeScreen(d.Env, d.Account.JournalID)
-		})).When(ended && d.canResume()),
+		term.On(k.Undo, "undo what was just done", d.then(NewUndoScreen)).When(ended && d.CanUndo()),
+		term.On(k.Resume, "", d.then(NewResumeScreen)).When(ended && d.canResume()),
 	}
 
 	for _, o := range d.Options(&d.PlanOptions, d.Work) {
@@ -131,10 +126,10 @@ func (d *PlanDialog) leave() tea.Cmd {
 }
 
 // then opens a screen about the record of what was done, in place of the dialog.
-func (d *PlanDialog) then(screen func() shell.Screen) func() tea.Cmd {
+func (d *PlanDialog) then(screen func(*shell.Env, int64) shell.Screen) func() tea.Cmd {
 	return func() tea.Cmd {
 		d.State = shell.DialogClosed
-		return shell.Push(screen())
+		return shell.Push(screen(d.Env, d.Account.JournalID))
 	}
 }
 

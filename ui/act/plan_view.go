@@ -46,6 +46,7 @@ func (d *PlanDialog) View(width, height int) string {
 // shownAction is an action with what a dialog shows besides.
 type shownAction struct {
 	action.Action
+	title    string                   // before it runs
 	planning string                   // while the plan is made
 	above    func(*shell.DialogLines) // says what stands above the facts
 	summary  string                   // of the account
@@ -56,7 +57,6 @@ type shownAction struct {
 
 // draw draws the dialog of an action, and returns its title.
 func (a *shownAction) draw(l *shell.DialogLines, d *shell.Dialog, o *shell.Offer, keys []term.Key) (title string) {
-	words := a.Words()
 	switch d.State {
 	case shell.DialogPlanning:
 		l.Say("", a.planning, l.Styles.Muted)
@@ -71,14 +71,14 @@ func (a *shownAction) draw(l *shell.DialogLines, d *shell.Dialog, o *shell.Offer
 		if d.SayStop(l, a.hint); d.State == shell.DialogStopping {
 			return "Stopping"
 		}
-		return words.Running
+		return a.Words().Running
 	case shell.DialogEnded:
 		a.say(l, d)
 		d.SayClose(l)
 		return "What happened"
 	}
 
-	return words.Title
+	return a.title
 }
 
 // say shows an action as far as it came: what it would do, what it does, or what became of it.
@@ -90,7 +90,9 @@ func (a *shownAction) say(l *shell.DialogLines, d *shell.Dialog) {
 		a.sayAccount(l, d)
 	default:
 		d.SayChanges(l)
-		a.above(l)
+		if a.above != nil {
+			a.above(l)
+		}
 		l.Tell(a.Facts(shell.MostNamed))
 	}
 }
@@ -112,8 +114,10 @@ func (d *QueueAction) Action() *action.Messages {
 }
 
 func (d *QueueAction) shown(s *term.Styles) *shownAction {
+	planned := d.Action()
 	shown := shownAction{
-		Action:   d.Action(),
+		Action:   planned,
+		title:    planned.Words().Title,
 		planning: "working out which queues this would reach …",
 		summary:  d.Summary(),
 		ended:    action.Ended{Since: d.Others.Frozen.At, Arrived: d.Others.Arrived},

@@ -16,7 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// replanMost is how many messages a plan may have to be made again with each poll; remendMost is the same with a program.
+// replanMost is how many messages a plan may have to be made again with each poll; remendMost is that with a program.
 const replanMost, remendMost = 5000, 500
 
 // QueueAction is an action on messages of one queue: its plan, how far it came, and what became of them. A dialog asks

@@ -75,14 +75,10 @@ func (r RecordScreen) Keys() []term.Key {
 	row, ok := r.Table.Current()
 	k := r.Env.Keys
 	return r.List.Keys(
-		term.On(k.Undo, "undo this action", pushUndo(r.Env, r.record.ID)).As("undo this"),
+		term.On(k.Undo, "undo this action", shell.Opening(NewUndoScreen, r.Env, r.record.ID)).As("undo this"),
 		term.On(k.Open, "the message under the cursor", func() tea.Cmd { return r.openEntry(row) }).As("message").When(ok),
 		term.On(k.Resume, "resume this action, which did not come to its end",
 			shell.Opening(NewResumeScreen, r.Env, r.record.ID)).As("resume this").When(r.record.Resumable()))
-}
-
-func pushUndo(e *shell.Env, id int64) func() tea.Cmd {
-	return func() tea.Cmd { return shell.Push(NewUndoScreen(e, id)) }
 }
 
 func (r RecordScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {

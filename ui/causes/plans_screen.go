@@ -202,7 +202,7 @@ func (c *causePlansScreen) keys() []term.Key {
 
 	return append(keys,
 		term.On(k.Confirm, "", c.goOn).As("go on").When(ended && rest),
-		term.On(k.Undo, "", func() tea.Cmd { return shell.Push(act.NewUndoScreen(c.env, ids...)) }).As(undo).
+		term.On(k.Undo, "", func() tea.Cmd { return shell.Push(act.UndoTogether(c.env, ids...)) }).As(undo).
 			When(ended && len(ids) > 0),
 		term.On(k.Resolve, "", func() tea.Cmd {
 			return c.env.Marks.Turn(c.latest.Topology, c.only.Group, cause.Resolved)

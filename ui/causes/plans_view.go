@@ -19,12 +19,6 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-func (c *causePlansScreen) sayUnread(l *shell.DialogLines) {
-	if words := c.unread(); words != "" {
-		l.Say("", term.MarkWarning+" "+words, l.Styles.Warning)
-	}
-}
-
 type causePlanRow struct {
 	index    int
 	queue    model.QueueRef
@@ -133,7 +127,6 @@ func (c causePlansScreen) View(width, height int) string {
 	foot := c.lines(width)
 	c.foot(foot)
 	lines := []string{ // headlines of them
-
 		s.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1, "…")),
 		" " + term.Cut(c.headline(), width-2, "…"),
 	}
@@ -306,34 +299,37 @@ func (c *causePlansScreen) lines(width int) *shell.DialogLines {
 }
 
 func (c *causePlansScreen) foot(l *shell.DialogLines) {
-	s := c.env.Styles
-	l.Blank()
-	switch c.state {
-	case causePlansReading:
-		l.Hints(shell.Hint(s, "esc", "back"))
-	case causePlansAsking:
-		ready := c.ready()
-		if left := len(c.planned()) - len(ready); left > 0 {
-			words := model.Plural(left, "queue") + " left out: its messages stay where they are"
-			if left > 1 {
-				words = model.Plural(left, "queue") + " left out: their messages stay where they are"
-			}
-			l.Say("", term.MarkWarning+" "+words, s.Warning)
+	warn := func(words string) {
+		if words != "" {
+			l.Say("", term.MarkWarning+" "+words, l.Styles.Warning)
 		}
-
-		c.sayUnread(l)
-		c.consent.Say(l, c.offer())
-		l.Keys(c.keys()...)
-	case causePlansRunning:
-		c.running().SayStop(l)
-	case causePlansEnded:
-		if rest := c.ready(); len(rest) > 0 {
-			l.Say("", term.MarkWarning+" it ended before "+model.Plural(len(rest), "queue")+": "+
-				model.Plural(c.messages(rest), "message")+" are untouched", s.Warning)
-		}
-		c.sayUnread(l)
-		l.Keys(c.keys()...)
 	}
+
+	l.Blank()
+	ready := c.ready()
+	asking, ended := c.state == causePlansAsking, c.state == causePlansEnded
+	left := len(c.planned()) - len(ready)
+	switch {
+	case c.state == causePlansWishing:
+		return
+	case c.state == causePlansRunning:
+		c.running().SayStop(l)
+		return
+	case asking && left > 0:
+		their := map[bool]string{true: "its", false: "their"}[left == 1]
+		warn(model.Plural(left, "queue") + " left out: " + their + " messages stay where they are")
+	case ended && len(ready) > 0:
+		warn("it ended before " + model.Plural(len(ready), "queue") + ": " +
+			model.Plural(c.messages(ready), "message") + " are untouched")
+	}
+
+	if asking || ended {
+		warn(c.unread())
+	}
+	if asking {
+		c.consent.Say(l, c.offer())
+	}
+	l.Keys(c.keys()...)
 }
 
 // causeWish is what to do with the messages of a cause in several queues, and what is asked for once they were read.

@@ -95,13 +95,14 @@ func (s *tapScreen) keys() []term.Key {
 	k := s.Env.Keys
 	unrouted := s.wants[s.want].Unrouted
 	if s.State == shell.DialogAsking {
+		other := fmt.Sprintf("other exchange, %d of %d", s.want+1, len(s.wants))
 		return []term.Key{
 			term.On(k.Confirm, "watch the messages that pass the exchange", s.run).As("tap").When(s.ready()),
-			term.On(k.Target, "the next exchange", s.turnExchange).As("other exchange").When(len(s.wants) > 1),
+			term.On(k.Target, "the next exchange", s.turnExchange).As(other).When(len(s.wants) > 1),
 			term.On(k.ChooseAll, "also messages that no queue takes; again: only those that queues take", func() {
 				s.tapUnrouted(!unrouted)
 			}).As(s.unroutedWords()),
-			term.On(k.Back, "", func() tea.Cmd { return shell.Pop }),
+			term.On(k.Cancel, "", func() tea.Cmd { return shell.Pop }),
 		}
 	}
 
@@ -453,20 +454,12 @@ func (s *tapScreen) ask(l *shell.DialogLines) {
 	}
 
 	l.Blank()
-	keys := ""
 	if refusal := s.forbidden(); refusal != "" {
 		l.Say("", term.MarkError+" not possible: "+refusal, styles.Danger)
 		l.Blank()
-	} else if s.topology != nil {
-		keys = shell.Hint(styles, "enter", "tap")
 	}
 
-	if len(s.wants) > 1 {
-		keys += shell.Hint(styles, "tab", fmt.Sprintf("other exchange, %d of %d", s.want+1, len(s.wants)))
-	}
-
-	l.Hints(keys + shell.Hint(styles, "esc", "back"))
-	l.Hints(shell.Hint(styles, "*", s.unroutedWords()))
+	l.Keys(s.keys()...)
 }
 
 // head says what is tapped, and how the tap does.
