@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -317,7 +318,7 @@ func TestReplayStrips(t *testing.T) {
 
 func TestExecuteErrors(t *testing.T) {
 	a, c := besideOthers(t)
-	missing := described(model.QueueRef{VHost: "/", Name: "no such queue"}, model.Classic)
+	missing := described(build.Ref("no such queue"), model.Classic)
 	_, err := c.Execute(t.Context(), dropPlan(t, missing, plan.Selection{}, 1), nil)
 	assert.Fails(t, err, "does not exist")
 	q := a.queue("q", model.Classic)

@@ -20,6 +20,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -185,7 +186,7 @@ func TestLimitsOfTheNode(t *testing.T) {
 	n := must.Get(demo.Start(t.Context(), demo.Options{Settings: settings}))(t)
 	t.Cleanup(func() { n.Stop() })
 	c := clientOf(t, n)
-	made := planPeek(described(model.QueueRef{VHost: "/", Name: "q"}, model.Classic), peek.Want{Limit: 5})
+	made := planPeek(described(build.Ref("q"), model.Classic), peek.Want{Limit: 5})
 	var connection *amqp.Connection
 	(&app{TB: t}).until(func() (err error) { // the connection that waited for the start counts for a moment
 		connection, err = amqp.Dial(n.AMQP())

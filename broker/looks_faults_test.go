@@ -24,6 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -95,7 +96,7 @@ func (l *looker) session(r *rand.Rand) (refused int, err error) {
 func (l *looker) look(c *broker.Client, q limitedQueue, r *rand.Rand) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	described := described(model.QueueRef{VHost: "/", Name: q.Name}, model.Quorum)
+	described := described(build.Ref(q.Name), model.Quorum)
 	kind := r.IntN(3)
 	want := peek.Want{Insist: r.IntN(100) < l.Insist, Limit: 1 + r.IntN(60), ForAction: kind > 0}
 	p := peek.OfQueue(described, limitOf(q.Limit), model.BehaviourOf(model.ParseVersion(l.job.Version)), want)
@@ -244,7 +245,7 @@ func looksAtOnce(t *testing.T, on *demo.Node, person, url string, looks int) {
 	j := openJournal(t, l.job.Journal)
 	kept := keptOnly(t, j)
 	for _, q := range l.Queues {
-		described := described(model.QueueRef{VHost: "/", Name: q.Name}, model.Quorum)
+		described := described(build.Ref(q.Name), model.Quorum)
 		seen := map[string]int{}
 		a.until(func() error { // a busy broker returns what a look held some time after the connection is gone
 			for _, d := range a.empty(described) {

@@ -19,6 +19,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -120,7 +121,7 @@ func TestActionWaitsForWhatWasReturned(t *testing.T) {
 // autoDelete declares a queue that goes with its last consumer.
 func (a *app) autoDelete() *model.Queue {
 	a.Helper()
-	q := described(model.QueueRef{VHost: "/", Name: a.Name()}, model.Classic)
+	q := described(build.Ref(a.Name()), model.Classic)
 	q.AutoDelete = true
 	must.Get(a.channel.QueueDeclare(q.Name, true, true, false, false, amqp.Table{"x-queue-type": "classic"}))(a)
 	return q
@@ -184,11 +185,11 @@ func TestPeekOfAStream(t *testing.T) {
 
 func TestPeekErrors(t *testing.T) {
 	a, c := besideOthers(t)
-	missing := model.QueueRef{VHost: "/", Name: "no such queue"}
+	missing := build.Ref("no such queue")
 	_, err := c.Peek(t.Context(), planPeek(described(missing, model.Classic), peek.Want{}))
 	assert.That(t, errors.Is(err, model.ErrQueueGone), "missing queue: %v", err)
 	owned := must.Get(a.channel.QueueDeclare("", false, false, true, false, nil))(t)
-	exclusive := model.QueueRef{VHost: "/", Name: owned.Name}
+	exclusive := build.Ref(owned.Name)
 	_, err = c.Peek(t.Context(), planPeek(described(exclusive, model.Classic), peek.Want{}))
 	assert.That(t, errors.Is(err, model.ErrQueueExclusive), "exclusive queue: %v", err)
 	_, err = c.Peek(t.Context(), peek.Plan{Queue: missing, Refusal: peek.Refusal{model.Saidf("there is no such queue")}})

@@ -13,6 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
@@ -49,7 +50,7 @@ func workOn(text string) (status int) {
 }
 
 func (o job) queues() []*model.Queue {
-	named := func(name string) *model.Queue { return described(model.QueueRef{VHost: "/", Name: name}, o.Kind) }
+	named := func(name string) *model.Queue { return described(build.Ref(name), o.Kind) }
 	return []*model.Queue{named(o.From), named(o.To)}
 }
 

@@ -175,7 +175,7 @@ func (p *Program) listFindings(found []findings.Finding) error {
 func placeOf(f findings.Finding) string {
 	switch {
 	case f.Queue != "":
-		return model.QueueRef{VHost: f.VHost, Name: f.Queue}.String()
+		return f.At().String()
 	case f.Exchange != "" || f.VHost != "":
 		return "exchange " + model.QueueRef{VHost: f.VHost, Name: model.ExchangeName(f.Exchange)}.String()
 	case f.Node != "":

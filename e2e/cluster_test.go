@@ -26,6 +26,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -139,7 +140,7 @@ func (c *cluster) holdMember() {
 	c.declare("late", 1, amqp.Table{"x-queue-type": "quorum"})
 	c.publish("late", n)
 	c.poll("guest:guest", "all are there", func(t *model.Topology) bool {
-		q, _ := t.Queue(model.QueueRef{VHost: "/", Name: "late"})
+		q, _ := t.Queue(build.Ref("late"))
 		return q != nil && q.Ready.Or(0) == n
 	})
 
@@ -189,7 +190,7 @@ func (c *cluster) stopNode() {
 	c.declareForStop()
 
 	well := c.poll("guest:guest", "all nodes run and have reported their queues", func(t *model.Topology) bool {
-		q, _ := t.Queue(model.QueueRef{VHost: "/", Name: "three"})
+		q, _ := t.Queue(build.Ref("three"))
 		return running(t) == 3 && len(t.Snapshot.Queues) == 6 && q != nil && len(q.Online) == 3
 	})
 
@@ -198,7 +199,7 @@ func (c *cluster) stopNode() {
 	}
 
 	assert.Equal(t, about(well, "quorum-at-risk"), "info one, info two", "at risk by their size")
-	early := peek.For(well, model.QueueRef{VHost: "/", Name: "orders.failed"}, peek.Want{})
+	early := peek.For(well, build.Ref("orders.failed"), peek.Want{})
 	screen := built.Open(t, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API()).WaitFor("retry 500ms")
 	screen.Press("2/orders.failed\r").WaitFor("orders.failed", "classic", "1 of 6")
 
@@ -212,7 +213,7 @@ func (c *cluster) stopNode() {
 	c.publish("orders.retry", 4)
 
 	c.poll("guest:guest", "the buffer is empty again", func(t *model.Topology) bool {
-		q, _ := t.Queue(model.QueueRef{VHost: "/", Name: "orders.retry"})
+		q, _ := t.Queue(build.Ref("orders.retry"))
 		return q.Published.Or(0) == 4 && q.Ready.Or(-1) == 0
 	})
 
@@ -273,7 +274,7 @@ func (c *cluster) checkStoppedQueues(gone string) {
 
 		assert.Equal(t, about(down, "node-down"), nodes, "%s: nodes down", user)
 		for _, name := range []string{"orders.failed", "two", "one"} {
-			ref := model.QueueRef{VHost: "/", Name: name}
+			ref := build.Ref(name)
 			plan := peek.For(down, ref, peek.Want{Insist: true})
 			assert.That(t, !plan.Allowed(), "%s may be looked at: %q", name, plan.Refusal.Words())
 			assert.Contains(t, plan.Refusal.Words(), gone, "%v", name)

@@ -37,7 +37,7 @@ func open(t *testing.T, o journal.Options) *journal.Journal {
 
 func record(operation plan.Operation) plan.Record {
 	return plan.Record{
-		Operation: operation, From: model.QueueRef{VHost: "/", Name: "failed"}, User: "guest", Broker: "localhost:5672",
+		Operation: operation, From: build.Ref("failed"), User: "guest", Broker: "localhost:5672",
 		Planned: 3,
 	}
 }

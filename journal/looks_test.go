@@ -18,12 +18,13 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-var looked = model.QueueRef{VHost: "/", Name: "orders.failed"}
+var looked = build.Ref("orders.failed")
 
 func newLooks(t *testing.T, dir string) *journal.PeekLedger {
 	t.Helper()

@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -34,7 +35,7 @@ func TestEditOfARecord(t *testing.T) {
 	program := must.Get(mend.Parse(`.body = "é"`))(t)
 	j := open(t, journal.Options{Path: at(t)})
 	id := begin(t, j, plan.Record{
-		Operation: plan.Replay, From: model.QueueRef{VHost: "/", Name: "q"}, Intent: &plan.Intent{Mend: program},
+		Operation: plan.Replay, From: build.Ref("q"), Intent: &plan.Intent{Mend: program},
 	})
 	chain, err := j.Chain(t.Context(), id)
 	must.Do(t, err)

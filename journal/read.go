@@ -123,17 +123,17 @@ func scanRecord(scan func(...any) error) (plan.Record, error) {
 		r.Account.Held = a.Held
 		r.Account.Stopped = a.Stopped
 		for _, s := range a.Strayed {
-			queue := model.QueueRef{VHost: r.From.VHost, Name: s.Queue}
+			queue := r.From.Beside(s.Queue)
 			way := model.Address{Exchange: s.Exchange, RoutingKey: s.RoutingKey}
 			r.Account.Strayed = append(r.Account.Strayed, plan.Stray{Way: way, Queue: queue, Messages: s.Messages})
 		}
 
 		for _, c := range a.Copies {
 			left := plan.LeftCopies{
-				By: model.QueueRef{VHost: r.From.VHost, Name: c.Queue}, Messages: c.Messages, AtMost: c.AtMost,
+				By: r.From.Beside(c.Queue), Messages: c.Messages, AtMost: c.AtMost,
 			}
 			for _, in := range c.In {
-				left.In = append(left.In, model.QueueRef{VHost: r.From.VHost, Name: in})
+				left.In = append(left.In, r.From.Beside(in))
 			}
 			r.Account.Copies = append(r.Account.Copies, left)
 		}

@@ -139,7 +139,7 @@ func TestDecodeQueue(t *testing.T) {
 			must.Do(t, err)
 			must.Equal(t, len(queues), 1, "%v, %v", queues, err)
 
-			test.want.QueueRef = model.QueueRef{VHost: "/", Name: "q"}
+			test.want.QueueRef = build.Ref("q")
 			if test.want.Type == "" {
 				test.want.Type = model.Classic
 			}

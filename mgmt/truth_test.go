@@ -17,6 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // TestRoutingIsWhatTheBrokerDoes builds random topologies on a real broker, reads them through the management API,
@@ -283,7 +284,7 @@ func (w *world) compareDeadLetters(topology *model.Topology, disagreements *[]st
 	arrivals := 0
 	var held []amqp.Delivery // all are taken out before the first is rejected, so that they cannot be confused
 	for _, q := range w.queues {
-		ref := model.QueueRef{VHost: "/", Name: q}
+		ref := build.Ref(q)
 		if !topology.Settings(ref).DLX.Set {
 			continue
 		}
@@ -332,7 +333,7 @@ func (w *world) compareDeadLetters(topology *model.Topology, disagreements *[]st
 
 	for id, tr := range letters {
 		slices.Sort(got[id])
-		leaves := model.QueueRef{VHost: "/", Name: tr.leaves}
+		leaves := build.Ref(tr.leaves)
 		if end, lost := topology.DeadEnd(leaves, tr.keys, model.Table(tr.headers)); lost && len(got[id]) > 0 {
 			*disagreements = append(*disagreements, fmt.Sprintf("rejected in %s with %q and %v: the broker gave it to %v, the "+
 				"model says that %s loses it", tr.leaves, tr.keys, tr.headers, got[id], end.Queue.Name))

@@ -32,6 +32,9 @@ func (r QueueRef) String() string {
 // Printable is String, fit for a terminal.
 func (r QueueRef) Printable() string { return Printable(r.String()) }
 
+// Beside is the queue of a name in the same vhost.
+func (r QueueRef) Beside(name string) QueueRef { return QueueRef{r.VHost, name} }
+
 // Queue is one queue as the management API reported it.
 type Queue struct {
 	QueueRef

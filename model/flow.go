@@ -50,6 +50,11 @@ func (f *Flow) Queues() []QueueRef {
 	return refs
 }
 
+// Retries reports whether failures of the worker wait in a buffer.
+func (f *Flow) Retries() bool {
+	return slices.ContainsFunc(f.Buffers, func(b *Buffer) bool { return b.Role == RetryBuffer })
+}
+
 // End is the failed or parked queue of the flow.
 func (f *Flow) End(ref QueueRef) (m Member, ok bool) {
 	for _, m := range slices.Concat(f.Failed, f.Parked) {

@@ -151,7 +151,7 @@ func TestShortName(t *testing.T) {
 		assert.Equal(t, entrance.Name, c.levels[len(c.levels)-1], "%v", c.levels)
 	}
 
-	one := model.Buffer{Member: model.Member{Queue: model.QueueRef{VHost: "/", Name: "wait"}}}
+	one := model.Buffer{Member: model.Member{Queue: build.Ref("wait")}}
 	entrance, ok := one.Entrance()
 	assert.Equal(t, one.ShortName(), "wait")
 	assert.That(t, ok, "one queue: %s, %s", one.ShortName(), entrance)

@@ -32,7 +32,7 @@ func (r *roles) findHeld() map[QueueRef]QueueRef {
 		if !ok {
 			continue
 		}
-		worker := QueueRef{ref.VHost, name}
+		worker := ref.Beside(name)
 		_, stated := r.statedWaits(ref)
 		if _, exists := r.t.Queues[worker]; !exists || stated || r.t.settings.of(ref).TTL.Set {
 			continue

@@ -154,9 +154,13 @@ func (t *Topology) NamedLike(ref QueueRef) (found []QueueRef) {
 // Works reports whether a queue may be a worker: it exists, and is not only a buffer or a failed queue.
 func (t *Topology) Works(ref QueueRef) bool {
 	_, exists := t.Queues[ref]
-	flows := t.flowsOf[ref]
-	isWorker := func(f *Flow) bool { return f.Worker.Queue == ref }
-	return exists && (len(flows) == 0 && !t.failed[ref] || slices.ContainsFunc(flows, isWorker))
+	return exists && (len(t.flowsOf[ref]) == 0 && !t.failed[ref] || t.IsWorker(ref))
+}
+
+// IsWorker reports whether a queue is the worker of a flow.
+func (t *Topology) IsWorker(ref QueueRef) bool {
+	flows := t.flowsOf[ref] // first its own
+	return len(flows) > 0 && flows[0].Worker.Queue == ref
 }
 
 // NamedForRetries reports whether a name says that messages wait there for another try.

@@ -160,8 +160,8 @@ func TestConfirmedConsumers(t *testing.T) {
 		queue mail
 		queue letters
 	`))
-	worker := model.QueueRef{VHost: "/", Name: "mail"}
-	read := model.QueueRef{VHost: "/", Name: "letters"}
+	worker := build.Ref("mail")
+	read := build.Ref("letters")
 	one := model.Some[int64](1)
 	confirmed := topology.Confirmed(map[model.QueueRef]model.QueueCounts{
 		worker: {Consumers: one}, read: {Consumers: one, Held: true},

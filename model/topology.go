@@ -93,8 +93,7 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 		}
 
 		for q := range Each(s.Queues) {
-			isWorker := func(f *Flow) bool { return f.Worker.Queue == q.QueueRef }
-			if q.Consumers.Or(0) > 0 || q.Consumers.Known() && slices.ContainsFunc(next.flowsOf[q.QueueRef], isWorker) {
+			if q.Consumers.Or(0) > 0 || q.Consumers.Known() && next.IsWorker(q.QueueRef) {
 				next.worked[q.QueueRef] = true
 			}
 		}

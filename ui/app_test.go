@@ -13,6 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/flows"
@@ -373,7 +374,7 @@ func TestFloodsStayInTheirCells(t *testing.T) {
 		s.Overview.Node = flood
 		c := newClock()
 		b := failing(c, 3)
-		b.messages[model.QueueRef{VHost: "/", Name: name}] = b.messages[model.QueueRef{VHost: "/", Name: failedQueue}]
+		b.messages[build.Ref(name)] = b.messages[build.Ref(failedQueue)]
 		o := Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now, Title: flood}
 		for _, size := range [][2]int{{120, 36}, {80, 24}} {
 			term := o.open(t, size[0], size[1])

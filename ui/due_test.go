@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/story"
@@ -363,7 +364,7 @@ func lateness(
 	snapshot := must.Get(source.Snapshot(t.Context()))(t)
 	dial.Publish(t, channel, buffer, bodies...)
 	topology := model.NewTopology(snapshot)
-	ref := model.QueueRef{VHost: "/", Name: buffer}
+	ref := build.Ref(buffer)
 	peeked := must.Get(o.Broker.Peek(t.Context(), peek.For(topology, ref, peek.Want{Limit: n})))(t)
 	look := messages.PeekedMsg{Queue: ref, Peeked: peeked}
 	must.Do(t, look.Read(topology, story.Sight{}, nil, messages.OfCause{}))

@@ -19,6 +19,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -338,7 +339,7 @@ func (r *recorded) tell(s *model.Snapshot) { r.change(func() { r.snapshot, r.err
 func (r *recorded) fail(err error)         { r.change(func() { r.err = err }) }
 func (r *recorded) times() int             { return under(r, func() int { return r.asked }) }
 
-func ref(name string) model.QueueRef { return model.QueueRef{VHost: "/", Name: name} }
+func ref(name string) model.QueueRef { return build.Ref(name) }
 
 // play presses keys, and awaits a text after each: its steps are pairs of them.
 func (term *terminal) play(steps ...string) *terminal {

@@ -102,7 +102,7 @@ func schemasOf(t testing.TB, name, queues, contentType string) Schemas {
 	return Schemas{s}
 }
 
-var orders = model.QueueRef{VHost: "/", Name: "orders.failed"}
+var orders = build.Ref("orders.failed")
 
 // orderBody is a body of shop.Order.
 func orderBody(t testing.TB, text string) string {

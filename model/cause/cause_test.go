@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -168,8 +169,8 @@ func TestCopiesWithoutIDsAndDeaths(t *testing.T) {
 		{"by name", of("", "dead.a"), of("", "dead.a"), 2},
 	} {
 		g := NewGroups()
-		g.Add(model.QueueRef{VHost: "/", Name: "dead.a"}, c.a)
-		g.Add(model.QueueRef{VHost: "/", Name: "dead.b"}, c.b)
+		g.Add(build.Ref("dead.a"), c.a)
+		g.Add(build.Ref("dead.b"), c.b)
 		list := g.List()
 		must.Equal(t, len(list), 1, "%s: %+v", c.name, list)
 		assert.Equal(t, list[0].Different, c.different, "%v", c.name)
@@ -242,7 +243,7 @@ func TestWritingWithoutSpaces(t *testing.T) {
 func TestRecent(t *testing.T) {
 	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 	g := NewGroups()
-	queue := model.QueueRef{VHost: "/", Name: "mail.failed"}
+	queue := build.Ref("mail.failed")
 	for i, ago := range []time.Duration{
 		-time.Minute, 0, 9 * time.Minute, 10 * time.Minute, 59 * time.Minute, 60 * time.Minute, 48 * time.Hour,
 	} {

@@ -16,10 +16,11 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-var mail, stock = model.QueueRef{VHost: "/", Name: "mail.failed"}, model.QueueRef{VHost: "/", Name: "stock.failed"}
+var mail, stock = build.Ref("mail.failed"), build.Ref("stock.failed")
 
 // numbered is a message with an error and a fingerprint, which failed in a worker at a second.
 func numbered(n int, text, worker string, second int) *message.Message {
@@ -361,7 +362,7 @@ func BenchmarkIndex(b *testing.B) {
 	const queues = 200
 	g, kept := NewGroups(), make([][]byte, queues)
 	of := func(i int) model.QueueRef {
-		return model.QueueRef{VHost: "/", Name: fmt.Sprintf("worker%d.failed", i%queues)}
+		return build.Ref(fmt.Sprintf("worker%d.failed", i%queues))
 	}
 	for i := range 100_000 {
 		g.Add(of(i), numbered(i, "no answer of "+letters(i%50), "mail", i+1))

@@ -20,10 +20,10 @@ func NewAbout(all []Finding) *About {
 		f := &all[i]
 		switch {
 		case f.Queue != "":
-			ref := model.QueueRef{VHost: f.VHost, Name: f.Queue}
+			ref := f.At()
 			a.queues[ref] = append(a.queues[ref], i)
 			for _, name := range f.Also {
-				also := model.QueueRef{VHost: f.VHost, Name: name}
+				also := f.At().Beside(name)
 				a.queues[also] = append(a.queues[also], i)
 			}
 		case f.Exchange != "":

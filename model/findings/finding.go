@@ -69,6 +69,9 @@ type Finding struct {
 	Since     time.Time // when this program first saw it; zero: it has only watched one poll (Memory)
 }
 
+// At is the queue that it is about; its name is "" where there is none.
+func (f *Finding) At() model.QueueRef { return model.QueueRef{VHost: f.VHost, Name: f.Queue} }
+
 // Page is the finding's page, in the project's folder.
 func (f Finding) Page() string { return "docs/findings/" + f.Code + ".md" }
 
@@ -120,7 +123,7 @@ var (
 func Of(topology *model.Topology) (findings []Finding) {
 	t := &checking{
 		Topology: topology, found: func(f Finding) {
-			ref := model.QueueRef{VHost: f.VHost, Name: f.Queue}
+			ref := f.At()
 			if s, _ := topology.StatedRole(ref); s.Role != model.IgnoredRole {
 				findings = append(findings, f)
 			}

@@ -166,7 +166,7 @@ func TestAboutAFlow(t *testing.T) {
 	}
 
 	assert.List(t, codes, []string{"a", "c", "f"})
-	of := about.Queue(model.QueueRef{VHost: "/", Name: "other"})
+	of := about.Queue(build.Ref("other"))
 	must.Equal(t, len(of), 1, "%+v", of)
 	assert.Equal(t, of[0].Code, "b")
 }

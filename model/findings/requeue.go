@@ -1,8 +1,6 @@
 package findings
 
 import (
-	"slices"
-
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -69,7 +67,7 @@ func LoopsToWatch(t *model.Topology) (queues []model.QueueRef) {
 	found := map[model.QueueRef]bool{}
 	for _, f := range Of(t) {
 		if f.Code == requeueLoop {
-			found[model.QueueRef{VHost: f.VHost, Name: f.Queue}] = true
+			found[f.At()] = true
 		}
 	}
 
@@ -97,9 +95,8 @@ func LoopsToWatch(t *model.Topology) (queues []model.QueueRef) {
 // works reports whether a worker, possibly disconnected at the moment, takes messages from a queue. Messages that
 // others get there with basic.get do not count.
 func works(t *model.Topology, q *model.Queue) bool {
-	isWorker := func(f *model.Flow) bool { return f.Worker.Queue == q.QueueRef }
 	return q.Consumers.Or(0) > 0 || q.PollRate.Or(0) == 0 &&
-		(t.Worked(q.QueueRef) || slices.ContainsFunc(t.FlowsOf(q.QueueRef), isWorker))
+		(t.Worked(q.QueueRef) || t.IsWorker(q.QueueRef))
 }
 
 // limitWords say which returns do not count towards a delivery limit: a loop of those never ends (measured on 4.0.5 and

@@ -187,7 +187,7 @@ func (t *checking) afterRetry(ref model.QueueRef, key *string, hops int) (worker
 				return nil, false
 			}
 			workers = model.UnionOf(workers, further)
-		case len(t.FlowsOf(next)) > 0 && t.FlowsOf(next)[0].Worker.Queue == next:
+		case t.IsWorker(next):
 			workers = model.UnionOf(workers, []model.QueueRef{next})
 		}
 	}

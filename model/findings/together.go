@@ -22,7 +22,7 @@ func Together(t *model.Topology, found []Finding) (together []Finding) {
 
 	places := map[kind]int{}
 	for _, f := range found {
-		worker, feeds := feeding(t, model.QueueRef{VHost: f.VHost, Name: f.Queue})
+		worker, feeds := feeding(t, f.At())
 		k := kind{f.Code, f.Level, worker, f.Exchange, f.VHost}
 		at, known := places[k]
 		switch {
@@ -113,7 +113,7 @@ func (f *Finding) Commands() []string {
 	}
 
 	if f.Queue != "" {
-		ref := model.QueueRef{VHost: f.VHost, Name: f.Queue}
+		ref := f.At()
 		all = append(all, "rabbitmqctl list_queues --vhost "+vhost+" name type arguments policy messages consumers",
 			"dlxtop peek "+quoted(ref.String()))
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
@@ -46,7 +45,7 @@ func TestEqualFindingsOfBuffersAreOne(t *testing.T) {
 
 	assert.Equal(t, f.Remedy, found[slices.Index(codes(found), want[2])].Remedy, "the common remedy")
 	for _, name := range []string{"w.10s", "w.60s", "w.300s"} {
-		ref := model.QueueRef{VHost: "/", Name: name}
+		ref := build.Ref(name)
 		assert.That(t, f.Concerns(ref), "it is not found by %s", name)
 		assert.Equal(t, len(NewAbout(together).Queue(ref)), 1, "%v", name)
 	}

@@ -1,8 +1,6 @@
 package findings
 
 import (
-	"slices"
-
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -67,8 +65,7 @@ func listBuffers(flow *model.Flow) string {
 
 func (t *checking) findRejectsLost(flow *model.Flow) {
 	q, _ := t.Queue(flow.Worker.Queue)
-	if !q.NoDLX(t.Settings(q.QueueRef)) || len(flow.Failed) > 0 || q.Type == model.Stream ||
-		slices.ContainsFunc(flow.Buffers, func(b *model.Buffer) bool { return b.Role == model.RetryBuffer }) {
+	if !q.NoDLX(t.Settings(q.QueueRef)) || len(flow.Failed) > 0 || q.Type == model.Stream || flow.Retries() {
 		return
 	}
 	t.foundAt(q.QueueRef, Finding{

@@ -347,10 +347,10 @@ func TestFileName(t *testing.T) {
 		"":                    "queue-20260506-070809.jsonl",
 		"приём":               "приём-20260506-070809.jsonl",
 	} {
-		assert.Equal(t, FileName(model.QueueRef{VHost: "/", Name: queue}, at), want, "%q", queue)
+		assert.Equal(t, FileName(build.Ref(queue), at), want, "%q", queue)
 	}
 
-	got := FileName(model.QueueRef{VHost: "/", Name: strings.Repeat("ж", 255)}, at)
+	got := FileName(build.Ref(strings.Repeat("ж", 255)), at)
 	assert.That(t, len(got) <= 130, "%d bytes: %s", len(got), got)
 	assert.Lacks(t, got, "\uFFFD")
 }

@@ -6,13 +6,14 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // What an undo brought back stands at the end of what a cached peek read, as in the queue, behind all others.
 func TestWhatCameBackIsAtTheEndOfACachedPeek(t *testing.T) {
-	queue := model.QueueRef{VHost: "/", Name: "failed"}
+	queue := build.Ref("failed")
 	list := make(message.MessageList, 4)
 	for i := range list {
 		list[i].Position, list[i].Fingerprint = i+1, message.Fingerprint{byte(i + 1)}

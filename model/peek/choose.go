@@ -2,7 +2,6 @@ package peek
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -27,7 +26,7 @@ func For(t *model.Topology, ref model.QueueRef, want Want) Plan {
 
 	want.Carried, _ = t.Carried(ref)
 	want.Looked = t.Snapshot.Looked[ref]
-	want.Worker = slices.ContainsFunc(t.FlowsOf(ref), func(f *model.Flow) bool { return f.Worker.Queue == ref })
+	want.Worker = t.IsWorker(ref)
 	plan := OfQueue(q, t.Settings(ref), t.Behaviour, want)
 	if t.WaitsByMessage(ref) {
 		plan.Cost = "overdue messages expire when read; " + plan.Cost

@@ -167,7 +167,7 @@ func TestSequelClaimsNoMoreThanIsKnown(t *testing.T) {
 // TestBackIsWhatCannotBeAnother: only the last ones that were recorded are taken for lost acknowledgements, and they
 // are not sure where others of the same content can be meant.
 func TestBackIsWhatCannotBeAnother(t *testing.T) {
-	from := model.QueueRef{VHost: "/", Name: "failed"}
+	from := build.Ref("failed")
 	topology := model.NewTopology(&model.Snapshot{Queues: []model.Queue{{QueueRef: from, Type: model.Quorum}}})
 	for _, test := range []struct {
 		recorded, there, fresh, back string

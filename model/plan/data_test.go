@@ -131,7 +131,7 @@ func FuzzParseTarget(f *testing.F) {
 
 // A killed program's messages are requeued a moment after its connection is gone: nothing is examined before that.
 func TestIsBack(t *testing.T) {
-	ref := func(name string) model.QueueRef { return model.QueueRef{VHost: "/", Name: name} }
+	ref := build.Ref
 	for name, test := range map[string]struct {
 		operation           Operation
 		moved, entries      int

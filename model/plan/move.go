@@ -13,7 +13,7 @@ import (
 // queue has neither a dead-letter exchange nor known consumers: then nothing counts it or detects a cycle in it, and
 // the message's history stays readable.
 func (p *Plan) prepareMove(t *model.Topology) {
-	to := model.QueueRef{VHost: p.From.VHost, Name: p.Target.Fixed.RoutingKey}
+	to := p.From.Beside(p.Target.Fixed.RoutingKey)
 	if why := problemOfMove(t, p.From, to); why != movable {
 		p.against(model.Saidf(string(why), to))
 	}

@@ -275,7 +275,7 @@ const mostRequesters = 10
 // requester reports whether the answer to a requester is lost, or may be: a count finds its address while its channel
 // is open (3.10.8, 4.0.5, 4.3.6).
 func (n *resetNotes) requester(address string) (kind arrivalKind, lost bool) {
-	p, ref := n.plan, model.QueueRef{VHost: n.plan.From.VHost, Name: address}
+	p, ref := n.plan, n.plan.From.Beside(address)
 	asked := slices.Contains(p.Requesters, ref)
 	if !asked && len(p.Requesters) < mostRequesters {
 		p.Requesters, asked = append(p.Requesters, ref), true
@@ -293,7 +293,7 @@ func (n *resetNotes) answered(queue string) bool {
 	if strings.ContainsAny(queue, "/:") {
 		return true
 	}
-	_, there := n.t.Queue(model.QueueRef{VHost: n.plan.From.VHost, Name: queue})
+	_, there := n.t.Queue(n.plan.From.Beside(queue))
 	return there
 }
 

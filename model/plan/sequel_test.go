@@ -107,8 +107,8 @@ func TestBaselineOfWhatCameBack(t *testing.T) {
 			account: Account{Depth: 30, Moved: 30}, sent: 30,
 		},
 	} {
-		from := model.QueueRef{VHost: "/", Name: "failed"}
-		worker := model.Queue{QueueRef: model.QueueRef{VHost: "/", Name: "w"}, Type: model.Classic}
+		from := build.Ref("failed")
+		worker := model.Queue{QueueRef: build.Ref("w"), Type: model.Classic}
 
 		failed := model.Queue{QueueRef: from, Type: model.Classic, Arguments: model.Table{}}
 		for _, setting := range test.settings {

@@ -149,9 +149,7 @@ func (t *tally) otherKey(
 
 	parked := p.Operation == Move && !slices.ContainsFunc(way.Reaches, func(ref model.QueueRef) bool {
 		q, exists := r.Queue(ref)
-		return exists && q.Consumers.Or(1) > 0 || slices.ContainsFunc(r.FlowsOf(ref), func(f *model.Flow) bool {
-			return f.Worker.Queue == ref
-		})
+		return exists && q.Consumers.Or(1) > 0 || r.IsWorker(ref)
 	})
 
 	if !differs || parked || !was.Known() && unheard.Name == "" {

@@ -350,7 +350,7 @@ func (b *undoBuilder) unrecognized(want *UndoWant) Refusal {
 // planTake plans to take back from one queue what was sent there.
 func (b *undoBuilder) planTake(t *model.Topology, name string, want *UndoWant) {
 	p, took := b.plan, b.takes[name]
-	ref := model.QueueRef{VHost: p.Back.VHost, Name: name}
+	ref := p.Back.Beside(name)
 	q, exists := t.Queue(ref)
 	if !exists {
 		b.skip(Skip{Kind: TargetGone, Queues: []string{name}}, len(took.sent))

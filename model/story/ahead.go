@@ -140,7 +140,7 @@ func expires(e *Event, t *model.Topology, q *model.Queue, m *message.Message, wa
 // RetryFlow is the flow of a queue whose messages are retried; nil without one.
 func RetryFlow(t *model.Topology, in model.QueueRef) *model.Flow {
 	for _, f := range t.FlowsOf(in) {
-		if slices.ContainsFunc(f.Buffers, func(b *model.Buffer) bool { return b.Role == model.RetryBuffer }) {
+		if f.Retries() {
 			return f
 		}
 	}

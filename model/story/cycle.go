@@ -64,7 +64,7 @@ func countsDeaths(t *model.Topology, m *message.Message, in model.QueueRef) bool
 	if t.Behaviour.CountsRepublishedDeaths || len(m.Deaths) == 0 {
 		return true
 	}
-	from := model.QueueRef{VHost: in.VHost, Name: m.Deaths[0].Queue}
+	from := in.Beside(m.Deaths[0].Queue)
 	s := t.Settings(from)
 	if _, there := t.Queue(from); !there {
 		return true // deleted since: its settings are unknown

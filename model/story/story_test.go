@@ -125,7 +125,7 @@ func TestStory(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, e := range Of(&c.m, model.QueueRef{VHost: "/", Name: "here"}) {
+			for _, e := range Of(&c.m, build.Ref("here")) {
 				when := "?"
 
 				if !e.Time.IsZero() {
@@ -167,7 +167,7 @@ func TestStoryShowsReplays(t *testing.T) {
 	m.Deaths, _ = message.ParseDeaths(m.Headers)
 
 	var whats []string
-	for _, e := range Of(&m, model.QueueRef{VHost: "/", Name: "failed"}) {
+	for _, e := range Of(&m, build.Ref("failed")) {
 		whats = append(whats, e.What)
 		assert.That(t, e.Kind != Replayed || e.Time.Equal(at) && e.TimeExact, "%+v", e)
 	}
@@ -227,7 +227,7 @@ func anyMessageCanBeRead(t testing.TB) func(*rapid.T) {
 		m.OriginOrWhy()
 		m.FirstKey()
 
-		for _, e := range Of(m, model.QueueRef{VHost: "/", Name: "q"}) {
+		for _, e := range Of(m, build.Ref("q")) {
 			for _, s := range []string{e.What, e.Where, e.Detail, e.Note} {
 				build.CheckPrintable(t, model.Printable(s))
 			}

@@ -129,10 +129,10 @@ func countedTries(m *message.Message, failed bool) (counted int64) {
 func triesAtRest(t *model.Topology, m *message.Message, in model.QueueRef) Tries {
 	tries := countedTries(m, atRest(t, in))
 	if len(m.Deaths) > 0 && m.Deaths[0].Reason == model.Expired && atRest(t, in) {
-		f := RetryFlow(t, model.QueueRef{VHost: in.VHost, Name: m.Deaths[0].Queue})
+		f := RetryFlow(t, in.Beside(m.Deaths[0].Queue))
 		for d := range model.Each(m.Deaths) {
 			if f != nil && d.Reason == model.Expired &&
-				f.Role(model.QueueRef{VHost: in.VHost, Name: d.Queue}) == model.RetryBuffer {
+				f.Role(in.Beside(d.Queue)) == model.RetryBuffer {
 				tries = max(tries, message.AddCapped(d.Count, 1))
 			}
 		}

@@ -198,7 +198,7 @@ func (w *Waiting) diedInto(m *message.Message) time.Time {
 		return time.Time{}
 	}
 	d := &m.Deaths[0]
-	from := model.QueueRef{VHost: w.waits.Queue.VHost, Name: d.Queue}
+	from := w.waits.Queue.Beside(d.Queue)
 	hop, ok := w.t.Hop(from, d.Reason)
 	if !ok || hop.Exchange != m.Exchange || !slices.Contains(hop.Route.Queues, w.waits.Queue) {
 		return time.Time{}

@@ -60,14 +60,14 @@ func (w *Ways) See(m *message.Message) {
 
 	for d := range model.Each(m.Deaths) {
 		if len(d.RoutingKeys) > 0 {
-			w.follow(model.QueueRef{VHost: w.queue.VHost, Name: d.Queue}, d.RoutingKeys, m.Headers)
+			w.follow(w.queue.Beside(d.Queue), d.RoutingKeys, m.Headers)
 		}
 	}
 
 	if countedTries(m, false) > 0 {
 		w.counts(w.queue)
 		for d := range model.Each(m.Deaths) {
-			w.counts(model.QueueRef{VHost: w.queue.VHost, Name: d.Queue})
+			w.counts(w.queue.Beside(d.Queue))
 		}
 	}
 
@@ -103,7 +103,7 @@ func (w *Ways) seeWorkers(m *message.Message) {
 		if s.VHost.Or(w.queue.VHost) != w.queue.VHost {
 			continue
 		}
-		came(model.QueueRef{VHost: w.queue.VHost, Name: s.Queue})
+		came(w.queue.Beside(s.Queue))
 	}
 
 	for d := range model.Each(m.Deaths) {

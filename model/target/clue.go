@@ -63,7 +63,7 @@ func (t *Target) cluesIn(r *model.Topology, m *message.Message, e *message.Envel
 // stated is the clue of a record. Of several names that the queue can have, one that exists is believed.
 func (t *Target) stated(r *model.Topology, s *message.Statement) Clue {
 	c := Clue{
-		Kind: ByFramework, Queue: model.QueueRef{VHost: t.From.VHost, Name: s.Queue}, Framework: s.Framework, Topic: s.Topic,
+		Kind: ByFramework, Queue: t.From.Beside(s.Queue), Framework: s.Framework, Topic: s.Topic,
 	}
 	if s.Framework == "" {
 		c.Kind = ByRecord
@@ -82,7 +82,7 @@ func (t *Target) stated(r *model.Topology, s *message.Statement) Clue {
 		if _, exists := r.Queue(c.Queue); exists {
 			break
 		}
-		if other := (model.QueueRef{VHost: t.From.VHost, Name: name}); r.Works(other) {
+		if other := t.From.Beside(name); r.Works(other) {
 			c.Queue = other
 		}
 	}
@@ -93,7 +93,7 @@ func (t *Target) stated(r *model.Topology, s *message.Statement) Clue {
 // died are the clues of x-death.
 func (t *Target) died(r *model.Topology, m *message.Message) (clues []Clue) {
 	for d := range model.Each(m.Deaths) {
-		c := Clue{Kind: ByRejection, Queue: model.QueueRef{VHost: t.From.VHost, Name: d.Queue}, Reason: d.Reason}
+		c := Clue{Kind: ByRejection, Queue: t.From.Beside(d.Queue), Reason: d.Reason}
 		gaveUp := d.Reason != model.Expired && t.notWaiting(r, c.Queue) || t.stoodBesideWorkers(r, d)
 		if d.Queue != "" && c.Queue != t.From && gaveUp {
 			clues = append(clues, t.locate(r, c))
@@ -124,7 +124,7 @@ func (t *Target) diedElsewhere(r *model.Topology, m *message.Message) (c Clue, o
 		return c, false
 	case d == nil:
 		c = Clue{Kind: ByRejection, Queue: model.QueueRef{VHost: p.VHost, Name: p.Queue}}
-	case !directly && t.deadLettersHere(r, model.QueueRef{VHost: t.From.VHost, Name: d.Queue}):
+	case !directly && t.deadLettersHere(r, t.From.Beside(d.Queue)):
 		return c, false
 	default:
 		c = Clue{Kind: ByRejection, Queue: model.QueueRef{VHost: p.VHost, Name: d.Queue}, Reason: d.Reason}
@@ -169,7 +169,7 @@ func (t *Target) notWaiting(r *model.Topology, ref model.QueueRef) bool {
 // stoodBesideWorkers reports whether a queue is gone, and the address that led a message into it now leads to workers:
 // then it was a worker, not a buffer.
 func (t *Target) stoodBesideWorkers(r *model.Topology, d *message.Death) bool {
-	if _, exists := r.Queue(model.QueueRef{VHost: t.From.VHost, Name: d.Queue}); exists || len(d.RoutingKeys) == 0 {
+	if _, exists := r.Queue(t.From.Beside(d.Queue)); exists || len(d.RoutingKeys) == 0 {
 		return false
 	}
 	route := r.Route(t.From.VHost, d.Exchange, d.RoutingKeys, nil)
@@ -199,11 +199,11 @@ func (t *Target) expired(r *model.Topology, m *message.Message) (Clue, bool) {
 		return Clue{}, false
 	}
 	d := &m.Deaths[0]
-	buffer := model.QueueRef{VHost: t.From.VHost, Name: d.Queue}
+	buffer := t.From.Beside(d.Queue)
 	c := Clue{Kind: ByExpiry, Through: d.Queue}
 	if _, exists := r.Queue(buffer); !exists {
 		if name, ok := t.symfonyWorker(r, d.Queue); ok {
-			c.Queue = model.QueueRef{VHost: t.From.VHost, Name: name}
+			c.Queue = t.From.Beside(name)
 			return c, true
 		}
 		return t.locate(r, Clue{Kind: ByRejection, Queue: buffer, Reason: d.Reason}), !t.wasBuffer(d.Queue)
@@ -251,7 +251,7 @@ func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok
 			continue
 		}
 		if isRetry {
-			if ref := (model.QueueRef{VHost: t.From.VHost, Name: key}); r.Works(ref) {
+			if ref := t.From.Beside(key); r.Works(ref) {
 				found[key] = true
 				continue
 			}
@@ -304,7 +304,7 @@ func (t *Target) origin(r *model.Topology, m *message.Message, e *message.Envelo
 // the same key brings to that queue is no failure.
 func (t *Target) keyed(r *model.Topology, m *message.Message) (Clue, bool) {
 	c := Clue{
-		Kind: ByRecord, Queue: model.QueueRef{VHost: t.From.VHost, Name: m.RoutingKey}, Where: "its routing key",
+		Kind: ByRecord, Queue: t.From.Beside(m.RoutingKey), Where: "its routing key",
 	}
 	route := r.Route(t.From.VHost, m.Exchange, []string{m.RoutingKey}, m.ReplayHeaders())
 	failed := len(m.Deaths) == 0 && route.Exact && !slices.Contains(route.Queues, c.Queue)
@@ -318,7 +318,7 @@ func (t *Target) mayWork(r *model.Topology, ref model.QueueRef) bool {
 // mentioned are the workers that a text of the message names: one, or an exchange that reaches some whatever the key.
 func (t *Target) mentioned(r *model.Topology, m *message.Message) (clues []Clue) {
 	_, where, _ := m.Mentions(func(text string) bool {
-		c := Clue{Kind: ByMention, Queue: model.QueueRef{VHost: t.From.VHost, Name: text}}
+		c := Clue{Kind: ByMention, Queue: t.From.Beside(text)}
 		if t.mayWork(r, c.Queue) {
 			clues = append(clues, c)
 			return true

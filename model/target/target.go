@@ -339,7 +339,7 @@ func (t *Target) workerOf(m *message.Message) (model.QueueRef, bool) {
 		return t.Workers[0], true
 	}
 	for _, death := range m.Deaths {
-		if ref := (model.QueueRef{VHost: t.From.VHost, Name: death.Queue}); slices.Contains(t.Workers, ref) {
+		if ref := t.From.Beside(death.Queue); slices.Contains(t.Workers, ref) {
 			return ref, true
 		}
 	}

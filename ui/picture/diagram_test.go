@@ -12,11 +12,12 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 func queueStation(name string, facts ...string) Station {
-	s := Station{Queue: model.QueueRef{VHost: "/", Name: name}, name: name, tone: term.ToneStrong}
+	s := Station{Queue: build.Ref(name), name: name, tone: term.ToneStrong}
 	for _, f := range facts {
 		s.facts = append(s.facts, term.Spans{{Text: f, Tone: term.ToneText}})
 		s.short = append(s.short, term.Span{Text: f, Tone: term.ToneText})
@@ -163,7 +164,7 @@ func checkScene(t *testing.T, s *Scene, p *Picture, width int) {
 
 func BenchmarkFlowFrame(b *testing.B) {
 	p := manyPicture()
-	s, _ := WideLayout(p, 120, model.QueueRef{VHost: "/", Name: "work"})
+	s, _ := WideLayout(p, 120, build.Ref("work"))
 	d := Dots{}
 	styles := term.NewStyles(term.ANSI, termenv.ANSI)
 	for b.Loop() {
