@@ -114,7 +114,7 @@ func (a *app) open() *amqp.Channel {
 // queue declares a durable queue of a type with some arguments, named after the test, and deletes it afterwards.
 func (a *app) queue(suffix string, kind model.QueueType, arguments ...any) *model.Queue {
 	a.Helper()
-	q := described(build.Ref(strings.ReplaceAll(a.Name(), "/", ".") + "." + suffix), kind)
+	q := described(build.Ref(strings.ReplaceAll(a.Name(), "/", ".")+"."+suffix), kind)
 	table := amqp.Table{"x-queue-type": string(kind)}
 	for pair := range slices.Chunk(arguments, 2) {
 		q.Arguments[pair[0].(string)], table[pair[0].(string)] = pair[1], pair[1]

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -277,12 +278,7 @@ func writeOutcomes(ctx context.Context, tx *sql.Tx, id int64, settled []plan.Set
 		positions[k] = append(positions[k], s.Position)
 	}
 
-	kinds := make([]kind, 0, len(positions))
-	for k := range positions {
-		kinds = append(kinds, k)
-	}
-
-	slices.SortFunc(kinds, func(a, b kind) int {
+	kinds := slices.SortedFunc(maps.Keys(positions), func(a, b kind) int {
 		return cmp.Or(cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.reason, b.reason))
 	})
 	for _, k := range kinds {

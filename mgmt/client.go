@@ -46,6 +46,7 @@ type Client struct {
 	password  string
 	vhost     string
 	timeout   time.Duration
+	heldLong  time.Duration
 	longer    atomic.Int64 // how often the timeout was doubled
 	polled    atomic.Bool  // a snapshot was taken
 	noShovels atomic.Bool  // they cannot be read
@@ -75,6 +76,7 @@ func New(o Options) (*Client, error) {
 		timeout:   o.Timeout,
 		most:      defaultSizes,
 		roles:     o.Roles,
+		heldLong:  heldLong,
 		transport: newTransport(o.TLS),
 	}
 

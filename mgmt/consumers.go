@@ -13,8 +13,9 @@ import (
 
 // consumerElement is one consumer of the list.
 type consumerElement struct {
-	Tag   field[string] `json:"consumer_tag"`
-	Queue field[placed] `json:"queue"` // in the list of all
+	Tag      field[string] `json:"consumer_tag"`
+	Queue    field[placed] `json:"queue"`          // in the list of all
+	Prefetch field[int64]  `json:"prefetch_count"` // 0: no limit, or AMQP 1.0 (4.0.5, 4.3.6)
 }
 
 // correctConsumers corrects the counts of consumers, which are up to 5 s late in statistics and include those of looks
@@ -90,11 +91,8 @@ func (c *Client) consumersOfOthers(
 			break
 		}
 
-		var queue struct {
-			Consumers field[[]consumerElement] `json:"consumer_details"`
-		}
-		path := "queues/" + url.PathEscape(ref.VHost) + "/" + url.PathEscape(ref.Name)
-		err := c.getObject(ctx, path, query, &queue)
+		var queue queueDetails
+		err := c.getObject(ctx, pathOf(ref), query, &queue)
 		if answer, ok := errors.AsType[*answerError](err); ok && answer.Status == http.StatusNotFound {
 			continue // it was deleted since
 		}
@@ -108,6 +106,18 @@ func (c *Client) consumersOfOthers(
 		}
 	}
 	return others, nil
+}
+
+// queueDetails is one queue, asked for by itself.
+type queueDetails struct {
+	Consumers field[[]consumerElement] `json:"consumer_details"`
+	Unacked   field[rate]              `json:"messages_unacknowledged_details"`
+	Stats     field[queueStats]        `json:"message_stats"`
+}
+
+// pathOf is the path of one queue.
+func pathOf(ref model.QueueRef) string {
+	return "queues/" + url.PathEscape(ref.VHost) + "/" + url.PathEscape(ref.Name)
 }
 
 const (

@@ -12,9 +12,11 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// rate is the used part of a statistic: {"rate": 1.5}.
+// rate is the used part of a statistic: {"rate": 1.5}; the others only where its past is asked for.
 type rate struct {
-	Rate field[float64] `json:"rate"`
+	Rate  field[float64] `json:"rate"`
+	Since field[float64] `json:"avg_rate"`
+	Mean  field[float64] `json:"avg"` // of the count, not of the rate
 }
 
 // placed is the identity of a queue or an exchange of a list.

@@ -117,6 +117,7 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 
 	c.monitors.Store(s.Overview.Monitors())
 	s.Missing = c.correctConsumers(ctx, s.Queues)
+	c.findHeld(ctx, s.Queues)
 	if s.Overview.StatsOff {
 		s.Missing = append(s.Missing, "rates, consumers and bytes of queues: statistics are switched off on this broker")
 	}

@@ -76,7 +76,10 @@ type Queue struct {
 	DeliveredNoAck Opt[int64] // those handed out that needed no acknowledgement
 	Acked          Opt[int64] // acknowledged since the broker began to count
 	CountedAt      time.Time  // when these counts were read, by this machine's clock
-	OwnedByAnother bool       // exclusive to another connection: nothing else can use it (405)
+	// for so long, or longer, its consumers have held all that their prefetch allows and acknowledged nothing, while
+	// messages wait; 0: not so, or unknown
+	HeldFor        time.Duration
+	OwnedByAnother bool // exclusive to another connection: nothing else can use it (405)
 }
 
 // ExchangeRef names one exchange of a cluster.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -53,14 +54,9 @@ func (q *Queue) OutageWords() string {
 
 // Offline are the members that are not online.
 func (q *Queue) Offline() []string {
-	online := map[string]bool{}
-	for _, node := range q.Online {
-		online[node] = true
-	}
-
 	var missing []string
 	for _, node := range q.Members {
-		if !online[node] {
+		if !slices.Contains(q.Online, node) {
 			missing = append(missing, Printable(node))
 		}
 	}

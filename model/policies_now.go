@@ -1,6 +1,6 @@
 package model
 
-import "slices"
+import "maps"
 
 // PoliciesNow are the policies and operator policies as they are now. Statistics, from which a poll has the effective
 // settings of queues, show a policy that was set, changed or deleted 5 to 6 s late (3.10.8, 4.0.5, 4.3.6).
@@ -108,10 +108,7 @@ func (now *PoliciesNow) Applied(reported *Queue, named bool) Queue {
 // higher when one is negative, from 4.0), of other values the operator's (3.10.8, 4.0.5, 4.3.6).
 func (now *PoliciesNow) merged(user, operator Table) Table {
 	both := Table{}
-	for key, v := range user {
-		both[key] = v
-	}
-
+	maps.Copy(both, user)
 	for key, v := range operator {
 		mine, number := operator.Integer(key)
 		theirs, numbers := user.Integer(key)
@@ -130,18 +127,6 @@ func (now *PoliciesNow) merged(user, operator Table) Table {
 
 // sameDefinition compares definitions; an unknown one (nil) equals none.
 func sameDefinition(a, b Table) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	if len(a) != len(b) {
-		return false
-	}
-	keys := make([]string, 0, len(a))
-	for key := range a {
-		keys = append(keys, key)
-	}
-
-	return !slices.ContainsFunc(keys, func(key string) bool {
-		return !sameValue(a[key], b[key]) && !sameJSON(a[key], b[key])
-	})
+	same := func(x, y any) bool { return sameValue(x, y) || sameJSON(x, y) }
+	return (a == nil) == (b == nil) && maps.EqualFunc(a, b, same)
 }

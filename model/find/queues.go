@@ -58,11 +58,6 @@ const (
 
 // Queues are the queues of a search in order: failed queues, then buffers, then all others.
 func Queues(t *model.Topology, want Want) []Queue {
-	failed := map[model.QueueRef]bool{}
-	for _, ref := range t.FailedQueues() {
-		failed[ref] = true
-	}
-
 	var queues []Queue
 	for q := range model.Each(t.Snapshot.Queues) {
 		if want.Queue != nil && !want.Queue(q.QueueRef) {
@@ -70,7 +65,7 @@ func Queues(t *model.Topology, want Want) []Queue {
 		}
 		one := Queue{Ref: q.QueueRef, Ready: q.Ready, order: thenOthers}
 		switch {
-		case failed[q.QueueRef]:
+		case t.IsFailed(q.QueueRef):
 			one.order = failedFirst
 		case t.IsBuffer(q.QueueRef):
 			one.order = thenBuffers

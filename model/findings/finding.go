@@ -79,8 +79,8 @@ func (f Finding) Page() string { return "docs/findings/" + f.Code + ".md" }
 type checking struct {
 	*model.Topology
 	found                      func(Finding)
-	fed                        func() feeds                   // what leads where; computed on demand
-	rounds                     func() map[model.QueueRef]bool // the queues in which rejected messages cycle
+	fed                        func() feeds            // what leads where; computed on demand
+	rounds                     map[model.QueueRef]bool // the queues in which rejected messages cycle: findReturns
 	policies, operatorPolicies model.PolicyMatcher
 }
 
@@ -110,7 +110,7 @@ var (
 		(*checking).findKeysWithoutDLX, (*checking).findAtLeastOnceFallback, (*checking).findNegativeDeliveryLimits,
 		(*checking).findIgnoredOverflows,
 		(*checking).findStuckDeadLetters, (*checking).findQueuesDown, (*checking).findQuorumAtRisk,
-		(*checking).findInactiveConsumers,
+		(*checking).findInactiveConsumers, (*checking).findHeldMessages,
 	}
 	flowChecks = []func(*checking, *model.Flow){
 		(*checking).findWorkersWithoutConsumers, (*checking).findPollers, (*checking).findRejectsLost,
@@ -132,7 +132,7 @@ func Of(topology *model.Topology) (findings []Finding) {
 		operatorPolicies: model.NewPolicyMatcher(topology.Snapshot.Policies, true),
 	}
 
-	t.fed, t.rounds = sync.OnceValue(t.feeds), sync.OnceValue(t.roundTrips)
+	t.fed, t.rounds = sync.OnceValue(t.feeds), map[model.QueueRef]bool{}
 	for _, check := range checks {
 		check(t)
 	}

@@ -42,7 +42,7 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 	fast := again >= loopLeast && ((taken || worked) && again >= loopLeast*float64(depth) || // otherwise a peek
 		taken && again >= loopLeast*float64(held))
 	// From 4.0 a rejected message that comes back as a dead letter counts as redelivered.
-	if q.AckRate.Or(0) > rate*loopDone || !known || depth == 0 || !slow && !fast && !endless || t.rounds()[q.QueueRef] {
+	if q.AckRate.Or(0) > rate*loopDone || !known || depth == 0 || !slow && !fast && !endless || t.rounds[q.QueueRef] {
 		return
 	}
 	t.foundAt(q.QueueRef, Finding{

@@ -11,23 +11,6 @@ import (
 // rejected one again at once, after each rejection (all versions, classic and quorum).
 
 func (t *checking) findReturns() {
-	t.returns(func(f Finding, at ...model.QueueRef) { t.foundAt(at[0], f) })
-}
-
-// roundTrips are the queues in which rejected messages cycle.
-func (t *checking) roundTrips() map[model.QueueRef]bool {
-	round := map[model.QueueRef]bool{}
-	t.returns(func(_ Finding, refs ...model.QueueRef) {
-		for _, ref := range refs {
-			round[ref] = true
-		}
-	})
-
-	return round
-}
-
-// returns calls found with each finding, and the queues in which messages cycle.
-func (t *checking) returns(found func(Finding, ...model.QueueRef)) {
 	walk := t.circles(func(at model.QueueRef) []model.QueueRef { // through queues that applications consume
 		q, _ := t.Queue(at)
 		hop, ok := t.Hop(at, model.Rejected)
@@ -38,10 +21,18 @@ func (t *checking) returns(found func(Finding, ...model.QueueRef)) {
 	})
 
 	for q := range model.Each(t.Snapshot.Queues) {
-		if f, returns := t.returning(q); returns {
-			found(f, q.QueueRef)
-		} else if circle := walk(q.QueueRef); circle != nil {
-			found(passedAround(circle), circle...)
+		circle := []model.QueueRef{q.QueueRef}
+		f, returns := t.returning(q)
+		if !returns {
+			if circle = walk(q.QueueRef); circle == nil {
+				continue
+			}
+			f = passedAround(circle)
+		}
+
+		t.foundAt(circle[0], f)
+		for _, ref := range circle {
+			t.rounds[ref] = true
 		}
 	}
 }

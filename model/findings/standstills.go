@@ -115,3 +115,22 @@ func (t *checking) findInactiveConsumers(q *model.Queue, _ model.Settings) {
 			"4.3.6 come to this when each consumer has exceeded the consumer timeout",
 	})
 }
+
+// findHeldMessages finds queues from which nothing moves because their consumers hold all that they may. Whether those
+// hang or work for long, the broker does not know. Dramatiq's workers hold what is not due yet.
+func (t *checking) findHeldMessages(q *model.Queue, _ model.Settings) {
+	if q.HeldFor == 0 || t.IsBuffer(q.QueueRef) {
+		return
+	}
+	t.foundAt(q.QueueRef, Finding{
+		Code:      "no-acknowledgements",
+		Level:     LevelWarning,
+		Happening: true,
+		Message: spell("nothing of %s was acknowledged for %s or longer, and %s wait: its consumers hold as many as they may",
+			q, model.ShortDuration(q.HeldFor), model.Plural(q.Ready.Or(0), "message")),
+		Evidence: spell("%s unacknowledged, all that the prefetch of %s allows", q.Unacked,
+			model.Plural(q.Consumers.Or(0), "consumer")),
+		Remedy: "see what the application does with them: one that hangs looks like one that works for long; when its " +
+			"connection ends, RabbitMQ delivers them again",
+	})
+}

@@ -23,7 +23,7 @@ func shovel(from string, to model.Address) model.Shovel {
 
 // Circles, crashes and queues that stand still: what is found, and what is not.
 func TestLoopsAndStandstills(t *testing.T) {
-	codes := []string{"shovel-loop", "no-active-consumer", "dead-letters-return", "requeue-loop"}
+	codes := []string{"shovel-loop", "no-active-consumer", "no-acknowledgements", "dead-letters-return", "requeue-loop"}
 	jobs := parts(build.Text(`
 		queue jobs consumers=1 dlx= key=jobs.failed
 		queue jobs.failed
@@ -45,6 +45,10 @@ func TestLoopsAndStandstills(t *testing.T) {
 		for q := range model.Each(s.Queues) {
 			build.Policy("all", model.Table{"dead-letter-exchange": "dlx"})(q)
 		}
+	}
+
+	held := func(q *model.Queue) {
+		q.HeldFor, q.Unacked, q.Consumers = 5*time.Minute, model.Some[int64](12), model.Some[int64](2)
 	}
 
 	crashing := func(q *model.Queue) {
@@ -119,6 +123,16 @@ func TestLoopsAndStandstills(t *testing.T) {
 
 		{"one is active", parts(seats(6, false)), "", ""},
 		{"none is active, and nothing waits", parts(seats(0, true)), "", ""},
+		{
+			"a worker holds its whole prefetch for minutes", parts(build.Queue("jobs", held, build.Ready(38))),
+			"warning no-acknowledgements jobs", "nothing of jobs was acknowledged for 5m or longer, and 38 messages wait",
+		},
+		{
+			"Dramatiq's workers hold what is not due", parts(build.Text(`
+				queue jobs dlx= key=jobs.XQ consumers=1
+				queue jobs.XQ
+			`), build.Queue("jobs.DQ", held, build.Ready(3), build.DLX("", "jobs.XQ"))), "", "",
+		},
 		{
 			"a consumer rejects what comes back to it", append(dead, build.Text("queue dead consumers=1"), all),
 			"error dead-letters-return dead", "delivers what is rejected again at once",

@@ -100,7 +100,7 @@ func (f *Finding) Commands() []string {
 	switch f.Code {
 	case "policy-hidden", "policy-skipped", "argument-shadows-policy":
 		all = append(all, "rabbitmqctl list_policies --vhost "+vhost)
-	case "worker-without-consumers", "poller", "buffer-with-consumers", "requeue-loop":
+	case "worker-without-consumers", "poller", "buffer-with-consumers", "requeue-loop", "no-acknowledgements":
 		all = append(all, "rabbitmqctl list_consumers --vhost "+vhost)
 	case "memory-alarm", "disk-alarm":
 		all = append(all, "rabbitmq-diagnostics alarms")
