@@ -250,7 +250,7 @@ func TestRefusedPublishesLeaveCopies(t *testing.T) {
 		a.publish(from, numbered(n)...)
 		before := *to // the plan knows of more room than there is when it runs
 		before.Arguments = maps.Clone(to.Arguments)
-		before.Arguments["x-max-length"], before.Ready = int64(n), model.Some[int64](0)
+		before.Arguments["x-max-length"], before.Ready = int64(n), build.Some(0)
 		account := executed(t, c, planned(t, topology([]*model.Queue{from, aside, &before}), plan.ActionWant{
 			Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: target.ToQueue,
 			Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: insist, Mark: true,

@@ -346,7 +346,7 @@ func wantOnce(t testing.TB, deliveries []amqp.Delivery, n int) {
 // described is a queue as the management API would report it.
 func described(ref model.QueueRef, kind model.QueueType) *model.Queue {
 	return &model.Queue{
-		QueueRef: ref, Type: kind, Durable: true, Consumers: model.Some[int64](0), Arguments: model.Table{},
+		QueueRef: ref, Type: kind, Durable: true, Consumers: build.Some(0), Arguments: model.Table{},
 	}
 }
 

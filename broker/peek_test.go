@@ -274,7 +274,7 @@ func TestPeekHoldsNoMoreThanMaxBytes(t *testing.T) {
 		peeked := lookAt(t, c, q, peek.Want{MaxBytes: 100_000})
 		assert.Equal(t, len(peeked.Messages), 10, "%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 		assert.That(t, peeked.Stopped != "", "%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
-		q.Ready, q.ReadyBytes = model.Some[int64](50), model.Some[int64](500_000)
+		q.Ready, q.ReadyBytes = build.Some(50), build.Some(500_000)
 		peeked = lookAt(t, c, q, peek.Want{MaxBytes: 100_000})
 		assert.Equal(t, len(peeked.Messages), 10, "known size: %d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 		assert.Equal(t, peeked.Stopped, "")

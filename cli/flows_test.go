@@ -17,7 +17,7 @@ import (
 func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 	topology := build.TopologyOf("4.3.6",
 		build.Queue("w", build.OfType(model.Quorum), build.Consumers(1), build.Argument("x-delayed-retry-type", "all"),
-			func(q *model.Queue) { q.Delayed = model.Some[int64](2) }),
+			func(q *model.Queue) { q.Delayed = build.Some(2) }),
 		build.Text(`
 			queue other consumers=1
 			queue error ready=7
@@ -28,7 +28,7 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 			exchange x-delayed-message later x-delayed-type=fanout
 			bind later other
 		`),
-		func(s *model.Snapshot) { s.Exchanges[1].Delayed = model.Some[int64](5) })
+		func(s *model.Snapshot) { s.Exchanges[1].Delayed = build.Some(5) })
 
 	raw := must.Get(json.Marshal(flowsOf(topology)))(t)
 	for _, want := range []string{

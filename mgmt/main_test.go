@@ -183,6 +183,9 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
+// ref is the queue of a name in the vhost of the stage.
+func (s *stage) ref(name string) model.QueueRef { return model.QueueRef{VHost: s.vhost, Name: name} }
+
 func (s *stage) queue(name string, arguments amqp.Table) {
 	s.t.Helper()
 	must.Get(s.channel.QueueDeclare(name, true, false, false, false, arguments))(s.t)

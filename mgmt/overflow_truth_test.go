@@ -158,7 +158,7 @@ func (s *overflowing) compare() {
 
 // compareOne sends messages to a queue, one after the other.
 func (s *overflowing) compareOne(topology *model.Topology, f filled, ready, before int) {
-	ref := model.QueueRef{VHost: s.vhost, Name: f.name}
+	ref := s.ref(f.name)
 	q, _ := topology.Queue(ref)
 	settings := topology.Settings(ref)
 	if settings.MaxBytes.Set && q.Type == model.Quorum && topology.Behaviour.WeighsHeaders {

@@ -333,7 +333,7 @@ func TestFindingBlockedHead(t *testing.T) {
 	s.awaitDepth("rising", 0)
 	must.Equal(t, s.depth("falling"), 3, "messages wait behind the long TTL, though the head holds all")
 	topology := s.known("falling")
-	falling := model.QueueRef{VHost: s.vhost, Name: "falling"}
+	falling := s.ref("falling")
 	now := time.Now().Add(time.Second) // timestamps have whole seconds
 	found := findings.In(topology, falling, lookAt(now, messages...))
 	must.Equal(t, len(found), 1, "two messages wait for the first: %+v", found)
@@ -357,7 +357,7 @@ func TestFindingNearDeliveryLimit(t *testing.T) {
 	s := newStage(t)
 	s.queue("a", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int64(3)})
 	s.publish("a", nil)
-	ref := model.QueueRef{VHost: s.vhost, Name: "a"}
+	ref := s.ref("a")
 
 	topology := s.known("a")
 	for round := range 4 {
@@ -379,7 +379,7 @@ func TestFindingCopies(t *testing.T) {
 	s.publish("a", amqp.Table{"CC": []any{"b"}})
 	s.publish("a", nil)
 	s.awaitDepth("b", 1) // the copy
-	ref := model.QueueRef{VHost: s.vhost, Name: "a"}
+	ref := s.ref("a")
 	topology := model.NewTopology(poll(t, s.poll))
 	found := findings.In(topology, ref, lookAt(time.Now(), received(s.take("a"))))
 	must.Equal(t, len(found), 1, "a message with CC: %+v", found)
@@ -428,7 +428,7 @@ func TestMessagesThatCCLeadsIntoABuffer(t *testing.T) {
 	for _, worker := range []string{"save", "delete"} {
 		i := slices.IndexFunc(topology.Flows(), func(f model.Flow) bool { return f.Name == worker })
 		must.That(t, i >= 0, "the buffer is not in the flow of %s: %+v", worker, topology.Flows())
-		assert.Equal(t, topology.Flows()[i].Role(model.QueueRef{VHost: s.vhost, Name: "delay:5s"}), model.DelayedBuffer, "%v",
+		assert.Equal(t, topology.Flows()[i].Role(s.ref("delay:5s")), model.DelayedBuffer, "%v",
 			worker)
 	}
 }
@@ -445,7 +445,7 @@ func TestMessagesShowTheirWays(t *testing.T) {
 	topology := s.known("delay:5s", "soon")
 
 	look := func(queue string, n int) *findings.Reading {
-		reading := findings.ReadingOf(topology, model.QueueRef{VHost: s.vhost, Name: queue}, time.Now(), nil)
+		reading := findings.ReadingOf(topology, s.ref(queue), time.Now(), nil)
 		for range n {
 			d := s.take(queue)
 			m := seenMessage(d)

@@ -277,7 +277,7 @@ func TestCountsAreCurrent(t *testing.T) {
 	}
 
 	counts := must.Get(stage.poll.Counts(t.Context()))(t)
-	got := counts[model.QueueRef{VHost: stage.vhost, Name: "c"}]
+	got := counts[stage.ref("c")]
 	assert.Equal(t, len(counts), 2, "counts %v: they should have the three messages at once", counts)
 	assert.Equal(t, got.Ready.Or(-1), 3)
 	assert.Equal(t, got.Unacked.Or(-1), 0)
@@ -612,7 +612,7 @@ func TestClockOfARealBroker(t *testing.T) {
 func TestPoliciesAreCurrent(t *testing.T) {
 	s := newStage(t)
 	ttl := func(queue string) string {
-		ref := model.QueueRef{VHost: s.vhost, Name: queue}
+		ref := s.ref(queue)
 		return model.NewTopology(poll(t, s.poll)).Settings(ref).TTL.String()
 	}
 

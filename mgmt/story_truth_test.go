@@ -507,7 +507,7 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 
 	roles := func(queue string) (role model.Role, consumers model.Opt[int64]) {
 		s.t.Helper()
-		ref := model.QueueRef{VHost: s.vhost, Name: queue}
+		ref := s.ref(queue)
 		topology := model.NewTopology(poll(t, s.poll))
 		q, ok := topology.Queue(ref)
 		must.That(t, ok, "there is no %s", queue)

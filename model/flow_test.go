@@ -87,24 +87,24 @@ func TestMovesBetween(t *testing.T) {
 	}{
 		{
 			"a buffer: 10 published, depth falls by 5: 15 expired",
-			func(q *model.Queue) { q.Published, q.Ready = model.Some[int64](100), model.Some[int64](20) },
-			func(q *model.Queue) { q.Published, q.Ready = model.Some[int64](110), model.Some[int64](15) }, 10, 15,
+			func(q *model.Queue) { q.Published, q.Ready = build.Some(100), build.Some(20) },
+			func(q *model.Queue) { q.Published, q.Ready = build.Some(110), build.Some(15) }, 10, 15,
 		},
 		{
 			"a worker: nothing published, 15 acknowledged, depth as before: 15 came as dead letters",
 
-			func(q *model.Queue) { q.Acked, q.Ready = model.Some[int64](1000), model.Some[int64](2) },
-			func(q *model.Queue) { q.Acked, q.Ready = model.Some[int64](1015), model.Some[int64](2) }, 15, 15,
+			func(q *model.Queue) { q.Acked, q.Ready = build.Some(1000), build.Some(2) },
+			func(q *model.Queue) { q.Acked, q.Ready = build.Some(1015), build.Some(2) }, 15, 15,
 		},
 		{
 			"no statistics: only the change of depth is certain",
-			func(q *model.Queue) { q.Ready = model.Some[int64](3) },
-			func(q *model.Queue) { q.Ready = model.Some[int64](7) }, 4, 0,
+			func(q *model.Queue) { q.Ready = build.Some(3) },
+			func(q *model.Queue) { q.Ready = build.Some(7) }, 4, 0,
 		},
 		{
 			"nothing moved",
-			func(q *model.Queue) { q.Published = model.Some[int64](5) },
-			func(q *model.Queue) { q.Published = model.Some[int64](5) }, 0, 0,
+			func(q *model.Queue) { q.Published = build.Some(5) },
+			func(q *model.Queue) { q.Published = build.Some(5) }, 0, 0,
 		},
 	}
 
@@ -117,12 +117,12 @@ func TestMovesBetween(t *testing.T) {
 	}
 
 	t.Run("a queue that was declared again has no movements", func(t *testing.T) {
-		moves := model.MovesBetween(at(0, func(q *model.Queue) { q.Published = model.Some[int64](50) }),
-			at(2, func(q *model.Queue) { q.Published = model.Some[int64](1) }))
+		moves := model.MovesBetween(at(0, func(q *model.Queue) { q.Published = build.Some(50) }),
+			at(2, func(q *model.Queue) { q.Published = build.Some(1) }))
 		assert.That(t, len(moves) == 0, "%v", moves)
 		moves = model.MovesBetween(at(0, func(q *model.Queue) {
-			q.Published, q.Ready = model.Some[int64](50), model.Some[int64](5)
-		}), at(2, func(q *model.Queue) { q.Published, q.Ready = model.Unknown[int64](), model.Some[int64](0) }))
+			q.Published, q.Ready = build.Some(50), build.Some(5)
+		}), at(2, func(q *model.Queue) { q.Published, q.Ready = model.Unknown[int64](), build.Some(0) }))
 		assert.That(t, len(moves) == 0, "its totals are gone, and still there are %v", moves)
 	})
 

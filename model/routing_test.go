@@ -259,10 +259,10 @@ func TestDeadLettered(t *testing.T) {
 		want model.Opt[int64]
 	}{
 		{"no statistics", nil, model.Unknown[int64]()},
-		{"all were published", settings(build.Counted(5, 3), build.Ready(2)), model.Some[int64](0)},
-		{"more were taken than published", settings(build.Counted(2, 6)), model.Some[int64](4)},
-		{"more are there than published", settings(build.Counted(2, 2), build.Ready(1)), model.Some[int64](1)},
-		{"some were rejected", settings(build.Counted(5, 0)), model.Some[int64](0)},
+		{"all were published", settings(build.Counted(5, 3), build.Ready(2)), build.Some(0)},
+		{"more were taken than published", settings(build.Counted(2, 6)), build.Some(4)},
+		{"more are there than published", settings(build.Counted(2, 2), build.Ready(1)), build.Some(1)},
+		{"some were rejected", settings(build.Counted(5, 0)), build.Some(0)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			q, _ := build.TopologyOf("4.0.5", build.Queue("q", test.set...)).Queue(build.Ref("q"))

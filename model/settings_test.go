@@ -162,7 +162,7 @@ func TestConfirmedConsumers(t *testing.T) {
 	`))
 	worker := build.Ref("mail")
 	read := build.Ref("letters")
-	one := model.Some[int64](1)
+	one := build.Some(1)
 	confirmed := topology.Confirmed(map[model.QueueRef]model.QueueCounts{
 		worker: {Consumers: one}, read: {Consumers: one, Held: true},
 	}, false)

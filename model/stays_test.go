@@ -28,7 +28,7 @@ func pollsOf(polls ...polled) *model.Topology {
 		}
 
 		w := func(q *model.Queue) {
-			q.Consumers, q.Published = model.Some[int64](1), model.Some[int64](0)
+			q.Consumers, q.Published = build.Some(1), build.Some(0)
 			q.Delivered, q.Acked = model.Some(p.delivered), model.Some(p.delivered)
 		}
 

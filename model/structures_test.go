@@ -112,7 +112,7 @@ func TestWaiting(t *testing.T) {
 				queue w consumers=1
 				buffer b w 1 ready=3
 			`)),
-			model.Some[int64](3),
+			build.Some(3),
 		},
 		{"unknown", parts(build.Text("queue w consumers=1"), build.Buffer("b", "w", 1, unknown)), model.Unknown[int64]()},
 
@@ -126,7 +126,7 @@ func TestWaiting(t *testing.T) {
 				`), build.Buffer("r", "s", 2000, unknown),
 				build.Text("buffer s w 1000 ready=4"),
 			),
-			model.Some[int64](7),
+			build.Some(7),
 		},
 
 		{
@@ -138,7 +138,7 @@ func TestWaiting(t *testing.T) {
 					bind x w
 				`),
 			),
-			model.Some[int64](5),
+			build.Some(5),
 		},
 
 		{
@@ -150,7 +150,7 @@ func TestWaiting(t *testing.T) {
 				`),
 				build.Queue("w.DQ", build.Consumers(1), build.DLX("", "w.XQ"), build.Ready(1), unacked(6)),
 			),
-			model.Some[int64](7),
+			build.Some(7),
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -183,8 +183,8 @@ func TestTheNextTopologyIsTheOneFromNothing(t *testing.T) {
 	change := func(more ...build.Part) []build.Part { return with(structure, more...) }
 	tests := map[string][]build.Part{
 		"nothing":           change(),
-		"a count":           change(func(s *model.Snapshot) { s.Queues[0].Ready = model.Some[int64](7) }),
-		"consumers":         change(func(s *model.Snapshot) { s.Queues[0].Consumers = model.Some[int64](0) }),
+		"a count":           change(func(s *model.Snapshot) { s.Queues[0].Ready = build.Some(7) }),
+		"consumers":         change(func(s *model.Snapshot) { s.Queues[0].Consumers = build.Some(0) }),
 		"a new queue":       change(build.Text("queue c ttl=5")),
 		"a queue that went": change(func(s *model.Snapshot) { s.Queues = s.Queues[1:] }),
 		"an argument":       change(func(s *model.Snapshot) { s.Queues[2].Arguments["x-message-ttl"] = int64(2000) }),

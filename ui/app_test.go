@@ -210,7 +210,7 @@ func TestHostileNames(t *testing.T) {
 func TestTheHeadsTimestampDatesOnlyDelayedBuffers(t *testing.T) {
 	now := time.Date(2026, 3, 1, 3, 4, 5, 0, time.UTC)
 	q := &model.Queue{
-		QueueRef: ref("b"), Ready: model.Some[int64](1), Consumers: model.Some[int64](0), CountedAt: now,
+		QueueRef: ref("b"), Ready: build.Some(1), Consumers: build.Some(0), CountedAt: now,
 		HeadTimestamp: model.Some(now.Add(-10 * time.Second)),
 	}
 
@@ -237,7 +237,7 @@ func TestABoundGetsNoWorse(t *testing.T) {
 
 	broker.count = func([]model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
 		return map[model.QueueRef]model.QueueCounts{
-			ref("w.retry"): {Ready: model.Some[int64](2), Consumers: model.Some[int64](0)},
+			ref("w.retry"): {Ready: build.Some(2), Consumers: build.Some(0)},
 		}, nil
 	}
 
@@ -305,7 +305,7 @@ func TestWhatPollsAndCountsKnow(t *testing.T) {
 	flows := []model.Flow{{Worker: model.Member{Queue: ref("q")}}}
 	topology := model.NewTopology(recording(queue("q", ready(1))))
 	for second := range 600 {
-		h.Record(at(second), topology, flows, model.Moves{ref("q"): {Went: model.Some[int64](0)}})
+		h.Record(at(second), topology, flows, model.Moves{ref("q"): {Went: build.Some(0)}})
 	}
 
 	got := h.HeadArrived(at(600), ref("q"))
@@ -489,7 +489,7 @@ func BenchmarkFrameFlow(b *testing.B) {
 		}
 
 		for j, r := range refs {
-			counts.Queues[r] = model.QueueCounts{Ready: model.Some(int64(100 + (i*(j+3))%40)), Consumers: model.Some[int64](0)}
+			counts.Queues[r] = model.QueueCounts{Ready: model.Some(int64(100 + (i*(j+3))%40)), Consumers: build.Some(0)}
 		}
 		p := a.(app)
 		p.tabs[0].send(shell.CountedMsg{Counts: counts, Changed: p.recounted(counts), Topology: p.latest.Topology})

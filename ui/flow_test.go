@@ -38,7 +38,7 @@ func movedBroker() (before, after *model.Snapshot) {
 	)
 
 	after = later(before, 2*time.Second, map[string]int64{"buffer-queue": 20})
-	queueIn(after, "worker-queue").Acked = model.Some[int64](5)
+	queueIn(after, "worker-queue").Acked = build.Some(5)
 	return before, after
 }
 
@@ -291,7 +291,7 @@ func TestNextDue(t *testing.T) {
 
 		topology := model.NewTopology(snapshot)
 		for at := time.Duration(0); at <= tc.still; at += 2 * time.Second {
-			h.Record(start.Add(at), topology, flows, model.Moves{ref("b"): {Went: model.Some[int64](0)}})
+			h.Record(start.Add(at), topology, flows, model.Moves{ref("b"): {Went: build.Some(0)}})
 		}
 		msg := shell.TopologyMsg{Topology: topology, History: h}
 		now := start.Add(tc.still)

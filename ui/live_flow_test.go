@@ -41,7 +41,7 @@ func (b *countedBroker) count(refs []model.QueueRef) (map[model.QueueRef]model.Q
 	counts := map[model.QueueRef]model.QueueCounts{}
 	for _, r := range refs {
 		if n, ok := b.ready[r.Name]; ok {
-			counts[r] = model.QueueCounts{Ready: model.Some(n), Consumers: model.Some[int64](0)}
+			counts[r] = model.QueueCounts{Ready: model.Some(n), Consumers: build.Some(0)}
 		}
 	}
 
@@ -234,7 +234,7 @@ func TestRatesOfLevels(t *testing.T) {
 	after := later(before, 2*time.Second, map[string]int64{
 		"celery_delayed_6": 6, "celery_delayed_3": 9, "celery_delayed_0": 1,
 	})
-	queueIn(after, "celery_delayed_6").Published = model.Some[int64](4) // so that 8 left it
+	queueIn(after, "celery_delayed_6").Published = build.Some(4) // so that 8 left it
 	o, _, c := showing(before)
 	o.Interval = time.Hour
 	term := o.onFlow(t, "orders").await("18 ready in 3 levels")

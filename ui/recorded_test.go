@@ -333,7 +333,7 @@ var (
 func queue(name string, settings ...build.Setting) build.Part {
 	counted := func(q *model.Queue) {
 		q.State, q.CountedAt = "running", newClock().now()
-		q.Published, q.Acked = model.Some[int64](0), model.Some[int64](0)
+		q.Published, q.Acked = build.Some(0), build.Some(0)
 	}
 
 	return build.Queue(name, append([]build.Setting{counted}, settings...)...)

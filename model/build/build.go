@@ -56,6 +56,9 @@ func Refs(names ...string) []model.QueueRef {
 // Setting changes a queue.
 type Setting func(*model.Queue)
 
+// Some is a count.
+func Some(n int64) model.Opt[int64] { return model.Some(n) }
+
 // Queue is a durable classic queue, empty and without consumers unless a setting says otherwise.
 func Queue(name string, settings ...Setting) Part {
 	return func(s *model.Snapshot) {

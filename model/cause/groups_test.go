@@ -334,10 +334,10 @@ func TestMessagesThatLeftAreKnownByLaterCounts(t *testing.T) {
 		at    time.Time
 		left  bool
 	}{
-		{model.Some[int64](6), after, true},
-		{model.Some[int64](6), before, false}, // the statistics may be older than the reading
-		{model.Some[int64](7), after, false},
-		{model.Some[int64](8), after, false},
+		{build.Some(6), after, true},
+		{build.Some(6), before, false}, // the statistics may be older than the reading
+		{build.Some(7), after, false},
+		{build.Some(8), after, false},
 		{model.Opt[int64]{}, after, false},
 	} {
 		assert.That(t, earlier.Left(c.ready, c.at) == c.left, "%+v: it is %v", c, !c.left)

@@ -262,11 +262,11 @@ func TestQueues(t *testing.T) {
 
 func TestReasons(t *testing.T) {
 	assert.Equal(t, reasons([]find.NotRead{
-		{build.Ref("a"), model.Some[int64](1), "cost", true},
-		{build.Ref("b"), model.Some[int64](2), "cost", true},
+		{build.Ref("a"), build.Some(1), "cost", true},
+		{build.Ref("b"), build.Some(2), "cost", true},
 		{build.Ref("c"), model.Unknown[int64](), "gone", false},
-		{build.Ref("d"), model.Some[int64](3), "cost", true},
-		{build.Ref("e"), model.Some[int64](4), "cost", true},
+		{build.Ref("d"), build.Some(3), "cost", true},
+		{build.Ref("e"), build.Some(4), "cost", true},
 	}), "10 messages of a, b, d and 1 more queue: cost\nc: gone")
 }
 

@@ -121,7 +121,7 @@ func TestRequeueLoop(t *testing.T) {
 		{"a crash now, after much work", func(q *model.Queue) {
 			taken(0.6, 0, 0, 1, 11)(q)
 
-			q.Acked = model.Some[int64](5)
+			q.Acked = build.Some(5)
 		}, nil},
 		{"a first crash", taken(0.2, 0, 0, 1, 1), nil},
 		{"a round every three seconds, and nothing was ever acknowledged", taken(0.4, 0, 0, 1, 4), []string{
@@ -131,7 +131,7 @@ func TestRequeueLoop(t *testing.T) {
 		{"restarted four times with its hands full", taken(8, 0, 0, 40, 159), nil},
 		{"looks at a queue without consumers", func(q *model.Queue) {
 			taken(0.6, 0, 1, 0, 11)(q)
-			q.Consumers, q.PollRate = model.Some[int64](0), model.Some(0.6)
+			q.Consumers, q.PollRate = build.Some(0), model.Some(0.6)
 		}, nil},
 		{"the work gets done", taken(24, 20, 39, 1, 1722), nil},
 		{"a worker that was restarted with its hands full", taken(8, 0, 0, 40, 40), nil},
@@ -177,7 +177,7 @@ func TestSlowLoopBetweenPolls(t *testing.T) {
 
 		for i, p := range c.polls {
 			s := build.Broker("4.3.6", build.Quorum("w", build.Consumers(1), func(q *model.Queue) {
-				q.Ready, q.Unacked = model.Some[int64](0), model.Some(p.unacked)
+				q.Ready, q.Unacked = build.Some(0), model.Some(p.unacked)
 				q.Redelivered, q.Acked, q.RedeliverRate = model.Some(p.redelivered), model.Some(p.acked), model.Some(0.4)
 				if c.held && i == len(c.polls)-1 {
 					q.RedeliverRate = model.Unknown[float64]()
@@ -227,7 +227,7 @@ func TestRoundsBetweenPolls(t *testing.T) {
 // Peeking at a failed queue several times within seconds, as dlxtop does, is not a worker's loop.
 func TestLooksAreNoLoop(t *testing.T) {
 	looked := func(q *model.Queue) {
-		q.RedeliverRate, q.Ready, q.Redelivered = model.Some(6.0), model.Some[int64](6), model.Some[int64](60)
+		q.RedeliverRate, q.Ready, q.Redelivered = model.Some(6.0), build.Some(6), build.Some(60)
 	}
 	found := codes(Of(build.TopologyOf("3.10.8", build.Text(`
 		exchange fanout dead
@@ -243,7 +243,7 @@ func TestCrashLoop(t *testing.T) {
 		return func(q *model.Queue) {
 			q.RedeliverRate = model.Some(0.4)
 			q.PollRate = polled
-			q.Ready, q.Redelivered = model.Some[int64](1), model.Some[int64](10)
+			q.Ready, q.Redelivered = build.Some(1), build.Some(10)
 		}
 	}
 

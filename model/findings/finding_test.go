@@ -90,7 +90,7 @@ func TestFindings(t *testing.T) {
 					queue dead
 					bind x dead
 				`),
-				build.Quorum("a", build.DLX("x"), func(q *model.Queue) { q.DeadLettering = model.Some[int64](3) }),
+				build.Quorum("a", build.DLX("x"), func(q *model.Queue) { q.DeadLettering = build.Some(3) }),
 			),
 		},
 

@@ -127,7 +127,7 @@ func TestNodeFindings(t *testing.T) {
 	codes := []string{"queue-down", "quorum-at-risk", "node-down", "memory-alarm", "disk-alarm", "partition"}
 	alarmed := model.Node{
 		Name: "a", Running: true, MemAlarm: true, DiskAlarm: true,
-		MemUsed: model.Some[int64](3 << 30), MemLimit: model.Some[int64](2 << 30),
+		MemUsed: build.Some(3 << 30), MemLimit: build.Some(2 << 30),
 	}
 
 	for _, c := range []struct {

@@ -48,11 +48,11 @@ func TestLoopsAndStandstills(t *testing.T) {
 	}
 
 	held := func(q *model.Queue) {
-		q.HeldFor, q.Unacked, q.Consumers = 5*time.Minute, model.Some[int64](12), model.Some[int64](2)
+		q.HeldFor, q.Unacked, q.Consumers = 5*time.Minute, build.Some(12), build.Some(2)
 	}
 
 	crashing := func(q *model.Queue) {
-		q.RedeliverRate, q.Ready, q.Redelivered = model.Some(0.6), model.Some[int64](1), model.Some[int64](40)
+		q.RedeliverRate, q.Ready, q.Redelivered = model.Some(0.6), build.Some(1), build.Some(40)
 	}
 
 	for _, test := range []struct {
@@ -93,7 +93,7 @@ func TestLoopsAndStandstills(t *testing.T) {
 				queue jobs dlx= key=jobs.failed consumers=0
 				queue jobs.failed consumers=1
 			`), shovels(shovel("jobs.failed", back)),
-				func(s *model.Snapshot) { s.Queues[1].Consumers = model.Some[int64](0) }),
+				func(s *model.Snapshot) { s.Queues[1].Consumers = build.Some(0) }),
 			"warning shovel-loop jobs.failed", "",
 		},
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -21,7 +20,7 @@ func TestWhatCameBackIsAtTheEndOfACachedPeek(t *testing.T) {
 
 	var c peek.Cache
 	must.Do(t, c.Add(peek.Peeked{
-		Plan: peek.Plan{Queue: queue, Limit: 10}, Messages: list, Depth: model.Some[int64](4),
+		Plan: peek.Plan{Queue: queue, Limit: 10}, Messages: list, Depth: build.Some(4),
 	}).Messages.Close())
 	first := map[message.Fingerprint]int{list[0].Fingerprint: 1}
 

@@ -121,15 +121,15 @@ func TestMayHold(t *testing.T) {
 		after     time.Duration // of the look, in which the queue was counted
 		may       bool
 	}{
-		{"as then", 5, model.Some[int64](0), time.Minute, true},
-		{"more came", 9, model.Some[int64](0), time.Minute, true},
-		{"fewer are left", 4, model.Some[int64](0), time.Minute, false},
-		{"fewer, counted during the look", 0, model.Some[int64](0), time.Second, true},
-		{"consumers", 5, model.Some[int64](1), time.Minute, false},
-		{"the look's own consumer", 5, model.Some[int64](1), time.Second, true},
+		{"as then", 5, build.Some(0), time.Minute, true},
+		{"more came", 9, build.Some(0), time.Minute, true},
+		{"fewer are left", 4, build.Some(0), time.Minute, false},
+		{"fewer, counted during the look", 0, build.Some(0), time.Second, true},
+		{"consumers", 5, build.Some(1), time.Minute, false},
+		{"the look's own consumer", 5, build.Some(1), time.Second, true},
 		{"consumers unknown", 5, model.Opt[int64]{}, time.Minute, false},
 	} {
-		p := Peeked{TakenAt: read, Depth: model.Some[int64](5)}
+		p := Peeked{TakenAt: read, Depth: build.Some(5)}
 		q := model.Queue{Ready: model.Some(c.ready), Consumers: c.consumers, CountedAt: read.Add(c.after)}
 		assert.Equal(t, p.MayHold(&q), c.may, c.name)
 	}

@@ -133,12 +133,12 @@ func TestSequelClaimsNoMoreThanIsKnown(t *testing.T) {
 		"": nil,
 		"all taken, none came back; watched for 20s more": &watched,
 		"7 of 10 taken, 5 of 10 acknowledged, none came back, 3 still waiting; watched until 1m after all are taken": with(
-			func(s *Sequel) { s.Taken, s.Acked = 7, model.Some[int64](5) }),
+			func(s *Sequel) { s.Taken, s.Acked = 7, build.Some(5) }),
 		"all taken, none came back, up to 2 waiting for a retry; watched for 20s more": with(
 			func(s *Sequel) { s.Retrying = 2 }),
 		"all taken, all acknowledged, up to 2 came back, up to 1 waiting for a retry within 1m": with(
 			func(s *Sequel) {
-				s.Acked = model.Some[int64](10)
+				s.Acked = build.Some(10)
 				s.Came = 2
 				s.Over = true
 				s.Retrying = 1
@@ -224,13 +224,13 @@ func TestArrivalsAreWhatTheQueueHasMore(t *testing.T) {
 		want  int64
 		known bool
 	}{
-		{"nothing happened", model.Some[int64](47), 47, Account{}, 0, true},
-		{"3 came before it ran", model.Some[int64](47), 50, Account{}, 3, true},
-		{"3 came, and 40 went", model.Some[int64](47), 10, Account{Moved: 30, Dropped: 8, Gone: 2}, 3, true},
-		{"what stays is no arrival", model.Some[int64](47), 10, Account{Moved: 37, Refused: 5, Returned: 5}, 0, true},
-		{"others took some", model.Some[int64](47), 2, Account{Moved: 40}, 0, true},
+		{"nothing happened", build.Some(47), 47, Account{}, 0, true},
+		{"3 came before it ran", build.Some(47), 50, Account{}, 3, true},
+		{"3 came, and 40 went", build.Some(47), 10, Account{Moved: 30, Dropped: 8, Gone: 2}, 3, true},
+		{"what stays is no arrival", build.Some(47), 10, Account{Moved: 37, Refused: 5, Returned: 5}, 0, true},
+		{"others took some", build.Some(47), 2, Account{Moved: 40}, 0, true},
 		{"the depth is unknown", model.Unknown[int64](), 50, Account{}, 0, true},
-		{"some may be there twice", model.Some[int64](47), 10, Account{Moved: 37, Unknown: 3}, 0, false},
+		{"some may be there twice", build.Some(47), 10, Account{Moved: 37, Unknown: 3}, 0, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

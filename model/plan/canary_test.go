@@ -340,7 +340,7 @@ func TestLimitLossByNewerCounts(t *testing.T) {
 	must.That(t, slices.Equal(plan.Counted(topology), build.Refs("w")), "%q, to be counted: %v", plan.Refusal.Words(),
 		plan.Counted(topology))
 	want.Counts = model.CountsByQueue{build.Ref("w"): {
-		Ready: model.Some[int64](4), Consumers: model.Some[int64](0),
+		Ready: build.Some(4), Consumers: build.Some(0),
 	}}
 	plan = New(topology, want)
 	must.Equal(t, len(plan.Losses), 1, "%+v", plan.Losses)

@@ -41,7 +41,7 @@ func TestIntentSurvivesJSON(t *testing.T) {
 			Source: model.QueueRef{VHost: "v\xff", Name: "f\xfe"}, Depth: 3, Mode: target.ToExchange,
 			Fixed: model.Address{Exchange: "x\xfd", RoutingKey: "$base64:x"},
 			Recipients: []Recipient{
-				{Queue: build.Ref("w\xfc"), Consumers: model.Some[int64](0), Taken: model.Some[int64](7)},
+				{Queue: build.Ref("w\xfc"), Consumers: build.Some(0), Taken: build.Some(7)},
 				{Queue: build.Ref("v")},
 			},
 		},
@@ -155,7 +155,7 @@ func TestIsBack(t *testing.T) {
 		}
 
 		got := r.IsBack(model.CountsByQueue{
-			ref("failed"): {Ready: model.Some(test.from), Consumers: model.Some[int64](0)},
+			ref("failed"): {Ready: model.Some(test.from), Consumers: build.Some(0)},
 			ref("worker"): {Ready: model.Some(test.to), Consumers: model.Some(test.consumers)},
 		})
 

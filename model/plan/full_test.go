@@ -119,11 +119,11 @@ var fullTargets = []struct {
 	},
 	{
 		name: "full by a newer count", w: set(maxLength(5), overflow("reject-publish")),
-		counts: model.QueueCounts{Ready: model.Some[int64](5)}, refused: "holds 5: it refuses these 3",
+		counts: model.QueueCounts{Ready: build.Some(5)}, refused: "holds 5: it refuses these 3",
 	},
 	{
 		name: "drained by a newer count", w: set(build.Ready(5), maxLength(5), overflow("reject-publish")),
-		counts: model.QueueCounts{Ready: model.Some[int64](0)},
+		counts: model.QueueCounts{Ready: build.Some(0)},
 	},
 	{
 		name: "unknown depth", w: set(maxLength(5), overflow("reject-publish"), unknownDepth),

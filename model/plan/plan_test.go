@@ -36,7 +36,7 @@ func TestReplayGoesTheNarrowestWay(t *testing.T) {
 	must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
 	assert.Equal(t, plan.Ways[0].Address, model.Address{Exchange: "master", RoutingKey: "ucenter@user"}, "it goes to")
 	assert.NoDiff(t, cmp.Diff(
-		[]Recipient{{Queue: build.Ref("ucenter@user"), Consumers: model.Some[int64](1), Messages: 1}},
+		[]Recipient{{Queue: build.Ref("ucenter@user"), Consumers: build.Some(1), Messages: 1}},
 		plan.Recipients, cmp.AllowUnexported(model.Opt[int64]{})))
 	assert.NoDiff(t, cmp.Diff([]string{"CC", "expiration", "user_id", "x-death"}, plan.Strips))
 	got := must.Get(plan.Publishing(&failed))(t)

@@ -168,7 +168,7 @@ func TestWhatAwaitsReplayedMessages(t *testing.T) {
 
 	assert.That(t, len(plan.Warnings) == 7, "%s", warnedOf(plan.Warnings))
 	waits := plan.Counted(topology)[0]
-	want.Counts = model.CountsByQueue{waits: {Consumers: model.Some[int64](1)}}
+	want.Counts = model.CountsByQueue{waits: {Consumers: build.Some(1)}}
 	assert.Contains(t, warnedOf(New(topology, want).Warnings),
 		"1 message asks for an answer by direct reply-to, and the requester is gone: the answer is lost")
 }
@@ -311,7 +311,7 @@ func TestSecondFailure(t *testing.T) {
 			name: "the application's own are lost, too", way: " main",
 			parts: shared(build.Exchange("direct", "dlx"), func(s *model.Snapshot) {
 				for q := range model.Each(s.Queues) {
-					q.Published, q.Delivered = model.Some[int64](2), model.Some[int64](6)
+					q.Published, q.Delivered = build.Some(2), build.Some(6)
 				}
 			}),
 			warns: "it loses the application's own messages, too, unless its worker declares a queue for them in time",

@@ -55,7 +55,7 @@ func TestSequelOfVersion1IsReadAsWhatItKnew(t *testing.T) {
 		assert.Equal(t, s.Short(), want, "%s", text)
 	}
 
-	s := Sequel{Sent: 3, Taken: 3, Came: 2, Leaves: AnyLeave, Acked: model.Some[int64](1), Held: 1}
+	s := Sequel{Sent: 3, Taken: 3, Came: 2, Leaves: AnyLeave, Acked: build.Some(1), Held: 1}
 	var again Sequel
 	must.Do(t, json.Unmarshal(must.Get(json.Marshal(s))(t), &again))
 	assert.Equal(t, again, s, "written and read again")

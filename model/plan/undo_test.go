@@ -257,15 +257,15 @@ var dropHeadTargets = []struct {
 }{
 	{name: "full", worker: set(maxLength(5), build.Ready(5)), want: GoneLimit},
 	{name: "full by a newer count", worker: set(maxLength(5)), counts: model.QueueCounts{
-		Ready: model.Some[int64](5), Consumers: model.Some[int64](0),
+		Ready: build.Some(5), Consumers: build.Some(0),
 	}, want: GoneLimit},
 	{name: "no longer full", worker: set(maxLength(5), build.Ready(4)), want: GoneEither},
 	{name: "a consumer", worker: set(maxLength(5), build.Ready(5), build.Consumers(1)), want: GoneEither},
 	{name: "a consumer by a newer count", worker: set(maxLength(5), build.Ready(5)), counts: model.QueueCounts{
-		Ready: model.Some[int64](5), Consumers: model.Some[int64](1),
+		Ready: build.Some(5), Consumers: build.Some(1),
 	}, want: GoneEither},
 	{name: "a consumer was there", worker: set(
-		maxLength(5), build.Ready(5), func(q *model.Queue) { q.Acked = model.Some[int64](3) },
+		maxLength(5), build.Ready(5), func(q *model.Queue) { q.Acked = build.Some(3) },
 	), want: GoneEither},
 	{name: "they expire", worker: set(maxLength(5), build.Ready(5), build.TTL(1000)), want: GoneEither},
 	{name: "dead-lettered", worker: set(maxLength(5), build.Ready(5), build.DLX("")), want: GoneEither},

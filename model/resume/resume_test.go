@@ -495,7 +495,7 @@ func (k *killedAt) plan(t *testing.T) Plan {
 		ID: 1, Operation: plan.Replay, From: from, Broker: "b", Planned: len(k.queue), Entries: k.intended,
 		Intent: &plan.Intent{
 			Source: from, Depth: int64(len(k.queue)), Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "worker"},
-			Mark: k.marked, MarkName: "MARK", Recipients: []plan.Recipient{{Queue: to, Consumers: model.Some[int64](0)}},
+			Mark: k.marked, MarkName: "MARK", Recipients: []plan.Recipient{{Queue: to, Consumers: build.Some(0)}},
 		},
 	}
 

@@ -266,7 +266,7 @@ func TestDueHistogram(t *testing.T) {
 	t.Run("with a look at some of them", func(t *testing.T) {
 		topology, f := flowTo(build.Text("queue q dlx= key=w ready=107"))
 		peeked := buffered(same(0, 7), 30, 300, 2, 1800, 7200, 200_000, -1)
-		peeked.Depth = model.Some[int64](107)
+		peeked.Depth = build.Some(107)
 		w := waitsIn(topology, build.Ref("q"), peeked, Sight{})
 		looks := func(model.QueueRef) *Waits { return w }
 		assert.Equal(t, dueWords(topology, f, looks, build.Noon),

@@ -42,7 +42,7 @@ func play(parts ...build.Part) *played {
 	for q := range model.Each(s.Queues) {
 		p.queues[q.Name] = q
 		p.ready[q.Name] = q.Ready.Or(0)
-		q.Published, q.Acked = model.Some[int64](0), model.Some[int64](0)
+		q.Published, q.Acked = build.Some(0), build.Some(0)
 	}
 
 	t := model.NewTopology(s)
@@ -332,7 +332,7 @@ func TestWhatNoQueueTakes(t *testing.T) {
 func TestRatesAreSteadyThoughTheBrokerCountsInSteps(t *testing.T) {
 	var r Polls
 	for i, went := range []int64{0, 50, 0, 50, 0, 0, 50, 0, 50, 0} {
-		moves := model.Moves{build.Ref("q"): {Came: model.Some[int64](0), Went: model.Some(went)}}
+		moves := model.Moves{build.Ref("q"): {Came: build.Some(0), Went: model.Some(went)}}
 		r = r.After(moves, 2*time.Second)
 		rate, ok := r.Moves()[build.Ref("q")].Out.Get()
 		must.That(t, ok, "poll %d: the rate is not known", i)
