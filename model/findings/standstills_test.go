@@ -133,6 +133,7 @@ func TestLoopsAndStandstills(t *testing.T) {
 				queue jobs.XQ
 			`), build.Queue("jobs.DQ", held, build.Ready(3), build.DLX("", "jobs.XQ"))), "", "",
 		},
+
 		{
 			"a consumer rejects what comes back to it", append(dead, build.Text("queue dead consumers=1"), all),
 			"error dead-letters-return dead", "delivers what is rejected again at once",
