@@ -3,7 +3,6 @@ package e2e
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -226,26 +225,6 @@ func TestSpareProcessors(t *testing.T) {
 		must.Get(fmt.Sscanf(text, "SCHED 0ms: gomaxprocs=%d", &atFirst))(t)
 		return strings.Contains(text, fmt.Sprintf("gomaxprocs=%d ", atFirst+2))
 	})
-}
-
-// TestBrokerLost: the loss of the broker is reported, and its return is noticed.
-func TestBrokerLost(t *testing.T) {
-	built.Scenario(t)
-	screen := built.OpenNode(t, "ucenter@user")
-	must.Do(t, built.Node.Halt())
-	screen.WaitFor("lost", "stale", "ucenter@user")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*built.Patience)
-	defer cancel()
-	must.Do(t, built.Node.Resume(ctx))
-
-	screen.WaitUntil("it is live again", func() bool {
-		text := screen.Text()
-		return built.Polled.MatchString(text) && !strings.Contains(text, "stale")
-	})
-
-	screen.Press("1f") // and messages can be read again, over AMQP
-	screen.WaitFor("@failed", "messages")
-	screen.Press("\x03").WaitForEnd(cli.ExitDone)
 }
 
 // TestErrorsLeaveTheTerminal: an error before the dashboard opens prints one line and never takes over the terminal.

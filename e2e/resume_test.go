@@ -236,6 +236,7 @@ func TestNodeDiesDuringReplays(t *testing.T) {
 			assert.Contains(t, said.String(), " of them arrived)")
 			assert.Contains(t, said.String(), "untouched: ")
 			screen.WaitFor("lost", "stale", "What happened", " arrived", "untouched", "r resumes it")
+			assert.Lacks(t, said.String()+screen.Text(), "dlxtop demo")
 
 			c.restart(0)
 			status, out, errs := built.Run(t, act("journal", "resume", "1"))
