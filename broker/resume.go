@@ -93,7 +93,7 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 		return fmt.Errorf("acknowledge what has arrived: %w", link.Loss(err))
 	}
 	x.left = max(x.left-int64(len(tags)), 0)
-	x.gone = x.gone + len(tags)
+	x.gone += len(tags)
 	for record, these := range settled {
 		if err := x.client.journal.Amend(record, these); err != nil {
 			return err

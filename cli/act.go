@@ -68,8 +68,9 @@ or its outcome is unknown: it is then still in the queue; also when nothing matc
 queue; 3 on a read-only connection.`
 
 	a.selectionFlags.register(cmd, p, flags)
-	cmd.Flags().IntVar(&a.limit, "limit", 0, "at most this many messages, from the head of the queue")
-	cmd.Flags().StringVar(&a.id, "id", "", "only messages with this message_id")
+	set := cmd.Flags()
+	set.IntVar(&a.limit, "limit", 0, "at most this many messages, from the head of the queue")
+	set.StringVar(&a.id, "id", "", "only messages with this message_id")
 	a.consent.register(cmd, "show what would happen, and change nothing",
 		"override a refusal, where possible: the cost of a look, what a limit drops or a second failure loses")
 	flags.registerNoJournal(cmd)
@@ -95,7 +96,7 @@ journal keeps all of it: ` + "`dlxtop journal undo`" + ` brings them back.
 
 ` + statuses
 
-		cmd.Flags().StringVar(&a.to, "to", "", "queue:NAME")
+		set.StringVar(&a.to, "to", "", "queue:NAME")
 		p.completeTarget(cmd, flags)
 		a.registerEdit(cmd)
 		a.registerPace(cmd)
@@ -115,16 +116,16 @@ possible queues, for --to.
 
 ` + statuses
 
-	cmd.Flags().StringVar(&a.to, "to", string(target.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")
+	set.StringVar(&a.to, "to", string(target.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")
 	p.completeTarget(cmd, flags, string(target.ToAuto), string(target.ToOrigin))
-	cmd.Flags().StringVar(&a.key, "key", "", "routing key of --to exchange:NAME, where the name or the key holds a slash")
-	cmd.Flags().BoolVar(&a.unmarked, "no-mark", false, "do not add the header "+message.ReplayHeader+
+	set.StringVar(&a.key, "key", "", "routing key of --to exchange:NAME, where the name or the key holds a slash")
+	set.BoolVar(&a.unmarked, "no-mark", false, "do not add the header "+message.ReplayHeader+
 		" (count and time), which identifies a message that comes back")
-	cmd.Flags().BoolVar(&a.keepTries, "keep-tries", false,
+	set.BoolVar(&a.keepTries, "keep-tries", false,
 		"keep the counters of tries that frameworks write: by default they are reset")
-	cmd.Flags().BoolVar(&a.follow, "follow", false,
+	set.BoolVar(&a.follow, "follow", false,
 		"watch whether it worked, for as long as a failure takes to come back; exit status 1 when some come back")
-	cmd.Flags().BoolVar(&a.doubles, "doubles", false, "replay also copies of what was replayed to the same queue: of one "+
+	set.BoolVar(&a.doubles, "doubles", false, "replay also copies of what was replayed to the same queue: of one "+
 		"selection, or from another failed queue, by this journal; by default they stay")
 	a.registerEdit(cmd)
 	a.registerPace(cmd)
@@ -146,13 +147,14 @@ func registerKeepDelay(cmd *cobra.Command, keep *bool) {
 
 // registerPace adds the flags for how fast, and how carefully, messages are published.
 func (a *taking) registerPace(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.canary, "canary", false,
+	set := cmd.Flags()
+	set.BoolVar(&a.canary, "canary", false,
 		"one message first; when it is taken and does not come back, ten; then the rest. It stops when one comes back")
-	cmd.Flags().DurationVar(&a.canaryWait, "canary-wait", 0, "how long a canary watches whether a message that was "+
+	set.DurationVar(&a.canaryWait, "canary-wait", 0, "how long a canary watches whether a message that was "+
 		"taken comes back (default: as long as that takes through the retry buffers)")
-	cmd.Flags().StringVar(&a.rate, "rate", "",
+	set.StringVar(&a.rate, "rate", "",
 		"messages per second at most: 20/s (default: as fast as the broker confirms)")
-	cmd.Flags().DurationVar(&a.over, "over", 0, "spread the messages over this time instead: 10m")
+	set.DurationVar(&a.over, "over", 0, "spread the messages over this time instead: 10m")
 }
 
 // act first checks everything that can be refused without a broker, then plans, asks and executes.

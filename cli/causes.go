@@ -106,10 +106,11 @@ error.`,
 		},
 	}
 
-	cmd.Flags().StringVar(&c.pattern, "queues", "", "only failed queues with such names: `GLOB`, with * and ?")
+	set := cmd.Flags()
+	set.StringVar(&c.pattern, "queues", "", "only failed queues with such names: `GLOB`, with * and ?")
 	_ = cmd.RegisterFlagCompletionFunc("queues", p.onBroker(flags, "", queueNames))
-	cmd.Flags().IntVar(&c.limit, "limit", c.limit, "at most this many messages of each queue, from its head")
-	cmd.Flags().BoolVar(&c.costly, "read-costly", false, "also read queues where a look has a cost, as peek does")
+	set.IntVar(&c.limit, "limit", c.limit, "at most this many messages of each queue, from its head")
+	set.BoolVar(&c.costly, "read-costly", false, "also read queues where a look has a cost, as peek does")
 	registerAgain(cmd, &c.again)
 	c.output.register(cmd)
 
@@ -148,7 +149,7 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 	for _, ref := range refs {
 		q := queueOf(t, ref)
 		depth, known := q.Ready.Get()
-		r.ready = r.ready + depth
+		r.ready += depth
 		r.unknown = r.unknown || !known
 		if _, checked := entered[ref.VHost]; !checked {
 			entered[ref.VHost] = s.checkCluster(ctx, ref.VHost, t.Snapshot.Overview)

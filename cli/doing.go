@@ -31,10 +31,11 @@ type consent struct {
 
 // register adds the flags. dryRun and insist describe two of them.
 func (c *consent) register(cmd *cobra.Command, dryRun, insist string) {
-	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, dryRun)
-	cmd.Flags().BoolVar(&c.agreed, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&c.insist, "insist", false, insist)
-	cmd.Flags().StringVar(&c.reason, "reason", "", "why, for the journal")
+	set := cmd.Flags()
+	set.BoolVar(&c.dryRun, "dry-run", false, dryRun)
+	set.BoolVar(&c.agreed, "yes", false, "do not ask")
+	set.BoolVar(&c.insist, "insist", false, insist)
+	set.StringVar(&c.reason, "reason", "", "why, for the journal")
 	c.output.register(cmd)
 }
 

@@ -97,11 +97,12 @@ error, and 3 when there are messages and none could be read.`,
 		},
 	}
 
-	cmd.Flags().StringVar(&f.pattern, "queues", "", "only queues with such names: `GLOB`, with * and ?")
+	set := cmd.Flags()
+	set.StringVar(&f.pattern, "queues", "", "only queues with such names: `GLOB`, with * and ?")
 	_ = cmd.RegisterFlagCompletionFunc("queues", p.onBroker(flags, "", queueNames))
-	cmd.Flags().IntVar(&f.want.Limit, "limit", f.want.Limit, "at most this many messages of each queue, from its head")
-	cmd.Flags().IntVarP(&f.want.Hits, "number", "n", f.want.Hits, "end after this number of messages found")
-	cmd.Flags().BoolVar(&f.want.Costly, "read-costly", false, "also read queues where a look has a cost, as peek does")
+	set.IntVar(&f.want.Limit, "limit", f.want.Limit, "at most this many messages of each queue, from its head")
+	set.IntVarP(&f.want.Hits, "number", "n", f.want.Hits, "end after this number of messages found")
+	set.BoolVar(&f.want.Costly, "read-costly", false, "also read queues where a look has a cost, as peek does")
 	registerAgain(cmd, &f.again)
 	f.output.register(cmd)
 

@@ -58,11 +58,12 @@ exactly. The default exchange cannot be tapped.
 		},
 	}
 
-	cmd.Flags().StringArrayVar(&a.fronts, "front", nil,
+	set := cmd.Flags()
+	set.StringArrayVar(&a.fronts, "front", nil,
 		"an exchange in front of the buffers, tapped too (can be given several times)")
-	cmd.Flags().IntVarP(&a.number, "limit", "n", 0, "end after this number of messages (default: no end)")
-	cmd.Flags().DurationVar(&a.length, "for", 0, "end after this time: 30s, 5m (default: no end)")
-	cmd.Flags().BoolVar(&a.unrouted, "unrouted", false,
+	set.IntVarP(&a.number, "limit", "n", 0, "end after this number of messages (default: no end)")
+	set.DurationVar(&a.length, "for", 0, "end after this time: 30s, 5m (default: no end)")
+	set.BoolVar(&a.unrouted, "unrouted", false,
 		"also show messages that no queue takes; RabbitMQ then does not return mandatory ones")
 	a.output.register(cmd)
 

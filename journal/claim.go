@@ -160,7 +160,7 @@ func (j *Journal) attempts(ctx context.Context, q queryer, record int64, known m
 func undosOf(ctx context.Context, q queryer, record int64) (map[int64]bool, error) {
 	undos := map[int64]bool{}
 	return undos, eachRow(ctx, q, `SELECT id, ended IS NOT NULL FROM records WHERE undoes = ?`, []any{record},
-		func(scan func(...any) error) error {
+		func(scan scanner) error {
 			var id int64
 			var ended bool
 			err := scan(&id, &ended)
@@ -171,7 +171,7 @@ func undosOf(ctx context.Context, q queryer, record int64) (map[int64]bool, erro
 
 func readClaims(ctx context.Context, q queryer, record, claimant int64, of positions) error {
 	const query = `SELECT positions FROM claims WHERE record = ? AND claimant = ?`
-	return eachRow(ctx, q, query, []any{record, claimant}, func(scan func(...any) error) error {
+	return eachRow(ctx, q, query, []any{record, claimant}, func(scan scanner) error {
 		var text string
 		if err := scan(&text); err != nil {
 			return err

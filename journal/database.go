@@ -85,9 +85,12 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, values ...any) *sql.Row
 }
 
+// scanner reads the columns of a row into variables.
+type scanner = func(...any) error
+
 // eachRow calls each with every row that a query finds, until an error.
 func eachRow(
-	ctx context.Context, q queryer, query string, values []any, row func(scan func(...any) error) error,
+	ctx context.Context, q queryer, query string, values []any, row func(scanner) error,
 ) error {
 	rows, err := q.QueryContext(ctx, query, values...)
 	if err != nil {

@@ -139,13 +139,13 @@ func remembered(
 		LEFT JOIN ended USING (cluster, vhost, queue) WHERE cluster = ?`
 	values := []any{cluster}
 	for _, queue := range queues {
-		query = query + ` AND vhost = ? AND queue = ?`
+		query += ` AND vhost = ? AND queue = ?`
 		values = append(values, queue.VHost, queue.Name)
 	}
 
 	looked := map[model.QueueRef]model.Looked{}
 
-	return looked, eachRow(ctx, q, query, values, func(scan func(...any) error) error {
+	return looked, eachRow(ctx, q, query, values, func(scan scanner) error {
 		var queue model.QueueRef
 		var of model.Looked
 		var how []byte // nil: dlxtop itself ended the last look

@@ -65,7 +65,7 @@ func (j *Journal) Unfinished(ctx context.Context) ([]plan.Record, error) {
 
 func (j *Journal) query(ctx context.Context, query string, values ...any) (records []plan.Record, err error) {
 	err = j.read(ctx, func(db *sql.DB) error {
-		err := eachRow(ctx, db, query, values, func(scan func(...any) error) error {
+		err := eachRow(ctx, db, query, values, func(scan scanner) error {
 			r, err := scanRecord(scan)
 			records = append(records, r)
 			return err
@@ -83,7 +83,7 @@ func (j *Journal) query(ctx context.Context, query string, values ...any) (recor
 	return records, nil
 }
 
-func scanRecord(scan func(...any) error) (plan.Record, error) {
+func scanRecord(scan scanner) (plan.Record, error) {
 	var r plan.Record
 	var began int64
 	var ended sql.NullInt64
@@ -162,7 +162,7 @@ func readOutcomes(ctx context.Context, db queryer, id int64) (o outcomes, err er
 	const query = `SELECT outcome, reason, positions FROM outcomes WHERE record = ? ORDER BY rowid`
 	o.of = positions{}
 	places := map[plan.Settled]int32{}
-	err = eachRow(ctx, db, query, []any{id}, func(scan func(...any) error) error {
+	err = eachRow(ctx, db, query, []any{id}, func(scan scanner) error {
 		var s plan.Settled
 		var text string
 		if err := scan(&s.Outcome, &s.Reason, &text); err != nil {
@@ -239,7 +239,7 @@ func lines(ctx context.Context, db queryer, id int64, each func(line string) err
 // writes reads every Write of a record: its row, and the entries as JSON lines.
 func writes(ctx context.Context, db queryer, id int64, each func(row int64, content string) error) error {
 	const query = `SELECT rowid, content FROM entries WHERE record = ? ORDER BY rowid`
-	return eachRow(ctx, db, query, []any{id}, func(scan func(...any) error) error {
+	return eachRow(ctx, db, query, []any{id}, func(scan scanner) error {
 		var row int64
 		var content string
 		if err := scan(&row, &content); err != nil {

@@ -31,7 +31,7 @@ func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, bro
 	resumedBy := map[int64]int64{}
 
 	values := []any{plan.Replay, message.FingerprintKind}
-	if err := eachRow(ctx, db, query, values, func(scan func(...any) error) error {
+	if err := eachRow(ctx, db, query, values, func(scan scanner) error {
 		var r replay
 		var began int64
 		err := scan(&r.ID, &r.From.VHost, &r.From.Name, &r.Broker, &r.Cluster, &began, &r.ended, &r.marked, &r.Resumes)

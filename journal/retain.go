@@ -42,7 +42,7 @@ func (j *Journal) retain(ctx context.Context) error {
 
 func (j *Journal) forget(ctx context.Context, db *sql.DB, query string, values ...any) (n int, err error) {
 	var ids []int64
-	if err := eachRow(ctx, db, query, values, func(scan func(...any) error) error {
+	if err := eachRow(ctx, db, query, values, func(scan scanner) error {
 		var id int64
 		err := scan(&id)
 		ids = append(ids, id)

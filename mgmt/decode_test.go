@@ -84,15 +84,16 @@ func TestDecodeQueue(t *testing.T) {
 			"message_bytes_ready":99999999999999999999,"state":7`,
 			model.Queue{},
 		},
+
 		{
-			"statistics", "", `"message_stats":{"publish":7,"publish_details":{"rate":1.5},"deliver_get":6,
+			"statistics", "", `"message_stats":{"publish":7,"deliver_get":6,
 			"deliver_get_details":{"rate":2},"deliver_no_ack":1,"get_no_ack":2,"ack":3,"ack_details":{"rate":0.0},"redeliver_details":{"rate":"NaN"}}`,
 			model.Queue{
-				Published: some(7), Delivered: some(6), DeliveredNoAck: some(3), Acked: some(3), PublishRate: model.Some(1.5),
-
+				Published: some(7), Delivered: some(6), DeliveredNoAck: some(3), Acked: some(3),
 				DeliverRate: model.Some(2.0), AckRate: model.Some(0.0),
 			},
 		},
+
 		{"head", "", `"head_message_timestamp":1700000000`, model.Queue{HeadTimestamp: model.Some(time.Unix(1700000000, 0))}},
 		{
 			"owned", "", `"exclusive":true,"owner_pid_details":{"name":"127.0.0.1:1 -> 127.0.0.1:2"}`,
@@ -277,7 +278,7 @@ func FuzzQueueList(f *testing.F) {
 }
 
 func checkQueue(t *testing.T, q *model.Queue) {
-	for _, rate := range []model.Opt[float64]{q.PublishRate, q.DeliverRate, q.AckRate, q.RedeliverRate} {
+	for _, rate := range []model.Opt[float64]{q.DeliverRate, q.AckRate, q.RedeliverRate} {
 		r, known := rate.Get()
 		assert.That(t, !known || !math.IsNaN(r) && !math.IsInf(r, 0), "queue %q has a rate of %v", q.Name, r)
 	}

@@ -10,19 +10,17 @@ import (
 // exchangeElement is one exchange of the list.
 type exchangeElement struct {
 	placed
-	Type       field[string]      `json:"type"`
-	Durable    field[bool]        `json:"durable"`
-	AutoDelete field[bool]        `json:"auto_delete"`
-	Internal   field[bool]        `json:"internal"`
-	Arguments  field[model.Table] `json:"arguments"`
-	Policy     field[string]      `json:"policy"`
-	Delayed    field[int64]       `json:"messages_delayed"` // of an x-delayed-message exchange
-	Stats      field[struct {
+	Type      field[string]      `json:"type"`
+	Internal  field[bool]        `json:"internal"`
+	Arguments field[model.Table] `json:"arguments"`
+	Policy    field[string]      `json:"policy"`
+	Delayed   field[int64]       `json:"messages_delayed"` // of an x-delayed-message exchange
+	Stats     field[struct {
 		PublishIn field[rate] `json:"publish_in_details"`
 	}] `json:"message_stats"`
 }
 
-const exchangeColumns = "name,vhost,type,durable,auto_delete,internal,arguments,policy,messages_delayed," +
+const exchangeColumns = "name,vhost,type,internal,arguments,policy,messages_delayed," +
 	"message_stats.publish_in_details.rate"
 
 // exchanges reads the exchange list. missing says what of it could not be read.
@@ -40,8 +38,6 @@ func (e *exchangeElement) exchange(vhost string) (x *model.Exchange, odd []strin
 	x = &model.Exchange{
 		ExchangeRef:   model.ExchangeRef{VHost: e.VHost.value, Name: e.Name.value},
 		Type:          e.Type.value,
-		Durable:       e.Durable.value,
-		AutoDelete:    e.AutoDelete.value,
 		Internal:      e.Internal.value,
 		Arguments:     e.Arguments.value,
 		Policy:        e.Policy.value,

@@ -10,14 +10,13 @@ import (
 // overviewElement is the used part of the overview. A user with only the management tag does not get the node.
 type overviewElement struct {
 	Version   field[string] `json:"rabbitmq_version"`
-	Erlang    field[string] `json:"erlang_version"`
 	Node      field[string] `json:"node"`
 	Cluster   field[string] `json:"cluster_name"`
 	RatesMode field[string] `json:"rates_mode"`
 	StatsOff  field[bool]   `json:"disable_stats"`
 }
 
-const overviewColumns = "rabbitmq_version,erlang_version,node,cluster_name,rates_mode,disable_stats"
+const overviewColumns = "rabbitmq_version,node,cluster_name,rates_mode,disable_stats"
 
 // overview reads the broker's overview. User and tags are another request: whoAmI.
 func (c *Client) overview(ctx context.Context) (model.Overview, error) {
@@ -38,7 +37,6 @@ func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 		Node:        e.Node.value,
 		ClusterName: e.Cluster.value,
 		Version:     model.ParseVersion(e.Version.value),
-		Erlang:      e.Erlang.value,
 		User:        c.user,
 		RatesMode:   e.RatesMode.value,
 		StatsOff:    e.StatsOff.value,

@@ -83,7 +83,6 @@ type queueStats struct {
 	GetNoAck      field[int64] `json:"get_no_ack"`
 	Ack           field[int64] `json:"ack"`
 	Redeliver     field[int64] `json:"redeliver"`
-	PublishRate   field[rate]  `json:"publish_details"`
 	DeliverRate   field[rate]  `json:"deliver_get_details"`
 	AckRate       field[rate]  `json:"ack_details"`
 	RedeliverRate field[rate]  `json:"redeliver_details"`
@@ -110,7 +109,7 @@ const queueColumns = "name,vhost,type,durable,auto_delete,exclusive,owner_pid_de
 	"head_message_timestamp,exclusive_consumer_tag,single_active_consumer_tag," +
 	"message_stats.publish,message_stats.deliver_get,message_stats.deliver_no_ack," +
 	"message_stats.get_no_ack,message_stats.ack,message_stats.redeliver," +
-	"message_stats.publish_details.rate,message_stats.deliver_get_details.rate," +
+	"message_stats.deliver_get_details.rate," +
 	"message_stats.ack_details.rate,message_stats.redeliver_details.rate," +
 	"message_stats.get_details.rate,message_stats.get_no_ack_details.rate,message_stats.get_empty_details.rate"
 
@@ -216,7 +215,6 @@ func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd [
 		SingleActive:   singleActive,
 		NoneActive:     singleActive && e.Consumers.value > 0 && string(e.ActiveTag) == "null",
 		ExclusiveHeld:  e.ExclusiveTag.value != "",
-		PublishRate:    stats.PublishRate.value.Rate.opt(),
 		DeliverRate:    stats.DeliverRate.value.Rate.opt(),
 		AckRate:        stats.AckRate.value.Rate.opt(),
 		RedeliverRate:  stats.RedeliverRate.value.Rate.opt(),

@@ -15,25 +15,20 @@ const (
 	localOnly     reason = "local only" // the user may only connect from the broker's machine
 )
 
-// reasons map RabbitMQ's words to their meaning; the first match counts.
-var reasons = []struct {
-	status int    // 0: any
-	text   string // contained in the words, in lower case
-	reason reason
-	said   string // an example, with the versions that it was measured on
-}{
-	{http.StatusBadRequest, "https", wantsTLS, "a proxy's plain text: The plain HTTP request was sent to HTTPS port"},
-	{0, "management user", noTag, "not_authorised: Not management user (3.10.8, 4.0.5, 4.3.6)"},
-	{0, "localhost", localOnly, "not_authorised: User can only log in via localhost (not measured)"},
-}
-
-// reasonOf is why a request failed, as far as the answer's words say.
+// reasonOf is why a request failed, as far as the answer's words say. It knows:
+//
+//   - a proxy's plain text: The plain HTTP request was sent to HTTPS port
+//   - not_authorised: Not management user (3.10.8, 4.0.5, 4.3.6)
+//   - not_authorised: User can only log in via localhost (not measured)
 func reasonOf(e *answerError) reason {
 	words := strings.ToLower(e.Reason)
-	for _, r := range reasons {
-		if (r.status == 0 || r.status == e.Status) && strings.Contains(words, r.text) {
-			return r.reason
-		}
+	switch {
+	case e.Status == http.StatusBadRequest && strings.Contains(words, "https"):
+		return wantsTLS
+	case strings.Contains(words, "management user"):
+		return noTag
+	case strings.Contains(words, "localhost"):
+		return localOnly
 	}
 
 	return unknownReason

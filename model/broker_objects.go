@@ -64,7 +64,6 @@ type Queue struct {
 	SingleActive  bool         // declared with the single-active-consumer argument
 	NoneActive    bool         // it has consumers, and the broker reports that none of them is the active one
 	ExclusiveHeld bool         // a consumer with exclusive access is attached
-	PublishRate   Opt[float64] // messages that entered, per second
 	DeliverRate   Opt[float64] // messages handed out (deliver and get), per second
 	AckRate       Opt[float64] // acknowledged, per second
 	RedeliverRate Opt[float64] // redelivered messages among those handed out, per second
@@ -95,8 +94,6 @@ func (q *Queue) Polled() bool { return q.PollRate.Or(0) > 0 && q.Consumers.Or(0)
 type Exchange struct {
 	ExchangeRef
 	Type             string // direct, fanout, topic, headers, or a plugin's
-	Durable          bool
-	AutoDelete       bool
 	Internal         bool
 	Arguments        Table
 	Policy           string
@@ -132,7 +129,6 @@ type Overview struct {
 	Node        string
 	ClusterName string
 	Version     Version
-	Erlang      string
 	User        string
 	UserTags    []string
 	RatesMode   string // basic, detailed, none; "" when unknown

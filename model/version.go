@@ -51,9 +51,6 @@ type Behaviour struct {
 	// ReturnCountsAsDelivery: each message returned to a quorum queue counts against its delivery limit (before 4.3). From
 	// 4.3 one nack(multiple, requeue) does not count.
 	ReturnCountsAsDelivery bool
-	// CloseCountsAsFailure: closing a channel that holds messages of a quorum queue counts as a failed delivery (4.3 and
-	// later).
-	CloseCountsAsFailure bool
 	// CarriesDeliveryCount: a message that a quorum queue dead-letters keeps its delivery count in the next one (4.3 and
 	// later).
 	CarriesDeliveryCount bool
@@ -65,8 +62,6 @@ type Behaviour struct {
 	// ReversesDeaths: each death reverses the order of the earlier ones in x-death (before 3.13 by source; measured on
 	// 3.10.8), and cycles are detected in that order.
 	ReversesDeaths bool
-	// CyclesDropOnReplayedDeaths: a replay that keeps x-death can be dropped as a cycle at its next expiry (3.x).
-	CyclesDropOnReplayedDeaths bool
 	// NegativeDeliveryLimitDrops: x-delivery-limit -1 drops a message at its first return (3.x); unlimited from 4.0.
 	NegativeDeliveryLimitDrops bool
 	// MaxMessageSize is how many bytes a body may have where max_message_size is not set: 16 MiB from 4.0, 128 MiB before.
@@ -95,7 +90,6 @@ func BehaviourOf(v Version) Behaviour {
 			NackScramblesQuorum:        true,
 			ReturnCountsAsDelivery:     true,
 			DefaultDeliveryLimit:       20,
-			CyclesDropOnReplayedDeaths: true,
 			NegativeDeliveryLimitDrops: true,
 			MaxMessageSize:             16 << 20,
 			RefusesDeliveryModes:       true,
@@ -109,11 +103,9 @@ func BehaviourOf(v Version) Behaviour {
 	b := Behaviour{
 		NackScramblesQuorum:        !four,
 		ReturnCountsAsDelivery:     !fourThree,
-		CloseCountsAsFailure:       fourThree,
 		CarriesDeliveryCount:       fourThree,
 		CountsRepublishedDeaths:    !four && (v.Major != 3 || v.Minor != 13 || v.Patch >= 3),
 		ReversesDeaths:             !v.AtLeast(3, 13),
-		CyclesDropOnReplayedDeaths: !four,
 		NegativeDeliveryLimitDrops: !four,
 		MaxMessageSize:             128 << 20,
 		RefusesDeliveryModes:       !four,

@@ -236,7 +236,7 @@ func (w *outgoing) add(waiting, p []byte) []byte {
 	n := min(w.greeting, len(p))
 	waiting = append(waiting, p[:n]...)
 	p = p[n:]
-	w.greeting = w.greeting - n
+	w.greeting -= n
 	w.held = append(w.held, p...)
 	rest := w.held
 	for len(rest) >= frameHead && int64(len(rest)) >= frameSize(rest) {

@@ -9,7 +9,6 @@ import (
 
 // rule folds what its pattern matches. Of the rules that are tried the first one that matches counts.
 type rule struct {
-	name    string
 	words   string                         // the section of the vocabulary with the words at which it is tried
 	after   string                         // what the output must end with
 	has     string                         // what the word or chunk must contain
@@ -54,123 +53,164 @@ func nested(pair string) string {
 	return `(?:` + inside + `|` + open + `(?:` + inside + `|` + open + inside + `*` + end + `)*` + end + `)*`
 }
 
+// the value of a key in SQL: Key (email)=(ann)
 var closingRules = []rule{{
-	name: "the value of a key in SQL: Key (email)=(ann)", far: true, out: ")=(…)",
+	far: true, out: ")=(…)",
 	pattern: begin(`\)=\(` + nested("()") + `(?:\)|$)`),
 }}
 
 // chunkRules fold a chunk as a whole.
 var chunkRules = []rule{
-	{name: "a URL", has: "://", pattern: begin(`(.*?://)(?:[^/?#]*@)?([^/?#]*)(.*)`), out: asURL},
-	{name: "an e-mail address", has: "@", pattern: email, out: someEmail},
-	{name: "the path of a request", pattern: begin(`/[^/].+`), when: afterMethod, out: asRoute},
-	{name: "a path of a file", pattern: begin(filePath), out: somePath},
+	// a URL
+	{has: "://", pattern: begin(`(.*?://)(?:[^/?#]*@)?([^/?#]*)(.*)`), out: asURL},
+	// an e-mail address
+	{has: "@", pattern: email, out: someEmail},
+	// the path of a request
+	{pattern: begin(`/[^/].+`), when: afterMethod, out: asRoute},
+	// a path of a file
+	{pattern: begin(filePath), out: somePath},
+	// an IP address or a network, and a port
 	{
-		name: "an IP address or a network, and a port", has: ".", when: isShort, out: asAddress,
+		has: ".", when: isShort, out: asAddress,
 		pattern: begin(`/?(?:\d{1,3}\.){3}\d{1,3}(?:/\d+)?(?::(\d+))?$`),
 	},
+	// an IPv6 address or network, and a port of this host
 	{
-		name: "an IPv6 address or network, and a port of this host", has: ":", when: isShort, out: asAddress,
+		has: ":", when: isShort, out: asAddress,
 		pattern: begin(`/?(?:::1:(\d+)|(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|[0-9a-fA-F]*(?::[0-9a-fA-F]+)*::` +
 			`[0-9a-fA-F:.]*(?:/\d+)?)$`),
 	},
-	{name: "an SMTP reply and its enhanced code", has: "-", pattern: begin(`[1-5]\d\d-` + enhanced + `$`), out: same},
-	{name: "a code of a product: ORA-00001", has: "-", pattern: begin(oneOf("productPrefixes") + `-\d{1,6}$`), out: same},
+	// an SMTP reply and its enhanced code
+	{has: "-", pattern: begin(`[1-5]\d\d-` + enhanced + `$`), out: same},
+	// a code of a product: ORA-00001
+	{has: "-", pattern: begin(oneOf("productPrefixes") + `-\d{1,6}$`), out: same},
+	// a code of a product: E11000, SQL0803N
 	{
-		name: "a code of a product: E11000, SQL0803N", out: same,
+		out:     same,
 		pattern: begin(`(?:[EPW]\d{4,5}|SQL\d{4}[NWC]|(?:PGRST|AADSTS|CS|HY)\d{3,7})$`),
 	},
-	{name: "a JSON web token", pattern: begin(`eyJ.{17}.*`), out: someValue},
-	{name: "a token, a signature or other base64 data", pattern: begin(`[A-Za-z\d+/=]+$`), when: isSecret, out: someValue},
-	{name: "URL-encoded text", has: "%", pattern: begin(`.*%[0-9a-fA-F]{2}.{6}.*`), out: someValue},
+	// a JSON web token
+	{pattern: begin(`eyJ.{17}.*`), out: someValue},
+	// a token, a signature or other base64 data
+	{pattern: begin(`[A-Za-z\d+/=]+$`), when: isSecret, out: someValue},
+	// URL-encoded text
+	{has: "%", pattern: begin(`.*%[0-9a-fA-F]{2}.{6}.*`), out: someValue},
 }
 
 // announcedRules fold what follows a word of the vocabulary.
 var announcedRules = []rule{
+	// the values of a statement
 	{
-		name: "the values of a statement", words: "valueLists", far: true, out: "${1}${2}${4}${6}…${3}${5}${7}",
+		words: "valueLists", far: true, out: "${1}${2}${4}${6}…${3}${5}${7}",
 		pattern: begin(`(\w+[ :=-]*)(?:(\()` + nested("()") + `(\)|$)|(\[)` + nested("[]") + `(\]|$)` +
 			`|({)` + nested("{}") + `(}|$))`),
 	},
+	// a code after errno, status, HTTP/1.1
 	{
-		name: "a code after errno, status, HTTP/1.1", words: "anyCode", out: "$1$2",
+		words: "anyCode", out: "$1$2",
 		pattern: begin(`(\w+)(?:/\d(?:\.\d)?)?(` + separators + code + second + `)`),
 	},
-	{name: "the version of HTTP", words: "anyCode", pattern: begin(`(?i:http)/\d(?:\.\w)?()(?:[^\w.-]|$)`), out: "HTTP"},
+	// the version of HTTP
+	{words: "anyCode", pattern: begin(`(?i:http)/\d(?:\.\w)?()(?:[^\w.-]|$)`), out: "HTTP"},
+	// a code after code
 	{
-		name: "a code after code", words: "codeWord", when: isNamedCode, out: same,
+		words: "codeWord", when: isNamedCode, out: same,
 		pattern: begin(`\w+` + separators + code + second),
 	},
+	// a code after error
 	{
-		name: "a code after error", words: "errorCode", out: same,
+		words: "errorCode", out: same,
 		pattern: begin(`\w+` + separators + `(?:\d{3,5}\b|[A-Z]+\d[A-Z\d]*\b|\d[A-Z\d]*[A-Z][A-Z\d]*\b|` + hresult +
 			`)` + second),
 	},
+	// a status after response, but not what it counts
 	{
-		name: "a status after response, but not what it counts", words: "reply", out: same,
+		words: "reply", out: same,
 		pattern: begin(`\w+` + separators + `[1-5]\d\d\b()(?: ` + oneOf("codeLinks") + `| [^a-z]|[^ \d]|$)`),
 	},
+	// a status after response or got, in HTTP
 	{
-		name: "a status after response or got, in HTTP", words: "status", when: inHTTP, out: same,
+		words: "status", when: inHTTP, out: same,
 		pattern: begin(`\w+` + separators + `[1-5]\d\d\b`),
 	},
+	// a status after got, with its phrase
 	{
-		name: "a status after got, with its phrase", words: "count", out: same,
+		words: "count", out: same,
 		pattern: begin(`\w+` + separators + `[1-5]\d\d\b()[ (:-]+` + oneOf("phrases")),
 	},
-	{name: "a month before a day", words: "months", pattern: begin(`\w+() \d`), out: someValue},
+	// a month before a day
+	{words: "months", pattern: begin(`\w+() \d`), out: someValue},
+	// a weekday before a date
 	{
-		name: "a weekday before a date", words: "weekdays", out: "",
+		words: "weekdays", out: "",
 		pattern: begin(`\w+,? ()(?:\d|(?i:` + oneOf("months") + `))`),
 	},
-	{name: "the value of a key: user=ann", words: "valueKeys", pattern: begin(`(\w+=)\pL[\pL_']*`), out: "$1…"},
+	// the value of a key: user=ann
+	{words: "valueKeys", pattern: begin(`(\w+=)\pL[\pL_']*`), out: "$1…"},
 }
 
 // wordRules fold words without digits.
 var wordRules = []rule{
-	{name: "the unit of a number, a part of a date", after: someValue + " ", when: isUnit, out: asUnit},
+	// the unit of a number, a part of a date
+	{after: someValue + " ", when: isUnit, out: asUnit},
 	uuid,
-	{name: "hexadecimal without digits", when: isLongHex, out: someValue},
+	// hexadecimal without digits
+	{when: isLongHex, out: someValue},
 	podSuffix,
 }
 
+// a UUID
 var uuid = rule{
-	name: "a UUID", when: isLongHex, out: someValue,
+	when: isLongHex, out: someValue,
 	pattern: begin(`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}`),
 }
 
+// a suffix that Kubernetes generates
 var podSuffix = rule{
-	name: "a suffix that Kubernetes generates", after: "#-", out: someValue,
+	after: "#-", out: someValue,
 	pattern: begin(`[bcdfghjklmnpqrstvwxz2456789]{5}\b`),
 }
 
 // numberRules fold words with digits, and signs, by themselves or by what follows.
 var numberRules = []rule{
 	uuid,
-	{name: "a code in a tuple: (1205, 'Lock wait", after: "(", pattern: begin(`\d{3,5}(), b?['"]`), out: same},
-	{name: "a status and its phrase", when: isReply, pattern: begin(`[1-5]\d\d()[ -]` + oneOf("phrases")), out: same},
+	// a code in a tuple: (1205, 'Lock wait
+	{after: "(", pattern: begin(`\d{3,5}(), b?['"]`), out: same},
+	// a status and its phrase
+	{when: isReply, pattern: begin(`[1-5]\d\d()[ -]` + oneOf("phrases")), out: same},
+	// a reply of SMTP or HTTP
 	{
-		name: "a reply of SMTP or HTTP", when: begins, out: same,
+		when: begins, out: same,
 		pattern: begin(`[45]\d\d(?:()[ -][A-Z]|[ -]` + enhanced + `)`),
 	},
-	{name: "an error of SQL", after: ": ", when: inSQL, pattern: begin(`\d{3,5}() [A-Z]`), out: same},
-	{name: "an error of Windows", has: "0x", pattern: begin(hresult), out: same},
-	{name: "the port of a service", when: isPort, out: same},
-	{name: "a minus", when: isEmpty, pattern: begin(`-()\d`), out: ""},
+	// an error of SQL
+	{after: ": ", when: inSQL, pattern: begin(`\d{3,5}() [A-Z]`), out: same},
+	// an error of Windows
+	{has: "0x", pattern: begin(hresult), out: same},
+	// the port of a service
+	{when: isPort, out: same},
+	// a minus
+	{when: isEmpty, pattern: begin(`-()\d`), out: ""},
 }
 
 // mixedRules fold words with digits.
 var mixedRules = []rule{
-	{name: "a number", pattern: begin(`\d.*`), out: someValue},
-	{name: "a technical name", when: isTechnical, out: same},
-	{name: "a letter and a number", pattern: begin(`[a-uw-zA-UW-Z]\d+$`), out: someValue},
-	{name: "an id", when: isID, out: someValue},
+	// a number
+	{pattern: begin(`\d.*`), out: someValue},
+	// a technical name
+	{when: isTechnical, out: same},
+	// a letter and a number
+	{pattern: begin(`[a-uw-zA-UW-Z]\d+$`), out: someValue},
+	// an id
+	{when: isID, out: someValue},
 	podSuffix,
+	// a name with a number in it: OrderV2, Log4jAppender
 	{
-		name: "a name with a number in it: OrderV2, Log4jAppender", when: isLongName, out: same,
+		when: isLongName, out: same,
 		pattern: begin(`[vV]\d$|\pL{3,}V\d$|\pL+\d{1,3}[A-Z]\pL*$|[A-Z]\pL*\d{1,3}\pL*[aeiou]\pL*$`),
 	},
-	{name: "a number in a word", out: asName},
+	// a number in a word
+	{out: asName},
 }
 
 // announced are the announcedRules of each word.

@@ -59,8 +59,6 @@ type group struct {
 
 // Sample is one message of a cause.
 type Sample struct {
-	Queue       model.QueueRef
-	Fingerprint message.Fingerprint
 	Trace, Body string // their beginnings; the body printable on one line; "" like Text
 	Text        string // the beginning of its error as written, not printable; "" when it was not read again
 }
@@ -105,11 +103,9 @@ func (g *Groups) Add(queue model.QueueRef, m *message.Message) {
 	if at.messages == 0 || at.untold {
 		text := read.Error.String()
 		at.sample = Sample{
-			Queue:       queue,
-			Fingerprint: m.Fingerprint,
-			Text:        message.WholeRunes(text, mostSample),
-			Trace:       strings.Clone(message.WholeRunes(m.FailureStack(read.Error), mostTrace)),
-			Body:        strings.Clone(m.BodyPreview(mostSample)),
+			Text:  message.WholeRunes(text, mostSample),
+			Trace: strings.Clone(message.WholeRunes(m.FailureStack(read.Error), mostTrace)),
+			Body:  strings.Clone(m.BodyPreview(mostSample)),
 		}
 
 		at.untold = false

@@ -250,13 +250,11 @@ func TestRecalledSample(t *testing.T) {
 	must.Get(g.Recall(kept, "rabbit@one", mail))(t)
 	for _, at := range g.List() {
 		assert.Equal(t, at.Sample.Text, "", "%v", at.Cause)
-		assert.Equal(t, at.Sample.Queue, mail, "%v", at.Cause)
 	}
 
 	g.Add(stock, numbered(5, "no order 5", "stock", 90))
 	for _, at := range g.List() {
-		assert.That(t, at.Cause.Text != "no order #" || at.Sample.Text == "no order 5" && at.Sample.Queue == stock,
-			"its sample is %+v", at.Sample)
+		assert.That(t, at.Cause.Text != "no order #" || at.Sample.Text == "no order 5", "its sample is %+v", at.Sample)
 	}
 }
 

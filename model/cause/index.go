@@ -132,7 +132,7 @@ func (g *Groups) Recall(kept []byte, broker string, queue model.QueueRef) (Earli
 		at := groups[c].current()
 		fingerprint := message.Fingerprint(x.Fingerprints[i*len(message.Fingerprint{}):])
 		if at.messages == 0 {
-			at.sample = Sample{Queue: queue, Fingerprint: fingerprint}
+			at.sample = Sample{}
 			at.untold = true
 		}
 

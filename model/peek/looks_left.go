@@ -128,9 +128,9 @@ type Rescued struct {
 
 // With adds up both.
 func (r Rescued) With(other Rescued) Rescued {
-	r.Copied = r.Copied + other.Copied
-	r.Kept = r.Kept + other.Kept
-	r.Lost = r.Lost + other.Lost
+	r.Copied += other.Copied
+	r.Kept += other.Kept
+	r.Lost += other.Lost
 	if other.JournalID > 0 {
 		r.JournalID = other.JournalID
 	}

@@ -111,13 +111,13 @@ func (a *Account) AddCopies(left []LeftCopies) {
 // With merges the accounts of two executions that belong together.
 func (a Account) With(b Account) Account {
 	a.JournalID = max(a.JournalID, b.JournalID)
-	a.Moved = a.Moved + b.Moved
-	a.Dropped = a.Dropped + b.Dropped
-	a.Refused = a.Refused + b.Refused
+	a.Moved += b.Moved
+	a.Dropped += b.Dropped
+	a.Refused += b.Refused
 	a.Converted += b.Converted
 	a.Arrived += b.Arrived
-	a.Returned = a.Returned + b.Returned
-	a.Unknown = a.Unknown + b.Unknown
+	a.Returned += b.Returned
+	a.Unknown += b.Unknown
 	a.Gone, a.Held = a.Gone+b.Gone, a.Held+b.Held
 	a.Rescued = a.Rescued.With(b.Rescued)
 	a.Problems = slices.Concat(a.Problems, b.Problems)

@@ -48,9 +48,9 @@ func (m *Mended) Looked() int { return m.Changed + m.Same + m.Stay }
 // MendedTogether merges the results of several plans. Its examples are taken from each in turn.
 func MendedTogether(all []*Mended) (m Mended) {
 	for _, o := range all {
-		m.Changed = m.Changed + o.Changed
-		m.Same = m.Same + o.Same
-		m.Stay = m.Stay + o.Stay
+		m.Changed += o.Changed
+		m.Same += o.Same
+		m.Stay += o.Stay
 		for _, f := range o.Failures {
 			same := func(g MendFailure) bool { return reflect.DeepEqual(f.Why, g.Why) }
 			if i := slices.IndexFunc(m.Failures, same); i >= 0 {

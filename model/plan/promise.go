@@ -19,7 +19,6 @@ type Reread func(ctx context.Context) (*model.Topology, error)
 type Promise struct {
 	Ways   []target.Way // by address
 	Strips []string
-	Keeps  []string
 	Harm
 	Takes    []PromisedTake // for an undo
 	Messages int            // the number planned
@@ -35,7 +34,6 @@ type PromisedTake struct {
 func (p *Plan) Promise() Promise {
 	out := Promise{
 		Strips:   p.Strips,
-		Keeps:    p.Keeps,
 		Harm:     p.Harm,
 		Messages: p.Planned,
 		Refusal:  p.Refusal,

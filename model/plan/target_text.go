@@ -89,8 +89,8 @@ func (p *Plan) Evidence() []string {
 			known[same], all = one, append(all, one)
 		}
 
-		one.addresses = one.addresses + 1
-		one.messages = one.messages + w.Messages
+		one.addresses++
+		one.messages += w.Messages
 	}
 
 	lines := make([]string, len(all))

@@ -30,7 +30,6 @@ const (
 // Plan is how a record is resumed: data that can be printed and shown before anything is done.
 type Plan struct {
 	Record    plan.Record    // the last of the records that resume each other
-	First     int64          // the first one
 	Rest      plan.Plan      // what is executed, but for an import
 	Resuming  *plan.Resuming // what comes first
 	Import    *ImportPlan
@@ -217,7 +216,7 @@ func (q Inquiry) On(t *model.Topology, counts model.CountsByQueue) Inquiry {
 
 func (q *Inquiry) empty() Plan {
 	chain := q.want.Chain
-	return Plan{Record: chain[len(chain)-1], First: chain[0].ID, Refusal: q.refusal}
+	return Plan{Record: chain[len(chain)-1], Refusal: q.refusal}
 }
 
 // Plan plans the rest. choice is what to do with undecided messages. An error comes from reading the journal, or an

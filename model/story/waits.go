@@ -337,7 +337,6 @@ type Blocked struct {
 	Past    int   // how many are certainly past their own time now
 	Waiting int   // how many wait for it longer than their own TTL, including those past it
 	Seen    int   // how many of the peeked messages are still there
-	Of      int64 // how many messages there are in total, as far as known
 	Outrank bool  // the one that holds them back is ahead of one of them by its priority
 }
 
@@ -345,7 +344,6 @@ type Blocked struct {
 func (w *Waits) Blocked(now time.Time) (Blocked, bool) {
 	first := w.left(now)
 	b := Blocked{Seen: len(w.Messages) - first}
-	b.Of = max(w.Depth.Or(0)-int64(first), int64(b.Seen))
 	by := 0
 	for i := first; i < len(w.Messages); i++ {
 		m := &w.Messages[i]

@@ -153,7 +153,7 @@ func (p *Passing) waited(row *Passed, m *message.Message, in *entrance) {
 	if in != nil {
 		row.Waited = model.Some(row.Time.Sub(in.at))
 		row.Known = WaitTapped
-	} else if began, how, ok := p.beganToWait(m, row.Time); ok {
+	} else if began, how, ok := p.beganToWait(m); ok {
 		waited := row.Time.Sub(began)
 		if believable(waited, row.Should, ofQueue) {
 			row.Waited = model.Some(max(waited, 0))
@@ -173,8 +173,8 @@ func (p *Passing) waited(row *Passed, m *message.Message, in *entrance) {
 		row.Behind = model.Some(before.Sub(due))
 		due = before
 	}
-
 	row.Due = model.Some(due)
+
 	if len(p.leaves) < tapRemembers { // names of queues come from messages
 		p.leaves[d.Queue] = due
 	}
@@ -191,7 +191,7 @@ func (p *Passing) byPriority(ref model.QueueRef) bool {
 }
 
 // beganToWait is when a dead letter entered the queue that it left, according to the message, by this machine's clock.
-func (p *Passing) beganToWait(m *message.Message, now time.Time) (began time.Time, how WaitKnown, ok bool) {
+func (p *Passing) beganToWait(m *message.Message) (began time.Time, how WaitKnown, ok bool) {
 	skew := p.topology.Snapshot.Overview.ClockSkew.Or(0) // of the broker
 	if m.DeathsError != "" {
 		return began, "", false

@@ -43,7 +43,6 @@ type TapPlan struct {
 	Bindings    []TapBinding
 	MaxMessages int64 // of its queue: messages beyond it are dropped there, and counted
 	MaxBytes    int64
-	Unrouted    bool
 	Costs       []string // its effects on the broker, in words
 	Notes       []string // what it does not see, and other remarks
 	Refusal     Refusal  // why it must not run, nil when it may
@@ -63,7 +62,6 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 		Exchanges:   want.Exchanges,
 		MaxMessages: tapMessages,
 		MaxBytes:    tapBytes,
-		Unrouted:    want.Unrouted,
 	}
 
 	if why := model.Unread(t.Snapshot); why != "" {

@@ -29,8 +29,8 @@ func (w *Watch) move(changes []change, at time.Time) {
 
 		if !p.consumed {
 			second := p.trace.at(at)
-			second.came = second.came + ch.came
-			second.went = second.went + gone
+			second.came += ch.came
+			second.went += gone
 		}
 
 		switch {

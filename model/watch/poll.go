@@ -70,8 +70,8 @@ func (w *Watch) Poll(t *model.Topology, flow *model.Flow, held map[model.QueueRe
 		if p.consumed && on {
 			second := p.trace.at(at)
 			second.depth, second.moves = p.ready, true
-			second.came = second.came + fresh.came
-			second.went = second.went + fresh.delivered
+			second.came += fresh.came
+			second.went += fresh.delivered
 		}
 
 		if n := fresh.delivered; n > 0 && p.role == model.WorkerRole && at.Sub(p.heldAt) > model.LateStatistics {
@@ -210,8 +210,8 @@ func (w *Watch) unseen(p *watched, coming int64) {
 	if n <= 0 || p.consumed || p.fastAt.Sub(p.heldAt) < w.settled(p) {
 		return
 	}
-	p.came = p.came + n
-	p.went = p.went + n
+	p.came += n
+	p.went += n
 	p.leftAt = told.until
 	p.steps = append(p.steps, step{told.at, n, n, true})
 	if there := min(n, p.line.size()); there > 0 {

@@ -47,15 +47,15 @@ func (w *Watch) rates(p *watched, now time.Time) (Rates, bool) {
 		if now.Sub(s.at) >= over {
 			continue
 		}
-		steady.came = steady.came + s.came
-		steady.went = steady.went + s.went
+		steady.came += s.came
+		steady.went += s.went
 		switch {
 		case s.late: // it is unknown when
-			late.came = late.came + s.came
-			late.went = late.went + s.went
+			late.came += s.came
+			late.went += s.went
 		case now.Sub(s.at) < nowSpan:
-			latest.came = latest.came + s.came
-			latest.went = latest.went + s.went
+			latest.came += s.came
+			latest.went += s.went
 		}
 	}
 
