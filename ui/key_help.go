@@ -130,20 +130,12 @@ func group(place string, keys []term.Key) KeyGroup {
 		}
 		var names []string
 		for _, pressed := range k.Binding.Keys() {
-			names = append(names, keyName(pressed))
+			names = append(names, term.KeyName(pressed))
 		}
 		g.Keys = append(g.Keys, Key{names, k.Does})
 	}
 
 	return g
-}
-
-func keyName(pressed string) string {
-	signs := []string{"up", "↑", "down", "↓", "left", "←", "right", "→", " ", "space"}
-	if i := slices.Index(signs, pressed); i >= 0 && i%2 == 0 {
-		return signs[i+1]
-	}
-	return strings.ReplaceAll(pressed, "+", "-")
 }
 
 // CheckActionKey refuses a key for an action that is not a key, or is in use. The error is one sentence.
@@ -179,7 +171,8 @@ func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
 		return h
 	}
 	tabs := term.Key{
-		Binding: term.Binding("1 … 5", "", "1"), Does: "the screens " + strings.Join(shell.Tabs[:], ", "),
+		Binding: key.NewBinding(key.WithKeys("1"), key.WithHelp("1 … 5", "")),
+		Does:    "the screens " + strings.Join(shell.Tabs[:], ", "),
 	}
 
 	h := helpScreen{env: e}

@@ -171,8 +171,8 @@ func TestKeyHelpHasEveryKey(t *testing.T) {
 	visit = func(name string, v reflect.Value) {
 		if b, ok := v.Interface().(key.Binding); ok {
 			for _, pressed := range b.Keys() {
-				assert.That(t, slices.Contains(explained, keyName(pressed)), "%s (%s) is not in KeyHelp", name,
-					keyName(pressed))
+				assert.That(t, slices.Contains(explained, term.KeyName(pressed)), "%s (%s) is not in KeyHelp", name,
+					pressed)
 			}
 			return
 		}

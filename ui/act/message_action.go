@@ -36,7 +36,7 @@ func Pressed(name string) string {
 }
 
 func ActionKey(a *filter.Action) key.Binding {
-	return term.Binding(a.Key, model.Printable(a.Name), Pressed(a.Key))
+	return term.Binding(model.Printable(a.Name), Pressed(a.Key))
 }
 
 // RunCommand runs an action's command by sh, without the terminal, and shows the last line of its output. The message

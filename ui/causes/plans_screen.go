@@ -185,12 +185,12 @@ func (c *causePlansScreen) keys() []term.Key {
 
 	asking, ended := c.state == causePlansAsking, c.state == causePlansEnded
 	rest, ids := len(c.ready()) > 0, c.undoable()
-	undo, leave := "undo", "back"
+	undo, leave, leaving := "undo", "back", "back, nothing is done"
 	if len(ids) > 1 {
 		undo = fmt.Sprintf("undo all %d", len(ids))
 	}
 	if ended {
-		leave = "close"
+		leave, leaving = "close", ""
 	}
 
 	done, planned := c.done()
@@ -208,7 +208,7 @@ func (c *causePlansScreen) keys() []term.Key {
 			return c.env.Marks.Turn(c.latest.Topology, c.only.Group, cause.Resolved)
 		}).When(ended && !rest && whole),
 		term.On(k.Confirm, "", c.leave).As("close").When(ended && !rest),
-		term.On(k.Cancel, "", func() tea.Cmd { return shell.Pop }).As(leave))
+		term.On(k.Cancel, leaving, func() tea.Cmd { return shell.Pop }).As(leave))
 }
 
 // options are the keys that change all plans which have not run.

@@ -147,31 +147,40 @@ type ListKeys struct {
 
 func NewListKeys() *ListKeys {
 	return &ListKeys{
-		Up:        Binding("↑ k", "up", "up", "k"),
-		Down:      Binding("↓ j", "down", "down", "j"),
-		Top:       Binding("g", "first", "g", "home"),
-		Bottom:    Binding("G", "last", "G", "end"),
-		HalfUp:    Binding("ctrl-u", "half page up", "ctrl+u"),
-		HalfDown:  Binding("ctrl-d", "half page down", "ctrl+d"),
-		PageUp:    Binding("pgup", "page up", "pgup", "ctrl+b"),
-		PageDown:  Binding("pgdn", "page down", "pgdown", "ctrl+f"),
-		Filter:    Binding("/", "filter", "/"),
-		NextMatch: Binding("n", "next match", "n"),
-		PrevMatch: Binding("N", "previous match", "N"),
-		Sort:      Binding("s", "sort", "s"),
-		Reverse:   Binding("S", "reverse", "S"),
-		Choose:    Binding("space", "select", " "),
-		Range:     Binding("v", "select a range", "v"),
-		ChooseAll: Binding("*", "select all shown", "*"),
-		About:     Binding("z", "more of this row, and back", "z"),
-		Accept:    Binding("enter", "keep", "enter"),
-		Abandon:   Binding("esc", "clear", "esc"),
+		Up:        key.NewBinding(key.WithKeys("up", "k"), key.WithHelp("↑ k", "up")),
+		Down:      key.NewBinding(key.WithKeys("down", "j"), key.WithHelp("↓ j", "down")),
+		Top:       Binding("first", "g", "home"),
+		Bottom:    Binding("last", "G", "end"),
+		HalfUp:    Binding("half page up", "ctrl+u"),
+		HalfDown:  Binding("half page down", "ctrl+d"),
+		PageUp:    Binding("page up", "pgup", "ctrl+b"),
+		PageDown:  key.NewBinding(key.WithKeys("pgdown", "ctrl+f"), key.WithHelp("pgdn", "page down")),
+		Filter:    Binding("filter", "/"),
+		NextMatch: Binding("next match", "n"),
+		PrevMatch: Binding("previous match", "N"),
+		Sort:      Binding("sort", "s"),
+		Reverse:   Binding("reverse", "S"),
+		Choose:    Binding("select", " "),
+		Range:     Binding("select a range", "v"),
+		ChooseAll: Binding("select all shown", "*"),
+		About:     Binding("more of this row, and back", "z"),
+		Accept:    Binding("keep", "enter"),
+		Abandon:   Binding("clear", "esc"),
 	}
 }
 
-// Binding makes a binding of keys, with their name and what they do for the help.
-func Binding(help, what string, keys ...string) key.Binding {
-	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, what))
+// Binding makes a binding of keys, named by the first of them, with what they do for the help.
+func Binding(what string, keys ...string) key.Binding {
+	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(KeyName(keys[0]), what))
+}
+
+// KeyName is how a key is written, by Bubble Tea's name for it.
+func KeyName(pressed string) string {
+	signs := []string{"up", "↑", "down", "↓", "left", "←", "right", "→", " ", "space", "+", "+"}
+	if i := slices.Index(signs, pressed); i >= 0 && i%2 == 0 {
+		return signs[i+1]
+	}
+	return strings.ReplaceAll(pressed, "+", "-")
 }
 
 type Kit struct {
