@@ -19,7 +19,8 @@ func diedIn(queue string, reason model.Reason, key ...string) message.Death {
 
 // Messages of a failed queue that several workers share go to the queue that they name, or stay with a sentence that
 // says what they name. What expired in a queue that is gone stays, as what was rejected there does, unless that was a
-// buffer of one delay.
+// buffer of one delay. x-death has no vhost: what a shovel or a federation brought is not for a queue of the same name
+// here, unless that dead-letters to where the messages are.
 func TestWhereMessagesSayThatTheyFailed(t *testing.T) {
 	shared := build.Text(`
 		queue dead
@@ -73,71 +74,4 @@ func outcomeOf(p *Run) string {
 	}
 
 	return "to " + strings.Join(to, " ")
-}
-
-// x-death has no vhost: what a shovel or a federation brought is not for a queue of the same name here, unless that
-// dead-letters to where the messages are.
-func TestFailedInAnotherVHost(t *testing.T) {
-	shovelled := func(change ...string) []any {
-		entry := model.Table{
-			"shovel-name": "collect", "src-uri": "amqp:///team", "src-queue": "orders.failed", "dest-uri": "amqp:///%2f",
-			"dest-queue": "all.failed",
-		}
-		for i := 0; i+1 < len(change); i += 2 {
-			entry[change[i]] = change[i+1]
-		}
-		return []any{entry}
-	}
-
-	received := []any{model.Table{"uri": "amqp://eu.example/shop", "exchange": "dlx"}}
-	namesake := build.Queue("orders", build.Consumers(1))
-	local := build.Queue("orders", build.Consumers(1), build.DLX("", "all.failed"))
-	rejected := []message.Death{diedIn("orders", model.Rejected, "order.paid")}
-
-	const brought = "the shovel collect brought the message from team/orders.failed"
-	for name, c := range map[string]struct {
-		worker  build.Part
-		header  string
-		entries any
-		deaths  []message.Death
-		want    string
-	}{
-		"a shovel": {
-			build.Queue("other"), "x-shovelled", shovelled(), rejected,
-			"orders of the vhost team (x-death: it rejected the message last; " + brought,
-		},
-		"a queue of the same name":   {namesake, "x-shovelled", shovelled(), rejected, brought},
-		"that dead-letters here":     {local, "x-shovelled", shovelled(), rejected, brought},
-		"to the worker, by a shovel": {local, "x-shovelled", shovelled("dest-queue", "orders"), rejected, "to orders"},
-		"by an exchange": {
-			local, "x-shovelled", shovelled("dest-queue", "", "dest-exchange", "", "dest-exchange-key", "all.failed"),
-			rejected, brought,
-		},
-		"what expired there": {
-			local, "x-shovelled", shovelled(), []message.Death{diedIn("orders", model.Expired)}, brought,
-		},
-
-		"without deaths": {
-			local, "x-shovelled", shovelled(), nil, "orders.failed of the vhost team (" + brought,
-		},
-		"within the vhost": {local, "x-shovelled", shovelled("src-uri", "amqp:///%2f"), rejected, "to orders"},
-		"from another broker": {
-			namesake, "x-shovelled", shovelled("src-uri", "amqp://eu.example/team"), rejected,
-			"orders of the vhost team of eu.example",
-		},
-		"a federation": {
-			namesake, "x-received-from", received, rejected,
-			"orders of the vhost shop of eu.example (x-death: it rejected the message last; federation brought the " +
-				"message from dlx of the vhost shop",
-		},
-		"federated, failed here":   {local, "x-received-from", received, rejected, "to orders"},
-		"a header of another type": {local, "x-shovelled", "yes", rejected, "to orders"},
-		"entries of another type":  {local, "x-shovelled", []any{"a", int32(3), model.Table{}}, rejected, "to orders"},
-	} {
-		m := message.Message{
-			RoutingKey: "all.failed", Headers: model.Table{c.header: c.entries}, Deaths: c.deaths,
-		}
-		p := newRun(build.TopologyOf("4.0.5", build.Queue("all.failed"), c.worker), replayOf("all.failed", "auto", m))
-		assert.Contains(t, outcomeOf(p), c.want, "%s", name)
-	}
 }
