@@ -462,3 +462,18 @@ func TestADryRunForeseesMissingRights(t *testing.T) {
 		assert.Equal(t, warns, lacks, "%s: it warns", to)
 	}
 }
+
+// A user who may write to an exchange, but not with this key: the messages stay, and the key's right is named (d08).
+func TestReplayWithAKeyThatTheUserMayNotUse(t *testing.T) {
+	v := newNamedVHost(t, "topic-rights")
+	failed(v)
+	v.exchange("events", "topic")
+	v.bind("worker", "order.*", "events")
+	user := manage.User(t, node.API(), "operator-of-audits", "management", v.name)
+	n := manage.Of(t, node.API())
+	n.Done(n.UpdateTopicPermissionsIn(v.name, user, rabbithole.TopicPermissions{Exchange: "events", Write: "^audit"}))
+	as := strings.Replace(v.url(), "guest:guest", user+":s3cr3t", 1)
+	r := run(t, "replay", "failed", "--to", "exchange:events/order.paid", "--yes", "--url", as, "--api", node.API())
+	r.ends(t, cli.ExitRefused, "grant write on the key (rabbitmqctl set_topic_permissions)")
+	v.holds("failed", 3).holds("worker", 0)
+}
