@@ -365,6 +365,24 @@ func ofFailed(n int, change ...func(t *testing.T, o *Options)) opened {
 	}
 }
 
+// scene is a screen that keys lead to.
+type scene struct {
+	Name, Open string
+	Sizes      int
+	Steps      steps
+}
+
+// steps are keys, and the text that is awaited after each. In a file, <enter> and <down> are keys.
+type steps []string
+
+func (s *steps) UnmarshalTOML(list any) error {
+	keys := strings.NewReplacer("<enter>", keyEnter, "<down>", keyDown)
+	for _, step := range list.([]any) {
+		*s = append(*s, keys.Replace(step.(string)))
+	}
+	return nil
+}
+
 // Screens and dialogs are as recorded, at 120 x 36 and 80 x 24, and many at 200 x 50.
 func TestGolden(t *testing.T) {
 	editing := func(t *testing.T, o *Options) {
@@ -406,80 +424,18 @@ func TestGolden(t *testing.T) {
 		return term.press(keyCtrlR).await("1,199")
 	}
 
-	two, three := allSizes[:2], allSizes
+	opens := map[string]opened{
+		"failed": ofFailed(47), "exporting": ofFailed(47, exporting), "editing": ofFailed(47, editing), "smtp": smtp,
+		"find": find, "journal": journal, "replay": replay, "home": home, "moved": moved,
+		"flow ucenter@user": flow("ucenter@user"), "flow worker-queue": flow("worker-queue"),
+		"flow RetryQueue": flow("RetryQueue"),
+	}
 
-	const program = "if .body.id % 7 == 3 then empty elif .body.name then .body.name |= ascii_upcase | " +
-		".headers.fixed = true else . end"
-	for _, scene := range []struct {
-		name  string
-		sizes []string
-		open  opened
-		steps []string
-	}{
-		{"messages", two, ofFailed(47), nil},
-		{"detail", two, ofFailed(47), []string{keyDown + keyEnter, "message 2 of 47"}},
-		{"replay", two, ofFailed(47), []string{"r", "ucenter@user, 3 consumers"}},
-		{"canary", two, ofFailed(47), []string{"R", "c canary", "c", "1 message first", "", "no canary"}},
-		{"drop", two, ofFailed(47), []string{"*d", "drop 47 messages for good"}},
-		{"move", two, ofFailed(47), []string{"m", "Type a part of the queue's name"}},
-		{"export", two, ofFailed(47, exporting), []string{
-			"x", "Export 47 messages", "", "ucenter@user@failed-20260301-030405.jsonl",
-		}},
-
-		{"edit", two, ofFailed(47, editing), []string{
-			"e", "app_id: ucenter → by-hand", "", "with the header fixed: true", "", "guan yu", "", "zhang fei",
-		}},
-		{"mend_prompt", three, ofFailed(47), []string{"E", "Edit 47 messages with jq"}},
-		{"mend_wrong", three, ofFailed(47), []string{
-			"E", "Edit 47 messages with jq", ".b[", "the jq program is not complete",
-		}},
-		{"mend_differences", three, ofFailed(47), []string{
-			"E", "Edit 47 messages with jq", program + keyEnter, "of 47 messages are changed",
-			"", "with the header fixed: true",
-		}},
-		{"mend_dialog", three, ofFailed(47), []string{
-			"E", "Edit 47 messages with jq", program + keyEnter, "to the replay", keyEnter, "edited", "", "reaches",
-			"", "enter replay",
-		}},
-		{"filter_completes", three, ofFailed(47), []string{"/=json.", "tab completes  json.active"}},
-		{"filter_wrong", three, ofFailed(47), []string{"/=deaths > > ", "character 10: unexpected token"}},
-		{"filter_text", three, ofFailed(47), []string{"/valueerror", "of 23 in 47"}},
-
-		{"causes", three, smtp, nil},
-		{"cause_replay", three, smtp, []string{"r", "enter replay 64 messages"}},
-		{"cause_move", three, smtp, []string{"m", "64 messages", "", "esc back"}},
-		{"cause_export", three, smtp, []string{"x", "64 messages", "", "esc back"}},
-		{"cause_edit", three, smtp, []string{
-			"E", "64 messages", "", "esc back", ".headers.fixed = true" + keyEnter, "64 of 64 messages are changed",
-		}},
-		{"find", three, find, []string{
-			":find a-4711", "▸ find a-4711", keyEnter, "3 found", "", "not all was read",
-			"", "order a-4711 again, \\x1b[31mred", keyDown, "── RetryQueue   r-2",
-		}},
-		{"journal", two, journal, []string{"5", "3 dropped", "", "guest@mq1:5672"}},
-		{"record", two, journal, []string{"5", "3 dropped", keyEnter, "MESSAGE ID", "", "OUTCOME"}},
-		{"undo", two, journal, []string{"u", "Undo 1: bring back 3 messages", "", "byte for byte"}},
-		{"resume", two, replay, []string{
-			"5", "r resume this", "r", "Resume 1: continue the replay", "", "2 messages: undecided",
-		}},
-		{"flow_ucenter@user", two, flow("ucenter@user"), nil},
-
-		{"flow_worker-queue", two, flow("worker-queue"), nil},
-		{"flow_RetryQueue", two, flow("RetryQueue"), nil},
-		{"home", allSizes[2:], home, nil},
-		{"flows", two, moved, []string{"", "MOVED/s"}},
-		{"flows-failed", two, moved, []string{"j", "ucenter@user@failed"}},
-		{"flows-filter", two, moved, []string{"/user", "of 6"}},
-		{"queues", two, moved, []string{"2", "OUT/s"}},
-		{"failed", two, moved, []string{"3f", "FAILED QUEUE"}},
-		{"findings", two, moved, []string{"4", "WHAT"}},
-		{"explain", two, moved, []string{"4" + keyEnter, "Buffers feed the worker"}},
-		{"help", two, moved, []string{"?", "on flows"}},
-		{"palette", two, moved, []string{":f", "findings"}},
-	} {
-		t.Run(scene.name, func(t *testing.T) {
-			at(t, scene.sizes, func(t *testing.T, width, height int) {
-				scene.open(t, width, height).play(scene.steps...).golden()
+	sizes := map[int][]string{1: allSizes[2:], 2: allSizes[:2], 3: allSizes}
+	for _, scene := range must.Cases[scene](t, "testdata/scenes.toml") {
+		t.Run(scene.Name, func(t *testing.T) {
+			at(t, sizes[scene.Sizes], func(t *testing.T, width, height int) {
+				opens[scene.Open](t, width, height).play(scene.Steps...).golden()
 			})
 		})
 	}

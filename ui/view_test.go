@@ -168,37 +168,8 @@ func (m askedMessages) ReadBody(i int, b []byte, from int64) (int, error) {
 // What is drawn was worked out by Update, on each screen and with each dialog, also after each change of the size;
 // drawing it again gives the same.
 func TestViewAsksNoBroker(t *testing.T) {
-	inQueue := func(more ...string) []string {
-		return append([]string{"3", "CAUSE", "f", "FAILED QUEUE", keyEnter, "5 messages"}, more...)
-	}
-
-	for name, steps := range map[string][]string{ // a key, and what is then awaited
-		"flows":    nil,
-		"flow":     {keyEnter, "nothing moved while"},
-		"chart":    {keyEnter, "nothing moved while", "c", "close the chart"},
-		"tap":      {keyEnter, "nothing moved while", "t", "sees"},
-		"queues":   {"2", "DEAD-LETTERS TO"},
-		"failed":   {"3", "CAUSE", "f", "FAILED QUEUE"},
-		"causes":   {"3", "TimeoutError: smtp gateway did not answer"},
-		"cause":    {"3", "TimeoutError: smtp gateway did not answer", keyEnter, "showing 3"},
-		"findings": {"4", "WHERE"},
-		"journal":  {"5", "3 dropped"},
-		"record":   {"5", "3 dropped", keyEnter, "undo"},
-		"undo":     {"u", "byte for byte"},
-
-		"undone":   {"u", "byte for byte", keyEnter, "What happened"},
-		"messages": inQueue(),
-		"another":  inQueue(keyDown, "0f3c9a01-user"),
-		"zoomed":   inQueue(keyEnter, "1 of 5   0f3c9a00"),
-		"filter":   inQueue("/", "5 of 5", "user3", "match 1 of 1 in 5"),
-		"copied":   inQueue("y", "message id", "i", "copied the"),
-		"replay":   inQueue("r", "id 0f3c9a00-user"),
-		"dropped":  inQueue("d", "enter drop", keyEnter, "What"),
-		"move":     inQueue("m", "Move"),
-		"help":     {"?", "everywhere"},
-		"palette":  {":", "flow FLOW"},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, view := range must.Cases[scene](t, "testdata/views.toml") {
+		t.Run(view.Name, func(t *testing.T) {
 			o, _, c := failedOptions(5)
 
 			withJournal(t, &o, 3)
@@ -214,9 +185,9 @@ func TestViewAsksNoBroker(t *testing.T) {
 			d.app.env.Clipboard = io.Discard
 			d.await("ucenter@user")
 
-			for i := 0; i < len(steps); i += 2 {
-				d.press(steps[i])
-				d.await(steps[i+1])
+			for i := 0; i < len(view.Steps); i += 2 {
+				d.press(view.Steps[i])
+				d.await(view.Steps[i+1])
 			}
 
 			for _, size := range []tea.WindowSizeMsg{

@@ -460,124 +460,18 @@ func TestFindingsInMessages(t *testing.T) {
 		return ms
 	}
 
-	counted := func(counts ...int64) []message.Message {
-		var ms []message.Message
-		for _, n := range counts {
-			ms = append(ms, message.Message{Redelivered: true, Headers: model.Table{"x-delivery-count": n}})
-		}
-		return ms
-	}
-
-	buffer := []build.Part{build.Text(`
-		queue w consumers=1
-		queue q dlx= key=w
-	`)}
-	ttlByPolicy := build.Policy("p", model.Table{"message-ttl": int64(5000)})
-	byPolicy := []build.Part{build.Text("queue w consumers=1"), build.Queue("q", build.DLX("", "w"), ttlByPolicy)}
 	ranked := slices.Concat(waiting(0, -1), waiting(20, -1))
 	ranked[0].Properties.Priority = 9
 
-	tests := []struct {
-		name     string
-		parts    []build.Part
-		messages []message.Message
-		want     string
-		says     string
-	}{
-		{
-			"5,4,3,2,1 s, two seconds later", buffer, waiting(2, 5, 4, 3, 2, 1), "warning head-of-line-blocked q",
-			"message 1 (TTL 5s) blocks 4 messages; it leaves in 4s",
-		},
-		{"1,2,3,4,5 s", buffer, waiting(0, 1, 2, 3, 4, 5), "", ""},
-		{"one without a TTL at the head", buffer, waiting(0, -1, 5), "error head-of-line-blocked q", "never"},
+	type expected struct {
+		Name     string
+		Parts    []build.Part
+		Messages []message.Message
+		Want     string
+		Says     string
+	}
 
-		{
-			"a TTL of the queue", parts(build.Text(`
-				queue w consumers=1
-				buffer q w 1000
-			`)), waiting(0, -1, -1),
-			"", "",
-		},
-		{"a queue with consumers", parts(build.Text("queue q dlx= key=w consumers=1")), waiting(0, 5, 1), "", ""},
-		{
-			"older than a TTL by policy", byPolicy, waiting(18, -1, -1), "warning earlier-ttl q",
-			"2 messages are older than the TTL 5s (policy p), and still there: they wait under an earlier TTL, until a time " +
-				"that RabbitMQ does not show",
-		},
-		{
-			"one behind another that is older than a TTL by policy", byPolicy,
-			slices.Concat(waiting(18, -1), waiting(1, 2)), "warning earlier-ttl q", "; 1 message is behind it",
-		},
-
-		{"no older than a TTL by policy", byPolicy, waiting(4, -1, -1), "", ""},
-		{
-			"rejected long ago into a buffer with a TTL by policy",
-			parts(build.Text("queue w consumers=1 dlx= key=q"), build.Queue("q", build.DLX("", "w"), ttlByPolicy)),
-			[]message.Message{{Deaths: []message.Death{
-				{Queue: "w", Reason: model.Rejected, Count: 1, Time: at.Add(-time.Minute)},
-			}}},
-			"warning earlier-ttl q", "1 message is older than the TTL 5s (policy p)",
-		},
-		{
-			"rejected twice, and only the first time is known",
-			parts(build.Text("queue w consumers=1 dlx= key=q"), build.Queue("q", build.DLX("", "w"), ttlByPolicy)),
-
-			[]message.Message{{Deaths: []message.Death{
-				{Queue: "w", Reason: model.Rejected, Count: 2, Time: at.Add(-time.Minute)},
-			}}},
-			"", "",
-		},
-		{
-			"a priority that blocks, under a TTL of the queue",
-			parts(build.Text(`
-				queue w consumers=1
-				buffer q w 30000 x-max-priority=9
-			`)),
-			ranked, "warning head-of-line-blocked q", "message 1 (TTL 30s) blocks 1 message",
-		},
-		{
-			"priorities of a quorum queue before 4.3",
-			parts(build.Text("queue w consumers=1"), build.Buffer("q", "w", 30_000, build.OfType(model.Quorum))), ranked,
-			"warning head-of-line-blocked q", "message 1 (TTL 30s) blocks 1 message",
-		},
-
-		{
-			"near the delivery limit", parts(build.Text("quorum q delivery-limit=5")), counted(0, 3, 4, 5),
-			"warning delivery-count-near-limit q", "2 messages are near",
-		},
-		{"far from the delivery limit", parts(build.Text("quorum q delivery-limit=20")), counted(0, 3, 5), "", ""},
-		{
-			"a publisher's own header is no count", parts(build.Text("quorum q delivery-limit=20")),
-			[]message.Message{{Headers: model.Table{"x-delivery-count": int64(19)}}},
-			"", "",
-		},
-		{
-			"copies", parts(build.Queue("q")),
-			[]message.Message{{Headers: model.Table{"CC": []any{"z"}}}},
-
-			"info copies q",
-			"1 message was",
-		},
-		{
-			"a publisher whose clock is ahead", parts(build.Queue("q")),
-			[]message.Message{
-				{Properties: message.Properties{Timestamp: at.Add(5 * time.Minute)}},
-				{Properties: message.Properties{Timestamp: at.Add(time.Second)}},
-			},
-			"info clock-skew q",
-			"1 message has a timestamp later than what happened to it: the publisher's clock is at least 5m ahead",
-		},
-		{
-			"published after its death", parts(build.Queue("q")),
-
-			[]message.Message{
-				{
-					Properties: message.Properties{Timestamp: at.Add(-time.Minute)},
-					Deaths:     []message.Death{{Queue: "w", Time: at.Add(-time.Hour)}},
-				},
-			},
-			"info clock-skew q", "at least 59m ahead",
-		},
+	tests := append(must.Cases[expected](t, "testdata/findings_in_messages.toml"), []expected{
 		{
 			"timestamps that are none", parts(build.Queue("q")),
 			[]message.Message{
@@ -587,30 +481,15 @@ func TestFindingsInMessages(t *testing.T) {
 
 			"", "",
 		},
-		{
-			"a poison message",
-			parts(build.Text(`
-				queue w consumers=1
-				buffer q w 30000
-				buffer w.retry w 1000
-			`)),
-			[]message.Message{
-				{Position: 1, Properties: message.Properties{MessageID: "0f3c"}, Headers: model.Table{"x-tries": int64(214)}},
-				{Position: 2},
-			},
-			"warning poison-message q", "message 1 (id 0f3c) comes back again and again: 214 tries",
-		},
-		{"nothing", parts(build.Queue("q")), []message.Message{{}}, "", ""},
-		{"a queue that vanished", nil, []message.Message{{}}, "", ""},
-	}
+	}...)
 
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			look := peek.Peeked{Messages: message.MessageList(test.messages), TakenAt: at}
-			findings := In(build.TopologyOf("4.0.5", test.parts...), build.Ref("q"), look)
-			assert.Equal(t, strings.Join(codes(findings), "; "), test.want)
-			assert.That(t, len(findings) == 0 || strings.Contains(findings[0].Message, test.says),
-				"it says %+v, want something with %q", findings, test.says)
+		t.Run(test.Name, func(t *testing.T) {
+			look := peek.Peeked{Messages: message.MessageList(test.Messages), TakenAt: at}
+			findings := In(build.TopologyOf("4.0.5", test.Parts...), build.Ref("q"), look)
+			assert.Equal(t, strings.Join(codes(findings), "; "), test.Want)
+			assert.That(t, len(findings) == 0 || strings.Contains(findings[0].Message, test.Says),
+				"it says %+v, want something with %q", findings, test.Says)
 		})
 	}
 }

@@ -201,64 +201,27 @@ func TestBadPrograms(t *testing.T) {
 }
 
 func TestProblems(t *testing.T) {
-	for _, test := range []struct {
-		program string
-		kind    mend.Kind
-		words   string
-	}{
-		{`def f: f; f`, mend.Endless, "the jq program did not end within 1 million steps"},
-		{`[range(1e9)]`, mend.Endless, ""},
-		{`last(repeat(1))`, mend.Endless, ""},
-		{`until(false; .)`, mend.Endless, ""},
-		{`., def f: f; f`, mend.Endless, ""},
-		{`empty`, mend.Nothing, "the jq program gives nothing for it"},
-		{`., .`, mend.Several, "the jq program gives more than one value for it"},
-		{
-			`.body`, mend.NoObject,
-			"the jq program gives a number instead of the message: change it in place, as in .body.id = 1",
-		},
-		{`"text"`, mend.NoObject, "gives a text instead"},
-		{`null`, mend.NoObject, "gives null instead"},
-		{`true`, mend.NoObject, "gives true or false instead"},
-		{`{a: 1}`, mend.NoObject, "gives another object instead"},
-		{`{}`, mend.NoField, "leaves out exchange"},
-		{`[.]`, mend.NoObject, "gives an array instead"},
-		{`.bdy = 1`, mend.UnknownField, `the jq program gives bdy, which no message has`},
+	type problem struct {
+		Program string
+		Kind    mend.Kind
+		Words   string
+	}
 
-		{`.properties.colour = "red"`, mend.UnknownField, `gives properties.colour, which`},
-		{`{body}`, mend.NoField, "the jq program leaves out exchange"},
-		{`del(.headers)`, mend.NoField, "leaves out headers"},
-		{`.headers = 1`, mend.BadField, "headers is a number, not an object"},
-		{`.properties = []`, mend.BadField, "properties is an array, not an object"},
-		{`.properties.priority = 300`, mend.BadField, "properties cannot be read: "},
-		{`.properties.expiration = 300`, mend.BadField, ""},
-		{`.properties.timestamp = "soon"`, mend.BadField, `soon is not a time`},
-		{`.exchange = 5`, mend.BadField, "exchange is a number: it has to be a text"},
-		{`.routing_key = null`, mend.BadField, "routing_key is null: it has to be a text"},
-		{`.routing_key = "$base64:!"`, mend.BadField, "is not base64"},
-		{`.headers.a.b.c = {"$type": "int8", "value": 300}`, mend.BadField, "headers.a"},
-		{`.headers.a = 1e30`, mend.BadField, ""},
-		{`.headers.a = 100000000000000000000000`, mend.BadField, "headers.a is a number that fits no type of AMQP"},
-		{`.body.x.y`, mend.Failed, "the jq program failed: "},
-		{`error("no \u001b[31m")`, mend.Failed, "the jq program failed: error: no "},
-		{`halt`, mend.Failed, ""},
-		{`"x" * 1e10`, mend.Failed, "too large"},
-		{`$ENV.HOME / 2`, mend.Failed, ""},
-	} {
-		t.Run(test.program, func(t *testing.T) {
+	for _, test := range must.Cases[problem](t, "testdata/problems.toml") {
+		t.Run(test.Program, func(t *testing.T) {
 			in := message.Publishing{Body: []byte("5")}
-			made, changed, err := program(t, test.program).Apply(&in)
+			made, changed, err := program(t, test.Program).Apply(&in)
 			var problem *mend.Problem
 
-			if test.program == `.headers.a = 1e30` { // a float
+			if test.Program == `.headers.a = 1e30` { // a float
 				must.Do(t, err)
 				assert.That(t, made.Headers["a"] == 1e30, "%v %v", made.Headers, err)
 				return
 			}
 
 			must.That(t, errors.As(err, &problem), "%+v %v", problem, err)
-			must.Equal(t, problem.Kind, test.kind)
-			must.Contains(t, err.Error(), test.words)
+			must.Equal(t, problem.Kind, test.Kind)
+			must.Contains(t, err.Error(), test.Words)
 			assert.That(t, !changed, "changed %t, %s, %q", changed, made.Body, err)
 			assert.Equal(t, string(made.Body), "5")
 			assert.That(t, !strings.ContainsAny(err.Error(), "\n\x1b"), "changed %t, %s, %q", changed, made.Body, err)

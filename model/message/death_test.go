@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -162,35 +163,17 @@ func TestNewestDeathIsFirst(t *testing.T) {
 }
 
 func TestDeathSummary(t *testing.T) {
-	for _, c := range []struct {
-		deaths []Death
-		want   string
-		count  int64
-	}{
-		{nil, "", 0},
-		{[]Death{{Reason: model.Expired, Count: 3}}, "expired ×3", 3},
-		{[]Death{{Reason: model.Rejected, Count: 1}}, "rejected", 1},
-		{[]Death{
-			{Reason: model.Expired, Count: 3},
-			{Reason: model.Rejected, Count: 2},
-			{Reason: model.Expired, Count: 1},
-		}, "expired ×4, rejected ×2", 6},
-		{[]Death{{Reason: model.Expired}}, "expired", 1},
+	type summary struct {
+		Deaths []Death
+		Want   string
+		Count  int64
+	}
 
-		{[]Death{{Queue: "q"}}, "died", 1},
-		{
-			[]Death{{Reason: model.Expired, Count: math.MaxInt64}, {Reason: model.Expired, Count: 5}},
-			"expired ×9,223,372,036,854,775,807", math.MaxInt64,
-		},
-		{
-			[]Death{{Reason: "a"}, {Reason: "b"}, {Reason: "c"}, {Reason: "d"}, {Reason: "e"}, {Reason: "f"}},
-			"a, b, c, d, other ×2", 6,
-		},
-	} {
-		m := &Message{Deaths: c.deaths}
+	for _, c := range must.Cases[summary](t, "testdata/deaths.toml") {
+		m := &Message{Deaths: c.Deaths}
 		got := m.DeathSummary()
-		assert.Equal(t, got, c.want, "%v", c.deaths)
-		assert.Equal(t, m.DeathCount(), c.count, "%v", c.deaths)
+		assert.Equal(t, got, c.Want, "%v", c.Deaths)
+		assert.Equal(t, m.DeathCount(), c.Count, "%v", c.Deaths)
 	}
 }
 

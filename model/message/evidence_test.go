@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -72,55 +73,52 @@ func TestCountersAreResetOrNamed(t *testing.T) {
 		return headers
 	}
 
-	for name, c := range map[string]struct {
-		was   model.Table
-		wish  ResetWish
-		want  any // of the one header that is not an origin; nil: it is removed
-		notes string
-	}{
-		"redelivered": {model.Table{"x-redelivered-count": int32(3)}, ResetWish{}, int32(0), "counter reset 3"},
-		"text of a library": {
-			origin(model.Table{"_watermill_requeuer_retries": "3"}), ResetWish{}, "0", "counter reset 3",
-		},
-		"AMQP 1.0":           {model.Table{"x-opt-retry-count": int64(4)}, ResetWish{}, int64(0), "counter reset 4"},
-		"a list of failures": {model.Table{"failures": failures}, ResetWish{}, nil, "counter reset 2"},
-		"that is to be kept": {model.Table{"failures": failures}, ResetWish{KeepTries: true}, failures, "counter kept 2"},
-		"a list of attempts": {model.Table{"x-attempts": []any{"a", "b"}}, ResetWish{}, nil, "counter reset 2"},
-		"a million":          {model.Table{"x-attempts": million}, ResetWish{}, nil, "counter reset 1000000"},
-		"failures, a number": {origin(model.Table{"failures": int64(2)}), ResetWish{}, int64(0), "counter reset 2"},
+	type expected struct {
+		Name string
 
-		"of an application": {origin(model.Table{"shop-dlq-attempts": "5"}), ResetWish{}, "0", "counter reset 5"},
-		"perhaps business":  {origin(model.Table{"login-attempts": int32(5)}), ResetWish{}, int32(5), "counter left 5"},
-		"counts down":       {model.Table{"x-retries-left": int32(0)}, ResetWish{}, int32(0), "counter left 0"},
-		"too large": {
-			model.Table{"x-retries": uint64(math.MaxInt64) + 1}, ResetWish{}, uint64(math.MaxInt64) + 1, "no counter 0",
+		Was   model.Table
+		Wish  ResetWish
+		Want  any // of the one header that is not an origin; nil: it is removed
+		Notes string
+	}
+
+	for _, c := range append(must.Cases[expected](t, "testdata/counters_are_reset_or_named.toml"), []expected{
+		{"redelivered", model.Table{"x-redelivered-count": int32(3)}, ResetWish{}, int32(0), "counter reset 3"},
+		{"a list of failures", model.Table{"failures": failures}, ResetWish{}, nil, "counter reset 2"},
+		{"that is to be kept", model.Table{"failures": failures}, ResetWish{KeepTries: true}, failures, "counter kept 2"},
+		{"a million", model.Table{"x-attempts": million}, ResetWish{}, nil, "counter reset 1000000"},
+		{"perhaps business", origin(model.Table{"login-attempts": int32(5)}), ResetWish{}, int32(5), "counter left 5"},
+		{"counts down", model.Table{"x-retries-left": int32(0)}, ResetWish{}, int32(0), "counter left 0"},
+		{
+			"too large",
+			model.Table{"x-retries": uint64(math.MaxInt64) + 1},
+			ResetWish{},
+			uint64(math.MaxInt64) + 1, "no counter 0",
 		},
-		"negative":     {model.Table{"x-retries": int64(-1)}, ResetWish{}, int64(-1), "no counter 0"},
-		"no number":    {model.Table{"x-retry-count": "3x"}, ResetWish{}, "3x", "no counter 0"},
-		"the broker's": {model.Table{"x-delivery-count": int64(3)}, ResetWish{}, int64(3), ""},
-		"a limit":      {model.Table{"x-max-retries": int64(3)}, ResetWish{}, int64(3), ""},
-		"not yet":      {model.Table{"x-retries": int64(0)}, ResetWish{}, int64(0), ""},
-		"in a table of errors": {
-			model.Table{"x-error": model.Table{"message": "m", "attempts": int64(3)}}, ResetWish{}, nil, "error removed 0",
+		{
+			"in a table of errors",
+			model.Table{"x-error": model.Table{"message": "m", "attempts": int64(3)}},
+			ResetWish{},
+			nil, "error removed 0",
 		},
-	} {
-		m := Message{Headers: c.was}
-		got, resets := m.Reset(c.wish)
+	}...) {
+		m := Message{Headers: c.Was}
+		got, resets := m.Reset(c.Wish)
 
 		var notes []string
 		for _, r := range resets {
 			notes = append(notes, fmt.Sprint(r.Kind, " ", r.Was))
 		}
 
-		assert.Equal(t, strings.Join(notes, ", "), c.notes, "%s: notes", name)
-		for header := range c.was {
-			if header != "x-original-queue" && name != "a million" {
-				assert.Equal(t, cmp.Diff(c.want, got.Headers[header]), "", "%s", name)
+		assert.Equal(t, strings.Join(notes, ", "), c.Notes, "%s: notes", c.Name)
+		for header := range c.Was {
+			if header != "x-original-queue" && c.Name != "a million" {
+				assert.Equal(t, cmp.Diff(c.Want, got.Headers[header]), "", "%s", c.Name)
 			}
 		}
 
 		_, again := got.Reset(ResetWish{})
-		assert.That(t, len(again) == len(resets) || len(again) == 0, "%s: a second replay finds %v", name, again)
+		assert.That(t, len(again) == len(resets) || len(again) == 0, "%s: a second replay finds %v", c.Name, again)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -12,9 +13,6 @@ import (
 // The policy that lifts a delivery limit repeats what the present one says, and comes before it. There is none where no
 // policy helps.
 func TestFreeing(t *testing.T) {
-	const begin = "rabbitmqctl set_policy -p '/' --apply-to quorum_queues --priority "
-	ttl := model.Table{"message-ttl": int64(1000), "dead-letter-exchange": "a<b"}
-	under := func(name string) build.Setting { return build.Policy(name, ttl) }
 	operator := func(q *model.Queue) { q.OperatorPolicy = "ops" }
 	limiting := func(s *model.Snapshot) {
 		s.Policies = append(s.Policies, model.Policy{
@@ -22,65 +20,21 @@ func TestFreeing(t *testing.T) {
 		})
 	}
 
-	argument := "its delivery limit 20 is an argument, which no policy lifts"
-	for _, c := range []struct {
-		name, version string
-		queues        []string
-		parts         []build.Part
-		commands      []string
-		whys          []string
-	}{
-		{
-			"default limit", "4.0.5",
-			[]string{"a.failed", "b"},
-			[]build.Part{build.Text(`
-				quorum a.failed
-				quorum b
-			`)},
-			[]string{begin + `0 free-looks '^(a\.failed|b)$' '{"delivery-limit":-1}'`},
-			[]string{""},
-		},
-		{
-			"a policy of its own", "4.0.5",
-			[]string{"a", "b"},
+	type expected struct {
+		Name, Version string
+		Queues        []string
+		Parts         []build.Part
+		Commands      []string
+		Whys          []string
+	}
 
-			[]build.Part{
-				build.Quorum("a", under("free-looks")), build.Quorum("b"), build.UserPolicy("free-looks", "^a$", 7, ttl),
-			},
-			[]string{
-				begin + `8 free-looks-2 '^(a)$' '{"dead-letter-exchange":"a<b","delivery-limit":-1,"message-ttl":1000}'`,
-				begin + `0 free-looks-3 '^(b)$' '{"delivery-limit":-1}'`,
-			},
-			[]string{"", ""},
-		},
-		{
-			"a policy that is not known", "4.0.5",
-			[]string{"a"},
-			[]build.Part{build.Quorum("a", under("p"))},
-			[]string{""},
-			[]string{"what its policy p says is unknown here, and a second one would replace it"},
-		},
-		{
-			"an argument", "4.0.5",
-			[]string{"a"},
-			[]build.Part{build.Text("quorum a delivery-limit=20")},
-
-			[]string{""},
-			[]string{argument},
-		},
+	for _, c := range append(must.Cases[expected](t, "testdata/freeing.toml"), []expected{
 		{
 			"an operator policy", "4.0.5",
 			[]string{"a"},
 			[]build.Part{build.Quorum("a", operator), limiting},
 			[]string{""},
 			[]string{"operator policy ops sets its delivery limit, and no other policy lifts that"},
-		},
-		{
-			"a name for the shell", "4.0.5",
-			[]string{"a'b"},
-			[]build.Part{build.Quorum("a'b")},
-			[]string{begin + `0 free-looks '^(a'\''b)$' '{"delivery-limit":-1}'`},
-			[]string{""},
 		},
 		{
 			"a name that cannot be typed", "4.0.5",
@@ -90,24 +44,15 @@ func TestFreeing(t *testing.T) {
 			[]string{""},
 			[]string{"its name cannot be typed"},
 		},
-		{"free already", "4.0.5", []string{"a"}, []build.Part{build.Text("quorum a delivery-limit=-1")}, nil, nil},
-		{"classic", "4.0.5", []string{"a"}, []build.Part{build.Queue("a")}, nil, nil},
-		{
-			"3.x, where it drops messages", "3.13.7",
-			[]string{"a"},
-			[]build.Part{build.Text("quorum a delivery-limit=20")},
-			nil, nil,
-		},
-		{"4.3, where returns do not count", "4.3.6", []string{"a"}, []build.Part{build.Quorum("a")}, nil, nil},
-	} {
+	}...) {
 		var commands, whys []string
-		for _, f := range Freeing(build.TopologyOf(c.version, c.parts...), build.Refs(c.queues...)) {
+		for _, f := range Freeing(build.TopologyOf(c.Version, c.Parts...), build.Refs(c.Queues...)) {
 			commands = append(commands, f.Command)
 			whys = append(whys, f.Why)
 		}
 
-		assert.List(t, commands, c.commands, c.name)
-		assert.List(t, whys, c.whys, c.name)
+		assert.List(t, commands, c.Commands, c.Name)
+		assert.List(t, whys, c.Whys, c.Name)
 	}
 }
 

@@ -169,37 +169,23 @@ func TestSequelClaimsNoMoreThanIsKnown(t *testing.T) {
 func TestBackIsWhatCannotBeAnother(t *testing.T) {
 	from := build.Ref("failed")
 	topology := model.NewTopology(&model.Snapshot{Queues: []model.Queue{{QueueRef: from, Type: model.Quorum}}})
-	for _, test := range []struct {
-		recorded, there, fresh, back string
-		left                         int // in the queue, by the record
-		sure                         bool
-	}{
-		{"abcd", "cd", "", "cd", 0, true},
-		{"abcd", "dc", "", "cd", 0, true},  // in any order
-		{"abcd", "cdx", "", "cd", 1, true}, // and others are there
-		{"abcd", "cd", "", "cd", 3, true},  // and others were taken
-		{"abcd", "x", "x", "", 0, false},
-		{"abcd", "bc", "", "", 0, false}, // none of the last ones
-		{"abcd", "d", "", "d", 0, false},
-		{"abcd", "d", "", "", 1, false},          // the twin of the last one
-		{"abcd", "cd", "d", "", 0, false},        // it was published again
-		{"abccde", "ccdec", "", "ccde", 1, true}, // twins, and one that was not taken
-		{"abccde", "cdec", "", "cde", 1, true},
-		{"abccde", "edc", "", "de", 1, true},
-		{"aaaa", "aaa", "", "aa", 1, false},
-		{"aaaa", "aaa", "", "", 3, false},
-		{"abab", "abab", "", "ab", 2, false},
-	} {
-		record := Record{Operation: Move, Intent: &Intent{Depth: int64(len(test.recorded) + test.left)}}
+	type back struct {
+		Recorded, There, Fresh, Back string
+		Left                         int // in the queue, by the record
+		Sure                         bool
+	}
+
+	for _, test := range must.Cases[back](t, "testdata/back.toml") {
+		record := Record{Operation: Move, Intent: &Intent{Depth: int64(len(test.Recorded) + test.Left)}}
 
 		l := record.LostAcks(topology, from)
-		for _, c := range test.recorded {
+		for _, c := range test.Recorded {
 			l.Recorded(&Entry{Outcome: Moved, Fingerprint: message.Fingerprint{byte(c)}})
 			l.Recorded(&Entry{Outcome: Refused, Fingerprint: message.Fingerprint{'r'}})
 		}
 
-		for _, c := range test.there {
-			fresh := len(test.fresh) > 0 && byte(c) == test.fresh[0]
+		for _, c := range test.There {
+			fresh := len(test.Fresh) > 0 && byte(c) == test.Fresh[0]
 			l.See(&message.Message{Fingerprint: message.Fingerprint{byte(c)}, Redelivered: !fresh})
 		}
 
@@ -209,8 +195,8 @@ func TestBackIsWhatCannotBeAnother(t *testing.T) {
 			back += string(rune(f[0]))
 		}
 
-		assert.Equal(t, back, test.back, "%v", test.recorded)
-		assert.Equal(t, sure, test.sure, "of %s, with %s there: %s %v", test.recorded, test.there, back, sure)
+		assert.Equal(t, back, test.Back, "%v", test.Recorded)
+		assert.Equal(t, sure, test.Sure, "of %s, with %s there: %s %v", test.Recorded, test.There, back, sure)
 	}
 }
 

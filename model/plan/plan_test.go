@@ -12,7 +12,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
-	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/target"
@@ -286,49 +285,41 @@ func TestSelection(t *testing.T) {
 
 	gone := message.Message{Properties: message.Properties{MessageID: "gone"}, Fingerprint: message.Fingerprint{1}}
 	condition := must.Get(filter.ParseExpression(`message_id != "b"`))(t)
-	id := cause.Of(model.QueueRef{}, &messages[1]).ID()
 
-	cases := []struct {
-		name      string
-		selection Selection
-		picked    []int
-		done      bool
-		missing   int
-		all, each bool
-	}{
-		{"everything", Selection{}, []int{1, 2, 3, 4, 5}, false, 0, true, false},
-		{"the first", Selection{Limit: 2}, []int{1, 2}, true, 0, false, false},
-		{"more than there are", Selection{Limit: 9}, []int{1, 2, 3, 4, 5}, false, 0, false, false},
+	type expected struct {
+		Name      string
+		Selection Selection
+		Picked    []int
+		Done      bool
+		Missing   int
+		All, Each bool
+	}
+
+	cases := append(must.Cases[expected](t, "testdata/selection.toml"), []expected{
 		{"one", Chosen(messages[3:4]), []int{4}, true, 0, false, true},
 		{"one of the twins", Chosen(messages[4:]), []int{2}, true, 0, false, true},
 		{"two of the twins", Chosen([]message.Message{messages[1], messages[4]}), []int{2, 3}, true, 0, false, true},
-
 		{"one that is gone", Chosen([]message.Message{gone, messages[3]}), []int{4}, false, 1, false, true},
 		{"nothing", Chosen(nil), nil, true, 0, false, true},
-		{"an id", Selection{MessageID: "b"}, []int{2, 3, 5}, false, 0, false, true},
-		{"an id, once", Selection{MessageID: "b", Limit: 1}, []int{2}, true, 0, false, true},
 		{"a filter", Selection{Filter: condition}, []int{1, 4}, false, 0, false, true},
 		{"a condition with a limit", Selection{Filter: condition, Limit: 1}, []int{1}, true, 0, false, true},
-		{"a cause", Selection{Cause: id}, []int{2, 3, 5}, false, 0, false, true},
-		{"a cause and an id", Selection{Cause: id, MessageID: "a"}, nil, false, 0, false, true},
-		{"another cause", Selection{Cause: "000000000000", Limit: 2}, nil, false, 0, false, true},
 		{
 			"chosen with a limit", func() Selection { s := Chosen(messages); s.Limit = 3; return s }(),
 			[]int{1, 2, 3},
 			true, 2,
 			false, true,
 		},
-	}
+	}...)
 
 	for _, test := range cases {
-		t.Run(test.name, func(t *testing.T) {
-			picked, p := selected(t, test.selection, messages)
-			assert.List(t, picked, test.picked)
-			assert.Equal(t, p.Done(), test.done, "picked %v, done %v, missing %d", picked, p.Done(), p.Missing())
-			assert.Equal(t, p.Missing(), test.missing)
-			assert.Equal(t, test.selection.All(), test.all, "all %v, one by one %v", test.selection.All(),
-				test.selection.OneByOne())
-			assert.Equal(t, test.selection.OneByOne(), test.each)
+		t.Run(test.Name, func(t *testing.T) {
+			picked, p := selected(t, test.Selection, messages)
+			assert.List(t, picked, test.Picked)
+			assert.Equal(t, p.Done(), test.Done, "picked %v, done %v, missing %d", picked, p.Done(), p.Missing())
+			assert.Equal(t, p.Missing(), test.Missing)
+			assert.Equal(t, test.Selection.All(), test.All, "all %v, one by one %v", test.Selection.All(),
+				test.Selection.OneByOne())
+			assert.Equal(t, test.Selection.OneByOne(), test.Each)
 		})
 	}
 }

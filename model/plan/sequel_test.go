@@ -12,34 +12,18 @@ import (
 
 // "None came back" is said only when nothing that came later can be one of them, and nothing can have left unseen.
 func TestNoneCameBackIsSaidOnlyWhenThatIsKnown(t *testing.T) {
-	for _, test := range []struct {
-		back, came int64
-		read       bool
-		leaves     Leaving
-		want       string
-		worked     bool
-	}{
-		{want: "none came back", worked: true},
-		{read: true, want: "none came back", worked: true},
-		{read: true, leaves: OldLeave, want: "none came back", worked: true},
-		{leaves: OldLeave, want: "unknown whether some came back"},
-		{leaves: AnyLeave, want: "unknown whether some came back"},
-		{read: true, leaves: AnyLeave, want: "none was seen to come back", worked: true},
+	type sequel struct {
+		Back, Came int64
+		Read       bool
+		Leaves     Leaving
+		Want       string
+		Worked     bool
+	}
 
-		{came: 300, want: "up to 10 came back"},
-		{came: 7, want: "up to 7 came back"},
-		{came: 7, leaves: OldLeave, want: "unknown how many came back (7 came later)"},
-		{came: 7, read: true, want: "none recognized of 7 that came later", worked: true},
-		{came: 7, read: true, leaves: AnyLeave, want: "none was seen to come back", worked: true},
-		{back: 3, want: "3 came back"},
-		{back: 3, read: true, came: 4, want: "3 came back"},
-		{back: 3, came: 4, want: "at least 3 came back (4 more came later)"},
-		{back: 3, leaves: OldLeave, want: "at least 3 came back"},
-		{back: 3, leaves: AnyLeave, read: true, want: "at least 3 came back"},
-	} {
-		s := Sequel{Sent: 10, Taken: 10, Back: test.back, Came: test.came, Read: test.read, Leaves: test.leaves, Over: true}
-		assert.Equal(t, s.Short(), test.want, "%+v", test)
-		assert.Equal(t, s.Worked(), test.worked, "worked: %+v", test)
+	for _, test := range must.Cases[sequel](t, "testdata/sequels.toml") {
+		s := Sequel{Sent: 10, Taken: 10, Back: test.Back, Came: test.Came, Read: test.Read, Leaves: test.Leaves, Over: true}
+		assert.Equal(t, s.Short(), test.Want, "%+v", test)
+		assert.Equal(t, s.Worked(), test.Worked, "worked: %+v", test)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -282,44 +283,17 @@ func TestNoteOfADeliveryLimit(t *testing.T) {
 }
 
 func TestTriesInAFlow(t *testing.T) {
-	rejects := []build.Part{
-		build.Text(`
-			queue w dlx= key=w.retry consumers=1
-			buffer w.retry w 30000
-			queue w.failed
-		`),
-	}
-
 	hour := message.Properties{Timestamp: build.Noon.Add(-time.Hour)}
 
-	rejected := func(n int64) []message.Death {
-		return []message.Death{
-			{Queue: "w", Reason: model.Rejected, Count: n},
-			{Queue: "w.retry", Reason: model.Expired, Count: n},
-		}
+	type expected struct {
+		Name, Version string
+		Parts         []build.Part
+		In            string
+		M             message.Message
+		Want          string
 	}
 
-	for _, c := range []struct {
-		name, version string
-		parts         []build.Part
-		in            string
-		m             message.Message
-		want          string
-	}{
-		{"rejected into the buffer", "4.0.5", rejects, "w.retry", dead(rejected(214)), "214"},
-		{"on its first way", "4.0.5", rejects, "w", message.Message{}, "0"},
-		{
-			"republished, counted by the broker", "3.10.8", ladder(), "mail.retry.10s",
-			message.Message{Properties: hour, Deaths: diedIn("mail.retry.10s", 213)},
-			"214",
-		},
-
-		{
-			"republished, not counted", "4.0.5", ladder(), "mail.retry.10s",
-			message.Message{Properties: hour, Deaths: diedIn("mail.retry.10s", 1)},
-			"2 to 361",
-		},
-		{"republished, not counted, no time", "4.0.5", ladder(), "mail.retry.10s", message.Message{}, "1 at least"},
+	for _, c := range append(must.Cases[expected](t, "testdata/tries_in_a_flow.toml"), []expected{
 		{
 			"counted by its worker", "4.0.5", ladder(), "mail.retry.10s",
 			message.Message{Properties: hour, Headers: model.Table{"x-tries": int32(7)}},
@@ -329,37 +303,15 @@ func TestTriesInAFlow(t *testing.T) {
 			"counted by Celery, and failed at the last", "4.0.5", ladder(), "mail.failed",
 			headed(model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int32(2)}), "3",
 		},
-
-		{"at its delivery limit", "4.0.5", limited(build.DeliveryLimit(3)), "w.retry", dead(limitDeaths(1)), "4 at least"},
-		{
-			"at its delivery limit twice, and rejected", "4.0.5", limited(), "w.retry",
-			message.Message{Deaths: append(limitDeaths(2), message.Death{Queue: "w", Reason: model.Rejected, Count: 3})},
-			"45 at least",
-		},
-		{
-			"at a delivery limit that is unknown", "4.0.5", limited(build.DeliveryLimit(-1)), "w.retry", dead(limitDeaths(2)),
-			"2 at least",
-		},
-		{
-			"at its delivery limit twice, with a count that it keeps", "4.3.6", limited(build.DeliveryLimit(3)), "w.retry",
-			dead(limitDeaths(2)), "5 at least",
-		},
-		{"a count that is none", "3.10.8", ladder(), "mail.retry.10s", headed(model.Table{"x-tries": int64(1) << 62}), "1"},
-
-		{
-			"absurd deaths", "3.10.8", ladder(), "mail.failed",
-			message.Message{Deaths: []message.Death{{Queue: "mail.retry.10s", Reason: model.Expired, Count: 1<<63 - 1}}},
-			"9,223,372,036,854,775,807",
-		},
 		{
 			"an absurd timestamp", "4.0.5", ladder(), "mail.retry.10s",
 			message.Message{Properties: message.Properties{Timestamp: time.Unix(1<<40, 0)}},
 			"1 at least",
 		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			tries := TriesOf(build.TopologyOf(c.version, c.parts...), &c.m, build.Ref(c.in), build.Noon)
-			assert.Equal(t, tries.Words(), c.want)
+	}...) {
+		t.Run(c.Name, func(t *testing.T) {
+			tries := TriesOf(build.TopologyOf(c.Version, c.Parts...), &c.M, build.Ref(c.In), build.Noon)
+			assert.Equal(t, tries.Words(), c.Want)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -24,66 +25,21 @@ func policyTTL(ttl time.Duration) model.Setting[time.Duration] {
 }
 
 func TestDue(t *testing.T) {
-	none := noTTL
-	short := argumentTTL(30 * time.Second)
 	minute := argumentTTL(time.Minute)
 	with := func(p message.Properties) message.Message { return message.Message{Properties: p} }
 	ago := func(d time.Duration) message.Properties { return message.Properties{Timestamp: build.Noon.Add(-d)} }
 
-	own := func(p message.Properties, expiration string) message.Properties {
-		p.Expiration = expiration
-		return p
+	type expected struct {
+		Name string
+		M    message.Message
+		TTL  model.Setting[time.Duration]
+		Want string // when, after it was taken
 	}
 
-	for _, c := range []struct {
-		name string
-		m    message.Message
-		ttl  model.Setting[time.Duration]
-		want string // when, after it was taken
-	}{
-		{"no TTL", message.Message{}, none, "unknown"},
-		{"no TTL, a timestamp", with(ago(time.Second)), none, "unknown"},
-		{"queue TTL", message.Message{}, short, "≤ 30s"},
-		{"own TTL", with(own(message.Properties{}, "5000")), none, "≤ 5s"},
-		{"the lower wins: own", with(own(message.Properties{}, "5000")), short, "≤ 5s"},
-		{"the lower wins: queue", with(own(message.Properties{}, "50000")), short, "≤ 30s"},
-		{"TTL 0", message.Message{}, argumentTTL(0), "≤ 0s"},
-
-		{"timestamp", with(ago(10 * time.Second)), short, "= 21s"},
-		{"own TTL and timestamp", with(own(ago(time.Second), "5000")), none, "= 5s"},
-		{
-			"timestamp of the broker goes first",
-			message.Message{
-				Headers: model.Table{"timestamp_in_ms": build.Noon.UnixMilli() - 1500}, Properties: ago(20 * time.Second),
-			},
-			short, "= 28.501s",
-		},
-		{
-			"dead-lettered before: the timestamp is of the first publish",
-			message.Message{Properties: ago(time.Second), Deaths: []message.Death{{}}},
-			minute, "≤ 1m0s",
-		},
-		{"x-death could not be read", message.Message{Properties: ago(time.Second), DeathsError: "x"}, minute, "≤ 1m0s"},
-
-		{
-			"republished",
-			message.Message{Properties: ago(time.Second), Headers: model.Table{"x-orig-routing-key": "k"}},
-			minute, "≤ 1m0s",
-		},
-		{
-			"the stale headers of 4.x",
-			message.Message{Properties: ago(time.Second), Headers: model.Table{"x-first-death-queue": "q"}},
-			minute, "≤ 1m0s",
-		},
+	for _, c := range append(must.Cases[expected](t, "testdata/due.toml"), []expected{
 		{
 			"republished by a worker that counts and keeps the timestamp",
 			message.Message{Properties: ago(time.Second), Headers: model.Table{"x-retry-count": int32(1)}},
-			minute, "≤ 1m0s",
-		},
-
-		{
-			"a worker wrote its failure, and keeps the timestamp",
-			message.Message{Properties: ago(time.Second), Headers: model.Table{"x-exception-message": "smtp 550"}},
 			minute, "≤ 1m0s",
 		},
 		{
@@ -92,21 +48,6 @@ func TestDue(t *testing.T) {
 					model.Table{"at": build.Noon, "error": "ECONNREFUSED", "host": "mail-1"},
 				}},
 			}, minute, "≤ 1m0s",
-		},
-		{
-			"the broker's own time, kept by a worker",
-
-			message.Message{Headers: model.Table{
-				"timestamp_in_ms": build.Noon.UnixMilli() - 1500, "x-retries": int64(2),
-			}},
-			minute, "≤ 1m0s",
-		},
-		{
-			"replayed by dlxtop, which keeps the timestamp",
-			message.Message{Properties: ago(time.Second), Headers: model.Table{
-				message.ReplayHeader: "count=1; time=2026-11-22T05:00:00Z",
-			}},
-			minute, "≤ 1m0s",
 		},
 
 		{
@@ -119,49 +60,22 @@ func TestDue(t *testing.T) {
 				Properties: ago(time.Second), Headers: model.Table{"x-retry-count": int32(0)},
 			}, minute, "= 1m0s",
 		},
-		{"older than a TTL by policy", with(ago(time.Minute)), policyTTL(5 * time.Second), "earlier TTL"},
-		{"no older than a TTL by policy", with(ago(3 * time.Second)), policyTTL(5 * time.Second), "= 3s"},
-		{"its own TTL is lower than that by policy", with(own(ago(time.Hour), "4000")), policyTTL(5 * time.Second), "≤ 4s"},
 		{
 			"a policy's TTL, and an old timestamp that a worker kept",
 			message.Message{Properties: ago(time.Hour), Headers: model.Table{"x-retry-count": int32(1)}},
-
 			policyTTL(5 * time.Second), "≤ 5s",
 		},
-		{"a publisher an hour behind", with(ago(time.Hour)), short, "≤ 30s"},
-		{"a publisher an hour ahead", with(ago(-time.Hour)), short, "≤ 30s"},
-		{"a publisher an hour ahead, a TTL by policy", with(ago(-time.Hour)), policyTTL(30 * time.Second), "≤ 30s"},
-		{
-			"behind a longer one: overdue",
-			message.Message{Position: 3, Properties: own(ago(5*time.Minute), "5000")},
-			none,
-			"= -4m54s",
-		},
-		{
-			"the head cannot be: the timestamp is another",
-			message.Message{Position: 1, Properties: own(ago(5*time.Minute), "5000")},
-
-			none, "≤ 5s",
-		},
-		{"nor in a queue with a TTL", message.Message{Position: 3, Properties: ago(time.Hour)}, short, "≤ 30s"},
-		{"a publisher's clock runs ahead", with(ago(-10 * time.Second)), short, "≤ 30s"},
-		{"timestamp of 1970", with(message.Properties{Timestamp: time.Unix(0, 0)}), minute, "≤ 1m0s"},
 		{"timestamp in the far future", with(message.Properties{Timestamp: time.Unix(1<<40, 0)}), minute, "≤ 1m0s"},
-		{"timestamp in ms absurd", headed(model.Table{"timestamp_in_ms": int64(math.MinInt64)}), minute, "≤ 1m0s"},
-		{"expiration beyond what the broker takes", with(own(message.Properties{}, "1099511627776")), none, "unknown"},
-		{"expiration no number", with(own(message.Properties{}, "soon")), minute, "≤ 1m0s"},
-		{"expiration negative", with(own(message.Properties{}, "-5")), none, "unknown"},
-		{"queue TTL negative", message.Message{}, argumentTTL(-1), "unknown"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			due := Due(&c.m, c.ttl, Sight{At: build.Noon})
+	}...) {
+		t.Run(c.Name, func(t *testing.T) {
+			due := Due(&c.M, c.TTL, Sight{At: build.Noon})
 			got := map[DueKind]string{DueExact: "= ", DueAtMost: "≤ "}[due.Kind] + due.Time.Sub(build.Noon).String()
 
 			if !due.Known() && due.Time.IsZero() {
 				got = string(due.Kind)
 			}
 
-			assert.Equal(t, got, c.want)
+			assert.Equal(t, got, c.Want)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -61,102 +62,18 @@ func ladder(kind string, key ...string) []build.Part {
 
 // What the ways of auto are, and which keys they change.
 func TestKeysOfWays(t *testing.T) {
-	const mark = "count=1; time=2026-11-27T10:00:00Z; replay=A; via=orders; key=order.created; exchange=shop"
-	narrow := []build.Part{build.Text(`
-		exchange direct in
-		bind in order.created orders
-	`)}
-	delay := message.Death{
-		Queue: "orders.remind", Reason: model.Expired, Count: 1, RoutingKeys: []string{"orders.remind"},
+	type expected struct {
+		Name    string
+		Parts   []build.Part
+		M       message.Message
+		To      string // "" is auto
+		Goes    string // exchange and key
+		Changes string // "" if the worker has seen the key
 	}
 
-	retried := message.Death{
-		Queue: "orders.retry", Reason: model.Expired, Count: 3, RoutingKeys: []string{"orders.failed"},
-	}
-
-	for _, test := range []struct {
-		name    string
-		parts   []build.Part
-		m       message.Message
-		to      string // "" is auto
-		goes    string // exchange and key
-		changes string // "" if the worker has seen the key
-	}{
-		{
-			name: "a key of reminders is not that of an order", parts: reminders, m: died("shop", "order.created"),
-			goes: " orders", changes: "order.created -> orders",
-		},
-		{name: "a reminder", parts: reminders, m: died("later", "order.reminder", delay), goes: "later order.reminder"},
-		{
-			name: "it was delayed, and does not say with which key it left", parts: reminders, goes: "later order.reminder",
-			m: message.Message{RoutingKey: "orders.failed", Deaths: []message.Death{delay}},
-		},
-		{
-			name: "retries that have a key of their own", parts: ladder("direct", "again"), m: died("shop", "order.created"),
-			goes: "back again", changes: "order.created -> again",
-		},
-
-		{
-			name: "the message went round with that key", parts: ladder("direct", "again"),
-			m: died("shop", "order.created", retried), goes: "back again",
-		},
-		{
-			name: "retries that keep the key", parts: ladder("fanout"), m: died("shop", "order.created"),
-			goes: "back order.created",
-		},
-		{
-			name: "retries before reminders", parts: append(ladder("direct", "again"), reminders...),
-			m: died("shop", "order.created"), goes: "back again", changes: "order.created -> again",
-		},
-		{
-			name: "another exchange for the same key", parts: append(narrow, reminders...), m: died("shop", "order.created"),
-			goes: "in order.created",
-		},
-		{
-			name: "the application says the key", parts: narrow, goes: "in order.created",
-			m: with(message.Message{}, model.Table{"x-original-routingKey": "order.created"}),
-		},
-
-		{
-			name: "it was published by name", parts: append(ladder("direct", "again"), reminders...), m: died("gone", "orders"),
-			goes: " orders",
-		},
-		{
-			name: "x-death has the key of the replay, the mark that of the message", parts: narrow,
-			m: with(died("", "orders"), model.Table{message.ReplayHeader: mark}), goes: "in order.created",
-		},
-		{
-			name: "the worker wrote the key of the replay over its own", parts: narrow, goes: "in order.created",
-			m: with(message.Message{}, model.Table{
-				message.ReplayHeader: mark, "x-original-exchange": "", "x-original-routingKey": "orders",
-			}),
-		},
-		{
-			name: "the worker kept what it had written", parts: append(narrow, build.Bind("in", "order.paid", "orders")),
-			goes: "in order.paid", m: with(message.Message{}, model.Table{
-				message.ReplayHeader: mark, "x-original-exchange": "shop", "x-original-routingKey": "order.paid",
-			}),
-		},
-
-		{
-			name: "a mark, and no way that keeps the key", m: with(died("", "orders"), model.Table{message.ReplayHeader: mark}),
-			goes: " orders", changes: "order.created -> orders",
-		},
-		{
-			name: "by hand, into a buffer that gives a key", parts: reminders, to: "queue:orders.remind",
-			m: died("shop", "order.created"), goes: " orders.remind", changes: "order.created -> order.reminder",
-		},
-		{
-			name: "by hand, into a buffer that keeps the key", parts: ladder("fanout"), to: "queue:orders.retry",
-			m: died("shop", "order.created"), goes: " orders.retry", changes: "order.created -> orders.retry",
-		},
-		{
-			name: "by hand, with another key", to: "exchange:shop/order.paid", m: died("shop", "order.created"),
-			goes: "shop order.paid", changes: "order.created -> order.paid",
-		},
-	} {
-		topology := shop(test.parts...)
-		mode, fixed, err := Parse(test.to, model.Unknown[string]())
+	for _, test := range must.Cases[expected](t, "testdata/keys_of_ways.toml") {
+		topology := shop(test.Parts...)
+		mode, fixed, err := Parse(test.To, model.Unknown[string]())
 		assert.Succeeds(t, err)
 
 		if mode == ToExchange {
@@ -165,20 +82,20 @@ func TestKeysOfWays(t *testing.T) {
 		}
 
 		to := New(topology, build.Ref("orders.failed"), mode, fixed)
-		way := to.WayOf(topology, &test.m, message.Opening(&test.m))
+		way := to.WayOf(topology, &test.M, message.Opening(&test.M))
 		if way.Problem != nil {
-			t.Errorf("%s: %s", test.name, way.Problem.Words())
+			t.Errorf("%s: %s", test.Name, way.Problem.Words())
 			continue
 		}
 
-		assert.Equal(t, way.Exchange+" "+way.RoutingKey, test.goes, "%s", test.name)
-		key, was, differs := to.OtherKey(topology, &test.m, nil, &way)
+		assert.Equal(t, way.Exchange+" "+way.RoutingKey, test.Goes, "%s", test.Name)
+		key, was, differs := to.OtherKey(topology, &test.M, nil, &way)
 		change := ""
 		if differs {
 			change = was.Or("?") + " -> " + key
 		}
 
-		assert.Equal(t, change, test.changes, "%s: key", test.name)
+		assert.Equal(t, change, test.Changes, "%s: key", test.Name)
 	}
 }
 

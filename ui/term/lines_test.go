@@ -30,27 +30,14 @@ func TestWrapCountsCellsByRunes(t *testing.T) {
 }
 
 func TestWrap(t *testing.T) {
-	for _, tc := range []struct {
-		text  string
-		width int
-		want  []string
-	}{
-		{"", 10, nil},
-		{"one two", 10, []string{"one two"}},
-		{"one two three", 8, []string{"one two", "three"}},
-		{"did not answer in 5 s", 19, []string{"did not answer in", "5 s"}},
-		{"waits 250 ms, then", 10, []string{"waits", "250 ms,", "then"}},
-		{"a dead-letter exchange", 8, []string{"a", "dead-", "letter", "exchange"}},
-		{"no dead-letter exchange", 12, []string{"no", "dead-letter", "exchange"}},
-		{"2b1da8b2-1bdd-4464-a650-1afc56dfdaba", 30, []string{"2b1da8b2-1bdd-4464-a650-", "1afc56dfdaba"}},
-		{"aaaaaaaaaaaa", 5, []string{"aaaaa", "aaaaa", "aa"}},
-		{"name  value", 20, []string{"name  value"}},
-		{"name  value", 8, []string{"name", "value"}},
-		{"  indented text", 12, []string{"  indented", "text"}},
-		{"日本", 1, []string{"日", "本"}},
-		{"日本日本 語", 5, []string{"日本", "日本", "語"}},
-	} {
-		assert.List(t, Wrap(tc.text, tc.width), tc.want, "%q in %d cells", tc.text, tc.width)
+	type wrap struct {
+		Text  string
+		Width int
+		Want  []string
+	}
+
+	for _, tc := range must.Cases[wrap](t, "testdata/wraps.toml") {
+		assert.List(t, Wrap(tc.Text, tc.Width), tc.Want, "%q in %d cells", tc.Text, tc.Width)
 	}
 }
 
