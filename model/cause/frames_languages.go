@@ -24,9 +24,7 @@ func atFrame(line string) (frame, bool) {
 
 // isJava reports whether a location has the JVM's form.
 func isJava(place string) bool {
-	if i := strings.LastIndexByte(place, ':'); i > 0 {
-		place = place[:i]
-	}
+	place = upToLast(place, ':')
 	return slices.ContainsFunc([]string{
 		".java", ".kt", ".scala", ".groovy", ".clj", "Native Method", "Unknown Source", "<generated>",
 	}, func(end string) bool { return strings.HasSuffix(place, end) })
@@ -34,9 +32,7 @@ func isJava(place string) bool {
 
 // javaFrame is "Mail.send" of "app//com.example.Mail.send".
 func javaFrame(call string) (frame, bool) {
-	if i := strings.LastIndexByte(call, '/'); i >= 0 {
-		call = call[i+1:]
-	}
+	call = lastPart(call, "/")
 
 	dot := strings.LastIndexByte(call, '.')
 	if dot < 0 {
@@ -51,7 +47,7 @@ func javaFrame(call string) (frame, bool) {
 	}
 
 	library := hasPrefixOf(class, javaLibraries)
-	return frame{name: lastPart(class, '.') + "." + method, library: library}, true
+	return frame{name: lastPart(class, ".") + "." + method, library: library}, true
 }
 
 // dotnetFrame is "Mail.Send" of "Shop.Mail.Send(String to) in /src/Mail.cs:line 12".
@@ -79,7 +75,7 @@ func dotnetFrame(line string) (frame, bool) {
 		return frame{}, false
 	}
 
-	return frame{name: lastPart(call[:dot], '.') + "." + call[dot+1:], library: library}, true
+	return frame{name: lastPart(call[:dot], ".") + "." + call[dot+1:], library: library}, true
 }
 
 // nodeFrame is "Mail.send" of "async Mail.send (/app/src/mail.js:12:3)", or the file if the function has no name.
@@ -124,9 +120,7 @@ func pythonFrame(line string) (frame, bool) {
 func phpFrame(line string) (frame, bool) {
 	_, rest, ok := strings.Cut(line, " ")
 	place, _, _ := strings.Cut(rest, ": ")
-	if open := strings.LastIndexByte(place, '('); open > 0 {
-		place = place[:open]
-	}
+	place = upToLast(place, '(')
 	if !ok || !strings.HasSuffix(place, ".php") && place != "[internal function]" && place != "{main}" {
 		return frame{}, false
 	}
@@ -141,15 +135,11 @@ func rubyFrame(line string) (frame, bool) {
 	if !ok {
 		return frame{}, false
 	}
-	if i := strings.LastIndexByte(place, ':'); i > 0 {
-		place = place[:i]
-	}
+	place = upToLast(place, ':')
 
 	method = strings.Trim(method, "`'")
 	method = strings.TrimPrefix(strings.TrimPrefix(method, "rescue in "), "ensure in ")
-	if i := strings.LastIndex(method, " in "); i >= 0 { // block in send
-		method = method[i+len(" in "):]
-	}
+	method = lastPart(method, " in ") // block in send
 
 	library := strings.HasPrefix(place, "<internal:") || containsAny(place, "/gems/", "/lib/ruby/", "/bundler/")
 	return frame{name: method + " in " + fileOf(place), library: library}, true
@@ -176,9 +166,7 @@ func elixirFrame(line string) (frame, bool) {
 	}
 
 	call = strings.TrimPrefix(call, "anonymous fn/")
-	if i := strings.LastIndex(call, " in "); i >= 0 {
-		call = call[i+len(" in "):]
-	}
+	call = lastPart(call, " in ")
 
 	return frame{name: call, library: elixirLibraries[app] || strings.HasPrefix(place, "deps/")}, true
 }
@@ -223,16 +211,25 @@ func fileOf(path string) string {
 		}
 	}
 
-	if i := strings.LastIndexByte(path, '/'); i > 0 {
-		if j := strings.LastIndexByte(path[:i], '/'); j >= 0 {
-			return path[j+1:]
-		}
-	}
-
-	return strings.TrimPrefix(path, "/")
+	parts := strings.Split(path, "/")
+	return strings.TrimPrefix(strings.Join(parts[max(len(parts)-2, 0):], "/"), "/")
 }
 
-func lastPart(s string, separator byte) string { return s[strings.LastIndexByte(s, separator)+1:] }
+// lastPart is what follows the last separator; everything without one.
+func lastPart(s, separator string) string {
+	if i := strings.LastIndex(s, separator); i >= 0 {
+		return s[i+len(separator):]
+	}
+	return s
+}
+
+// upToLast is what precedes the last separator; everything without one.
+func upToLast(s string, separator byte) string {
+	if i := strings.LastIndexByte(s, separator); i > 0 {
+		return s[:i]
+	}
+	return s
+}
 
 // hasPrefixOf reports whether a name is in one of these packages.
 func hasPrefixOf(name string, packages []string) bool {
