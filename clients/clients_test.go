@@ -251,8 +251,7 @@ func TestSampleOfClients(t *testing.T) {
 func runClients(t *testing.T, some []client) {
 	table := &clientsTable{broker: built.Node.Version()}
 	t.Cleanup(func() { table.write(t) })
-	for i := range some {
-		c := &some[i]
+	for c := range model.Each(some) {
 		row := table.add(c)
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

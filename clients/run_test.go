@@ -132,11 +132,11 @@ type printed struct {
 }
 
 type clientWorker struct {
-	t       *testing.T
-	run     *exec.Cmd
-	errs    bytes.Buffer
-	read    chan struct{} // closed when its whole output is read
-	mu      sync.Mutex
+	t    *testing.T
+	run  *exec.Cmd
+	errs bytes.Buffer
+	read chan struct{} // closed when its whole output is read
+	sync.Mutex
 	lines   []printed
 	stopped bool
 }
@@ -159,9 +159,9 @@ func (r *clientRun) work(succeeds bool) *clientWorker {
 		defer close(w.read)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			if fields := strings.Fields(lines.Text()); len(fields) == 2 {
-				w.mu.Lock()
+				w.Lock()
 				w.lines = append(w.lines, printed{fields[0], fields[1], time.Now()})
-				w.mu.Unlock()
+				w.Unlock()
 			}
 		}
 	}()
@@ -187,8 +187,8 @@ func (w *clientWorker) stop() {
 }
 
 func (w *clientWorker) said() []printed {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	return slices.Clone(w.lines)
 }
 

@@ -163,7 +163,7 @@ func TestConfirmedConsumers(t *testing.T) {
 	worker := build.Ref("mail")
 	read := build.Ref("letters")
 	one := build.Some(1)
-	confirmed := topology.Confirmed(map[model.QueueRef]model.QueueCounts{
+	confirmed := topology.Confirmed(model.CountsByQueue{
 		worker: {Consumers: one}, read: {Consumers: one, Held: true},
 	}, false)
 	assert.Equal(t, confirmed.Queues[worker].Consumers, one, "the worker")

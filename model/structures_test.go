@@ -378,8 +378,7 @@ func TestCrowdsAreBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			topology := model.NewTopology(s)
 			members := 0
-			for i := range topology.Flows() {
-				f := &topology.Flows()[i]
+			for f := range model.Each(topology.Flows()) {
 				members += len(f.Buffers) + len(f.Failed)
 			}
 			assert.That(t, members <= 3*len(s.Queues), "%d memberships of %d queues", members, len(s.Queues))

@@ -397,7 +397,7 @@ func (a app) unfinished() string {
 	}
 
 	if queue, watched := a.env.Watched(); watched {
-		return "not quit: the replay of " + model.Printable(queue.String()) + " is still watched"
+		return "not quit: the replay of " + queue.Printable() + " is still watched"
 	}
 
 	return ""

@@ -235,8 +235,8 @@ func TestABoundGetsNoWorse(t *testing.T) {
 	source := o.Source.(*recorded)
 	o.Interval = time.Hour
 
-	broker.count = func([]model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
-		return map[model.QueueRef]model.QueueCounts{
+	broker.count = func([]model.QueueRef) (model.CountsByQueue, error) {
+		return model.CountsByQueue{
 			ref("w.retry"): {Ready: build.Some(2), Consumers: build.Some(0)},
 		}, nil
 	}
@@ -485,7 +485,7 @@ func BenchmarkFrameFlow(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		counts := model.Counts{
 			At:     start.Add(time.Duration(i+1) * 250 * time.Millisecond),
-			Queues: map[model.QueueRef]model.QueueCounts{},
+			Queues: model.CountsByQueue{},
 		}
 
 		for j, r := range refs {

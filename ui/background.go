@@ -76,8 +76,8 @@ type keyboard struct {
 	*os.File
 	background func(light bool)
 
-	mu   sync.Mutex // after an editor, the next reader of keys may begin before the last one has ended
-	held []byte     // the beginning of a possible answer
+	sync.Mutex        // after an editor, the next reader of keys may begin before the last one has ended
+	held       []byte // the beginning of a possible answer
 }
 
 // canAsk reports whether answers of the terminal come through keyboard.Read. On Windows Bubble Tea reads the console's
@@ -91,13 +91,13 @@ const (
 
 func (k *keyboard) Read(p []byte) (int, error) {
 	for {
-		k.mu.Lock()
+		k.Lock()
 		room := max(1, len(p)-len(k.held))
-		k.mu.Unlock()
+		k.Unlock()
 		n, err := k.File.Read(p[:room])
-		k.mu.Lock()
+		k.Lock()
 		n = copy(p, k.without(p[:n]))
-		k.mu.Unlock()
+		k.Unlock()
 		if n > 0 || err != nil {
 			return n, err
 		}

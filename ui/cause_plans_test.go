@@ -86,7 +86,7 @@ func TestOptionsOfACauseInSeveralQueues(t *testing.T) {
 // If a queue fails, the later ones are left as they are, and can be continued.
 func TestCauseStopsAtTheFirstTrouble(t *testing.T) {
 	o, b, _, c := manyFailed()
-	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
+	b.execute = func(_ context.Context, p plan.Run, _ plan.Progress) (plan.Account, error) {
 		a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Dropped: p.Planned}
 		if p.From == ref("mail.failed") {
 			a.Dropped = 7
@@ -201,7 +201,7 @@ func TestCauseIsNotMoved(t *testing.T) {
 // the plans. What it cannot change stays, and does not stop the rest.
 func TestCauseIsMended(t *testing.T) {
 	o, b, _, _ := manyFailed()
-	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
+	b.execute = func(_ context.Context, p plan.Run, _ plan.Progress) (plan.Account, error) {
 		a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Refused: p.Mended.Stay}
 		a.Moved = p.Planned - a.Refused
 		return a, nil
@@ -340,7 +340,7 @@ func TestCauseIsStopped(t *testing.T) {
 	} {
 		o, b, _, _ := manyFailed()
 		began := make(chan struct{}, 1)
-		b.execute = func(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
+		b.execute = func(ctx context.Context, p plan.Run, progress plan.Progress) (plan.Account, error) {
 			a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Moved: test.moved}
 			progress(a)
 			began <- struct{}{}

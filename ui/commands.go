@@ -227,7 +227,7 @@ func (a app) namesOf(n int, at func(i int) model.QueueRef) []name {
 	names := make([]name, n)
 	for i := range names {
 		ref := at(i)
-		names[i] = name{QueueRef: ref, shown: model.Printable(ref.String())}
+		names[i] = name{QueueRef: ref, shown: ref.Printable()}
 		if several {
 			names[i].in = "vhost " + model.Printable(ref.VHost)
 		}

@@ -320,12 +320,12 @@ func (r *recorded) Connections(context.Context) ([]string, error) {
 }
 
 // Counts are those of the snapshot.
-func (r *recorded) Counts(context.Context) (map[model.QueueRef]model.QueueCounts, error) {
+func (r *recorded) Counts(context.Context) (model.CountsByQueue, error) {
 	outsideView("the API")
 	r.Lock()
 	defer r.Unlock()
 	r.counted++
-	counts := map[model.QueueRef]model.QueueCounts{}
+	counts := model.CountsByQueue{}
 	if r.snapshot != nil {
 		for _, q := range r.snapshot.Queues {
 			counts[q.QueueRef] = model.QueueCounts{Ready: q.Ready, Unacked: q.Unacked}

@@ -31,14 +31,14 @@ type countedBroker struct {
 	last  []model.QueueRef
 }
 
-func (b *countedBroker) count(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+func (b *countedBroker) count(refs []model.QueueRef) (model.CountsByQueue, error) {
 	b.Lock()
 	defer b.Unlock()
 	b.asked++
 	b.last = refs
 	b.clock.advance(250 * time.Millisecond)
 
-	counts := map[model.QueueRef]model.QueueCounts{}
+	counts := model.CountsByQueue{}
 	for _, r := range refs {
 		if n, ok := b.ready[r.Name]; ok {
 			counts[r] = model.QueueCounts{Ready: model.Some(n), Consumers: build.Some(0)}

@@ -303,7 +303,7 @@ func (b endlessBroker) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, e
 	return peek.Peeked{Plan: plan}, b.last(ctx)
 }
 
-func (b endlessBroker) Read(ctx context.Context, _ peek.Plan, _ func(*message.Message) error) (peek.Read, error) {
+func (b endlessBroker) Read(ctx context.Context, _ peek.Plan, _ message.Visit) (peek.Read, error) {
 	return peek.Read{}, b.last(ctx)
 }
 

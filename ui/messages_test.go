@@ -275,8 +275,8 @@ func TestResizeWithDialog(t *testing.T) {
 }
 
 // runs is an executor controlled by a test: it waits for a signal after each message.
-func runs(step chan struct{}) func(context.Context, plan.Run, func(plan.Account)) (plan.Account, error) {
-	return func(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
+func runs(step chan struct{}) func(context.Context, plan.Run, plan.Progress) (plan.Account, error) {
+	return func(ctx context.Context, p plan.Run, progress plan.Progress) (plan.Account, error) {
 		a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned}
 		for a.Done() < a.Planned {
 			select {

@@ -180,7 +180,7 @@ func (s *stage) count(ctx context.Context, t *model.Topology) {
 	if len(totals) > 0 {
 		at := time.Now()
 		if counts, err := s.source.Counts(ctx); err == nil {
-			own := map[model.QueueRef]model.QueueCounts{}
+			own := model.CountsByQueue{}
 			for _, ref := range totals {
 				own[ref] = counts[ref]
 			}

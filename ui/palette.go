@@ -189,8 +189,7 @@ func (p palette) searched(a app) palette {
 	word, argument, more := strings.Cut(typed, " ")
 
 	all := commands(a)
-	for i := range all {
-		c := &all[i]
+	for c := range model.Each(all) {
 		switch {
 		case !more || c.name != word:
 		case c.names != nil:

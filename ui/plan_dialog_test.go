@@ -125,7 +125,7 @@ func TestStopARun(t *testing.T) {
 func TestQuitWhileARunIsStopping(t *testing.T) {
 	o, b, _ := failedOptions(3)
 	ended := make(chan struct{})
-	b.execute = func(ctx context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
+	b.execute = func(ctx context.Context, p plan.Run, _ plan.Progress) (plan.Account, error) {
 		defer close(ended)
 		<-ctx.Done()
 		time.Sleep(50 * time.Millisecond) // messages in flight are awaited
@@ -301,7 +301,7 @@ func TestReasonIsAskedInProduction(t *testing.T) {
 	withJournal(t, &o, 0)
 	var mu sync.Mutex
 	var reasons []string
-	b.execute = func(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
+	b.execute = func(ctx context.Context, p plan.Run, progress plan.Progress) (plan.Account, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		reasons = append(reasons, plan.ReasonOf(ctx))

@@ -24,7 +24,7 @@ import (
 )
 
 // watched plays a canary of 47 that waits for the order to continue, and some of which come back.
-func watched(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
+func watched(ctx context.Context, p plan.Run, progress plan.Progress) (plan.Account, error) {
 	a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Moved: 1, Canary: plan.CanaryState{
 		Phase: plan.CanaryWaits, Sent: 1, Idle: []model.QueueRef{ref("ucenter@user")},
 		Until: newClock().now().Add(50 * time.Second),
@@ -282,11 +282,11 @@ func TestWhatComesLaterStays(t *testing.T) {
 				b.change(func() { there = test.left }) // Count has the lock
 			})
 
-			b.count = func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+			b.count = func(refs []model.QueueRef) (model.CountsByQueue, error) {
 				if len(refs) != 1 || refs[0] != ref(failedQueue) || there == gone {
 					return nil, nil
 				}
-				return map[model.QueueRef]model.QueueCounts{refs[0]: {Ready: model.Some(there)}}, nil
+				return model.CountsByQueue{refs[0]: {Ready: model.Some(there)}}, nil
 			}
 
 			term := o.onCauses(t).await("ValueError: the user has no valid e-mail address")
@@ -312,13 +312,13 @@ func TestWhatComesLaterStays(t *testing.T) {
 func TestArrivalsAreCountedWhenTheQueueIsWhole(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	asked := 0
-	b.count = func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+	b.count = func(refs []model.QueueRef) (model.CountsByQueue, error) {
 		asked++ // under the broker's lock
 		ready, held := int64(24+2), false
 		if asked < 3 {
 			ready, held = 7, true
 		}
-		return map[model.QueueRef]model.QueueCounts{refs[0]: {Ready: model.Some(ready), Held: held}}, nil
+		return model.CountsByQueue{refs[0]: {Ready: model.Some(ready), Held: held}}, nil
 	}
 
 	term := o.onCauses(t).await("ValueError: the user has no valid e-mail address")

@@ -247,7 +247,7 @@ func (p *poller) trouble() (cause, next string) {
 type counter struct {
 	asking
 	pace shell.Pace
-	ask  func(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
+	ask  func(ctx context.Context, queues []model.QueueRef) (model.CountsByQueue, error)
 }
 
 // watching is a screen whose queues are counted while it is visible.
@@ -266,7 +266,7 @@ func (c *counter) read(e *shell.Env, lane int, queues []model.QueueRef) tea.Cmd 
 		began, at := time.Now(), e.Now()
 		counts, err := ask(ctx, queues)
 		msg := shell.CountedMsg{Request: id, Lane: lane, Took: time.Since(began), Err: err}
-		msg.Counts = model.Counts{At: at, Took: msg.Took, Queues: make(map[model.QueueRef]model.QueueCounts, len(queues))}
+		msg.Counts = model.Counts{At: at, Took: msg.Took, Queues: make(model.CountsByQueue, len(queues))}
 		for _, ref := range queues {
 			if q, ok := counts[ref]; ok {
 				msg.Counts.Queues[ref] = q
@@ -360,7 +360,7 @@ func failedIn(latest shell.TopologyMsg) int64 {
 }
 
 func newCounters(o Options) [2]counter {
-	type counts = map[model.QueueRef]model.QueueCounts
+	type counts = model.CountsByQueue
 	return [2]counter{
 		{pace: shell.DeclarePace, ask: func(ctx context.Context, queues []model.QueueRef) (counts, error) {
 			return o.Broker.Count(ctx, queues)

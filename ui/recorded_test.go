@@ -36,14 +36,14 @@ type recordedBroker struct {
 	peeks    []peek.Plan
 	plans    []plan.Run
 	tap      func(ctx context.Context, see func(*message.Message, time.Time), tell func(trace.TapCounts)) error
-	count    func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) // nil: nothing is counted
+	count    func(refs []model.QueueRef) (model.CountsByQueue, error) // nil: nothing is counted
 	held     map[model.QueueRef]bool
 	looked   map[model.QueueRef]model.Looked
 	// by looks that fail
 	rescued    peek.Rescued
 	unreadable error // from reading whole queues
 	// nil: everything succeeds
-	execute func(ctx context.Context, plan plan.Run, progress func(plan.Account)) (plan.Account, error)
+	execute func(ctx context.Context, plan plan.Run, progress plan.Progress) (plan.Account, error)
 	follow  func(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error)
 }
 
@@ -67,7 +67,7 @@ func (b *recordedBroker) MayWrite(context.Context, model.ExchangeRef) (bool, err
 	return true, nil
 }
 
-func (b *recordedBroker) Count(_ context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+func (b *recordedBroker) Count(_ context.Context, refs []model.QueueRef) (model.CountsByQueue, error) {
 	outsideView("the broker")
 	b.Lock()
 	defer b.Unlock()
@@ -92,7 +92,7 @@ func (b *recordedBroker) Address() string {
 	return "mq1:5672"
 }
 
-func (b *recordedBroker) Read(_ context.Context, plan peek.Plan, each func(*message.Message) error) (peek.Read, error) {
+func (b *recordedBroker) Read(_ context.Context, plan peek.Plan, each message.Visit) (peek.Read, error) {
 	b.Lock()
 	defer b.Unlock()
 	if b.unreadable != nil {
@@ -117,7 +117,7 @@ func (b *recordedBroker) Follow(
 	return plan.Sequel{Sent: f.Sent, Taken: f.Sent, Over: true, Watch: f.Watch}, nil
 }
 
-func (b *recordedBroker) Undo(_ context.Context, p plan.UndoPlan, progress func(plan.Account)) (plan.Account, error) {
+func (b *recordedBroker) Undo(_ context.Context, p plan.UndoPlan, progress plan.Progress) (plan.Account, error) {
 	a := plan.Account{Operation: plan.Undo, From: p.Back, Planned: p.Planned(), Moved: p.Restores}
 	a.Gone = a.Planned - a.Moved
 	progress(a)
@@ -135,7 +135,7 @@ func (b *recordedBroker) AwaitGone(
 }
 
 func (b *recordedBroker) Resume(
-	ctx context.Context, run resume.Run, progress func(plan.Account),
+	ctx context.Context, run resume.Run, progress plan.Progress,
 ) (plan.Account, error) {
 	return b.Execute(ctx, run.RestOn(), progress)
 }
@@ -186,7 +186,7 @@ func (b *recordedBroker) Peek(_ context.Context, plan peek.Plan) (peek.Peeked, e
 	}, nil
 }
 
-func (b *recordedBroker) Execute(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
+func (b *recordedBroker) Execute(ctx context.Context, p plan.Run, progress plan.Progress) (plan.Account, error) {
 	execute := b.execute
 	b.change(func() { b.plans = append(b.plans, p) })
 	if execute != nil {
@@ -220,8 +220,8 @@ func (term *terminal) ran(wanted func(p plan.Run) bool) *terminal {
 }
 
 // ends executes plans with an account that says what happened.
-func ends(outcome func(a *plan.Account)) func(context.Context, plan.Run, func(plan.Account)) (plan.Account, error) {
-	return func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
+func ends(outcome func(a *plan.Account)) func(context.Context, plan.Run, plan.Progress) (plan.Account, error) {
+	return func(_ context.Context, p plan.Run, _ plan.Progress) (plan.Account, error) {
 		a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned}
 		outcome(&a)
 		return a, nil

@@ -177,7 +177,7 @@ type pausing struct {
 	queue model.QueueRef
 }
 
-func (b *pausing) Read(ctx context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error) {
+func (b *pausing) Read(ctx context.Context, p peek.Plan, each message.Visit) (peek.Read, error) {
 	n := 0
 	return b.recordedBroker.Read(ctx, p, func(m *message.Message) error {
 		if n++; n == 2 && p.Queue == b.queue {

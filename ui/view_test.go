@@ -155,7 +155,7 @@ func (m askedMessages) At(i, body int) (message.Message, error) {
 	return m.Messages.At(i, body)
 }
 
-func (m askedMessages) Range(from, to, body int, f func(*message.Message) error) error {
+func (m askedMessages) Range(from, to, body int, f message.Visit) error {
 	onDisk()
 	return m.Messages.Range(from, to, body, f)
 }

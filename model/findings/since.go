@@ -1,6 +1,10 @@
 package findings
 
-import "time"
+import (
+	"time"
+
+	"github.com/dlxtop/dlxtop/model"
+)
 
 // Identity identifies a finding from one poll to the next.
 type Identity struct{ Code, VHost, Queue, Exchange, Node string }
@@ -25,8 +29,7 @@ func (r remembered) isGone(at time.Time) bool {
 // Mark dates the findings of a poll by when each was first seen.
 func (m Memory) Mark(found []Finding, at time.Time) Memory {
 	next := make(Memory, len(found))
-	for i := range found {
-		f := &found[i]
+	for f := range model.Each(found) {
 		r, known := m[f.Identity()]
 		if !known || r.isGone(at) {
 			r.first = at

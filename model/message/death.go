@@ -267,8 +267,7 @@ func (m *Message) DeathSummary() string {
 	const shown = 4 // RabbitMQ has four reasons; further ones that clients invent are summed up
 	var reasons []model.Reason
 	counts := map[model.Reason]int64{}
-	for i := range m.Deaths {
-		d := &m.Deaths[i]
+	for d := range model.Each(m.Deaths) {
 		reason := d.Reason
 		if _, seen := counts[reason]; !seen {
 			if len(reasons) >= shown {

@@ -67,8 +67,7 @@ func (m *Message) timeAt(spots []spot) (time.Time, bool) {
 // first try: a message that has failed was then tried once more.
 func (m *Message) Retried() (n int64, more, ok bool) {
 	for k := range m.rows() {
-		for i := range k.tries {
-			c := &k.tries[i]
+		for c := range model.Each(k.tries) {
 			if found, there := m.counted(c); there && (!ok || found > n) {
 				n = found
 				more = !c.attempts

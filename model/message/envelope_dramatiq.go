@@ -117,8 +117,7 @@ func (o *jsonObject) value(m *JSONPart) []byte {
 func (o *jsonObject) with(values map[*JSONPart][]byte) []byte {
 	var out []byte
 	at := 0
-	for i := range o.members {
-		m := &o.members[i]
+	for m := range model.Each(o.members) {
 		if v, ok := values[m]; ok {
 			out = append(append(out, o.text[at:m.From]...), v...)
 			at = m.To

@@ -112,8 +112,7 @@ func (d *Death) failure() Failure {
 
 // failure is why a message failed, as this framework writes it.
 func (k *framework) failure(r *reader) (Failure, bool) {
-	for i := range k.failures {
-		c := &k.failures[i]
+	for c := range model.Each(k.failures) {
 		if !r.has(c.needs) {
 			continue
 		}

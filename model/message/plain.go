@@ -30,8 +30,7 @@ func (m *Message) plainFields() []plainField {
 		return bestFirst(found)
 	}
 
-	for i := range found { // beavers-dlq-error beside beavers-dlq-origin-queue
-		f := &found[i]
+	for f := range model.Each(found) { // beavers-dlq-error beside beavers-dlq-origin-queue
 		if f.prefix != "" && slices.ContainsFunc(found, func(o plainField) bool {
 			return o.role >= queueRole && o.prefix == f.prefix
 		}) {

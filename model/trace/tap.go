@@ -327,8 +327,7 @@ func tries(m *message.Message) model.Opt[int64] {
 		return model.Unknown[int64]()
 	}
 	var failed, expired int64
-	for i := range m.Deaths {
-		d := &m.Deaths[i]
+	for d := range model.Each(m.Deaths) {
 		switch d.Reason {
 		case model.Rejected, model.DeliveryLimit:
 			failed = message.AddCapped(failed, d.Times())

@@ -100,7 +100,7 @@ func (d *ExportDialog) write() tea.Cmd {
 				at = filepath.Join(path, p.Name)
 			}
 
-			n, err := files.Create(at, func(each func(*message.Message) error) error {
+			n, err := files.Create(at, func(each message.Visit) error {
 				return shell.WholeMessages(ctx, p.Rows, each)
 			})
 			if err != nil {

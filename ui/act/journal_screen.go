@@ -84,7 +84,7 @@ func journalColumns(e *shell.Env, every bool, outcome int) []term.Column[plan.Re
 			Max:     40,
 			Middle:  true,
 			Compare: func(a, b plan.Record) int { return cmp.Compare(a.From.Name, b.From.Name) },
-		}.Text(&s.Text, func(r plan.Record) string { return model.Printable(r.From.String()) }),
+		}.Text(&s.Text, func(r plan.Record) string { return r.From.Printable() }),
 
 		column{
 			Title:  "TO",
@@ -257,7 +257,7 @@ func (j JournalScreen) detail(width int) []string {
 			say("next", r.NextStep(k.Resume.Help().Key, k.Undo.Help().Key, k.Open.Help().Key))
 		}
 
-		return fmt.Sprintf("%d  %s %s", r.ID, r.What(), model.Printable(r.From.String()))
+		return fmt.Sprintf("%d  %s %s", r.ID, r.What(), r.From.Printable())
 	})
 }
 

@@ -247,7 +247,7 @@ func mendedMessage(s *term.Styles, m *plan.MendedMessage, several bool, width in
 		name += "  " + model.Printable(was.Properties.MessageID)
 	}
 	if several {
-		name = model.Printable(m.Queue.String()) + "  " + name
+		name = m.Queue.Printable() + "  " + name
 	}
 
 	lines := []string{term.Cut(s.Strong.Render(name), width, "…")}

@@ -124,7 +124,7 @@ func (d *QueueAction) shown(s *term.Styles) *shownAction {
 	}
 
 	shown.above = func(l *shell.DialogLines) {
-		l.Say("from", model.Printable(d.Plan.From.String()), s.Strong)
+		l.Say("from", d.Plan.From.Printable(), s.Strong)
 		l.Say("chosen", d.chosen(), s.Text)
 		d.askEdit(l)
 	}

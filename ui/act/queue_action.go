@@ -94,8 +94,7 @@ func queueTarget(queue model.QueueRef, why string) ReplayTarget {
 func (d *QueueAction) offerTargets() {
 	for _, o := range d.Plan.Refusal {
 		unclear, _ := o.(target.NoWorker)
-		for i := range unclear.Clues {
-			c := &unclear.Clues[i]
+		for c := range model.Each(unclear.Clues) {
 			queue := func(t ReplayTarget) bool { return t.mode == target.ToQueue && t.fixed.RoutingKey == c.Queue.Name }
 			if choice := len(d.Modes) - 1; !c.Gone && choice >= 0 && !slices.ContainsFunc(d.Modes[:choice], queue) {
 				d.Modes = slices.Insert(d.Modes, choice, queueTarget(c.Queue, "("+c.Source()+")"))

@@ -271,7 +271,7 @@ func (s entryScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 func (s *entryScreen) lay(width int) []string {
 	st := s.env.Styles
 	head := fmt.Sprintf("%s, by the %s %d of %s", s.row.state, s.record.Operation, s.record.ID,
-		model.Printable(s.record.From.String()))
+		s.record.From.Printable())
 	lines := append(st.Text.Wrap("", head, width), st.Muted.Wrap("", s.row.changed, width)...)
 	lines = append(lines, "")
 

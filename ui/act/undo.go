@@ -84,11 +84,11 @@ func (u *recordUndo) replan(ctx context.Context, e *shell.Env, t *model.Topology
 
 func reads(ctx context.Context, broker shell.Broker) plan.Reads {
 	return plan.Reads{
-		Look: func(look peek.Plan, each func(*message.Message) error) (string, error) {
+		Look: func(look peek.Plan, each message.Visit) (string, error) {
 			read, err := broker.Read(ctx, look, each)
 			return read.Stopped, err
 		},
-		Count: func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+		Count: func(refs []model.QueueRef) (model.CountsByQueue, error) {
 			ctx, cancel := context.WithTimeout(ctx, shell.CountTimeout)
 			defer cancel()
 			return broker.Count(ctx, refs)

@@ -197,7 +197,7 @@ func sayCosts(l *shell.DialogLines, queues []*Queue) {
 			break
 		}
 
-		words := model.Printable(q.Ref.String()) + ", " + model.Plural(q.reads(), "message")
+		words := q.Ref.Printable() + ", " + model.Plural(q.reads(), "message")
 		if q.Plan.Harms || !q.Plan.Counts {
 			l.Say("queue", words, l.Styles.Strong)
 			l.Say("cost", model.Printable(q.Plan.Cost), l.Styles.Warning)
@@ -245,10 +245,10 @@ func (c *Reading) Waiting(width int) []string {
 
 	for i, q := range queues {
 		waiting += q.left()
-		names[i] = model.Printable(q.Ref.String()) + " " + model.Count(q.left())
+		names[i] = q.Ref.Printable() + " " + model.Count(q.left())
 	}
 
-	where := model.Printable(queues[0].Ref.String())
+	where := queues[0].Ref.Printable()
 	if len(queues) > 1 {
 		where = fmt.Sprintf("%d queues: %s", len(queues), namesOf(names, 3))
 	}
@@ -282,7 +282,7 @@ func fewestLeft(queues []*Queue) string {
 
 	words := fewest.looksLeft()
 	if left(fewest, most) < 0 {
-		words += ", in " + model.Printable(fewest.Ref.String())
+		words += ", in " + fewest.Ref.Printable()
 	}
 
 	return words
@@ -299,7 +299,7 @@ func (c *Reading) freeing(queues []*Queue, width int) (lines []string) {
 	for _, f := range peek.Freeing(c.topology, refs) {
 		names := make([]string, len(f.Queues))
 		for i, ref := range f.Queues {
-			names[i] = model.Printable(ref.String())
+			names[i] = ref.Printable()
 		}
 
 		lines = append(lines, "")

@@ -361,8 +361,7 @@ func FailedRefs(msg shell.TopologyMsg, worker model.QueueRef) []model.QueueRef {
 	}
 
 	refs := msg.Topology.FailedQueues()
-	for i := range msg.Topology.Snapshot.Queues {
-		q := &msg.Topology.Snapshot.Queues[i]
+	for q := range model.Each(msg.Topology.Snapshot.Queues) {
 		if msg.Looks.Failed(msg.Topology, q) != "" && !slices.Contains(refs, q.QueueRef) {
 			refs = append(refs, q.QueueRef)
 		}
@@ -382,7 +381,7 @@ func failedRowOf(ref model.QueueRef, msg shell.TopologyMsg) failedRow {
 				continue
 			}
 			if flows++; flows == 1 {
-				row = newFailedRow(m, model.Printable(flow.Worker.Queue.String()), msg)
+				row = newFailedRow(m, flow.Worker.Queue.Printable(), msg)
 			}
 		}
 	}
@@ -410,7 +409,7 @@ func failedRowOf(ref model.QueueRef, msg shell.TopologyMsg) failedRow {
 func newFailedRow(m model.Member, flowName string, msg shell.TopologyMsg) failedRow {
 	r := failedRow{
 		Member:   m,
-		name:     model.Printable(m.Queue.String()),
+		name:     m.Queue.Printable(),
 		flowName: flowName,
 		kind:     "?",
 		in:       msg.Moves[m.Queue].In,

@@ -176,7 +176,7 @@ func (c *causesList) prepare(r *Reading, width, height int) {
 	s := c.Env.Styles
 	right := ""
 	if r.at != nil {
-		right = s.Accent.Render("reading " + term.CutMiddle(model.Printable(r.at.Ref.String()), width/3) + " … ")
+		right = s.Accent.Render("reading " + term.CutMiddle(r.at.Ref.Printable(), width/3) + " … ")
 	}
 
 	c.head = term.Spread(" "+s.Strong.Render(r.Words()), right, width)
@@ -243,7 +243,7 @@ func (c *causesList) showCause(reading *Reading, r *causeRow, l *shell.DialogLin
 
 	queues := make([]string, len(r.Queues))
 	for i, q := range r.Queues {
-		queues[i] = model.Printable(q.Of.String()) + " "
+		queues[i] = q.Of.Printable() + " "
 		if of := reading.Queues[q.Of]; of != nil {
 			queues[i] += of.atLeast()
 		}
@@ -408,7 +408,7 @@ func (c *Reading) Unread(s *term.Styles, width, most int) []string {
 }
 
 func (c *Reading) unreadWords(q *Queue) string {
-	name := model.Printable(q.Ref.String())
+	name := q.Ref.Printable()
 	left := q.left()
 	switch {
 	case q.Earlier != nil && q.err == nil:

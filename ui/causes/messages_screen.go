@@ -170,7 +170,7 @@ func newCauseQueuesScreen(e *shell.Env, only messages.OfCause, limits func(model
 
 	rows := make([]causeQueueRow, len(only.Queues))
 	for i, q := range only.Queues {
-		rows[i] = causeQueueRow{Count: q, name: model.Printable(q.Of.String())}
+		rows[i] = causeQueueRow{Count: q, name: q.Of.Printable()}
 	}
 
 	c.Above = 1

@@ -424,8 +424,7 @@ func (c *causePlansScreen) optOne(d *act.QueueAction) tea.Cmd {
 	d.Target = c.wish.target
 	d.Mend = c.wish.program
 	d.Ahead = nil
-	for i := range c.queues {
-		first := &c.queues[i]
+	for first := range model.Each(c.queues) {
 		if first.Queue == d.Queue {
 			break
 		}

@@ -66,7 +66,7 @@ func (c *causePlansScreen) show() {
 	rows := make([]causePlanRow, len(c.queues))
 	for i := range c.queues {
 		q := &c.queues[i]
-		rows[i] = causePlanRow{index: i, queue: q.Queue, name: model.Printable(q.Queue.String()), state: c.stateOf(i)}
+		rows[i] = causePlanRow{index: i, queue: q.Queue, name: q.Queue.Printable(), state: c.stateOf(i)}
 		if q.Open() {
 			rows[i].to = action.Reached(q.Action())
 		}
@@ -234,8 +234,7 @@ func (c *causePlansScreen) summary() string {
 func (c *causePlansScreen) asOf() string {
 	var first time.Time
 	arrived := int64(0)
-	for i := range c.queues {
-		q := &c.queues[i]
+	for q := range model.Each(c.queues) {
 		if !q.Open() {
 			continue
 		}
@@ -267,7 +266,7 @@ func (c *causePlansScreen) pane(width, height int) []string {
 	}
 
 	l.Fit(room)
-	head := term.Partition(c.env.Styles, model.Printable(c.queues[r.index].Queue.String()), position, width)
+	head := term.Partition(c.env.Styles, c.queues[r.index].Queue.Printable(), position, width)
 	return append([]string{head}, l.Indented()...)
 }
 
@@ -456,8 +455,7 @@ func (c *causePlansScreen) wishKey(msg tea.KeyMsg) tea.Cmd {
 func (c *causePlansScreen) tried() {
 	var all []*plan.Mended
 	refusal, can := "", false
-	for i := range c.queues {
-		d := &c.queues[i]
+	for d := range model.Each(c.queues) {
 		switch {
 		case d.State == shell.DialogPlanning:
 			return

@@ -194,8 +194,7 @@ func (q queuesScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 
 func queueRows(msg shell.TopologyMsg) []queueRow {
 	roles := map[model.QueueRef]model.Role{}
-	for i := range msg.Flows {
-		f := &msg.Flows[i]
+	for f := range model.Each(msg.Flows) {
 		for _, ref := range f.Queues() {
 			// for a queue with several parts the one in its first flow, and that it is a worker
 			if _, known := roles[ref]; !known {

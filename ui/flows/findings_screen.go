@@ -71,7 +71,7 @@ func findingColumns(s *term.Styles) []term.Column[findingRow] {
 func (r findingRow) where() string {
 	switch {
 	case r.Queue != "":
-		where := model.Printable(model.QueueRef{VHost: r.VHost, Name: r.Queue}.String())
+		where := model.QueueRef{VHost: r.VHost, Name: r.Queue}.Printable()
 		if more := len(r.Also); more > 0 {
 			where += fmt.Sprintf(" +%d", more)
 		}

@@ -37,7 +37,7 @@ func NewFlowScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
 	return FlowScreen{movingFlow: newMovingFlow(e, worker), causes: flowCauses{reading: causes.NewReading(e)}}
 }
 
-func (s FlowScreen) Title() string { return model.Printable(s.Worker.String()) }
+func (s FlowScreen) Title() string { return s.Worker.Printable() }
 func (s FlowScreen) Typing() bool  { return s.causes.reading.Asking() }
 
 func (s FlowScreen) Keys() []term.Key { return s.keys() }

@@ -311,8 +311,7 @@ func (s *Screen) copy(of func(*message.Message) (what, text string)) tea.Cmd {
 func NewCauseExport(e *shell.Env, queues []act.Subject, words string) act.ExportDialog {
 	d := act.ExportDialog{Dialog: shell.NewDialog(e, shell.DialogAsking), Words: words, Path: term.NewTextField(".")}
 	names := map[string]bool{}
-	for i := range queues {
-		q := &queues[i]
+	for q := range model.Each(queues) {
 		if len(q.Rows) == 0 {
 			continue
 		}

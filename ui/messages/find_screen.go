@@ -207,7 +207,7 @@ func findNews(id shell.Request, search *find.Search) tea.Cmd {
 func newFindRow(h *find.Hit) *FindRow {
 	r := &FindRow{
 		Hit:   *h,
-		queue: model.Printable(h.Queue.String()),
+		queue: h.Queue.Printable(),
 		key:   model.Printable(h.RoutingKey),
 		id:    model.Printable(h.MessageID),
 		where: h.Where(),

@@ -134,7 +134,7 @@ func (s Screen) Asking() Screen {
 	return s
 }
 
-func (s Screen) Title() string { return model.Printable(s.Queue.String()) }
+func (s Screen) Title() string { return s.Queue.Printable() }
 
 func (s Screen) Typing() bool {
 	return s.filter.field.Typing || s.detail.find.Typing || s.copying || s.box() != nil

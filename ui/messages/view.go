@@ -181,7 +181,7 @@ func (s Screen) emptiness() string {
 // headLine is the queue with how much of it is shown, and how old that is.
 func (s Screen) headLine(width int) string {
 	styles := s.env.Styles
-	left := []string{" " + styles.Title.Render(model.Printable(s.Queue.String()))}
+	left := []string{" " + styles.Title.Render(s.Queue.Printable())}
 	if !s.Peeked.TakenAt.IsZero() {
 		n := int64(len(s.Rows))
 		depth := s.Peeked.Depth.Or(n)
@@ -401,8 +401,7 @@ func (s Screen) story(m *message.Message) func() []story.Event {
 		}
 		clock := s.Topology.Snapshot.Overview.Clock()
 		buffer := s.Topology.IsBuffer(s.Queue)
-		for i := range events {
-			e := &events[i]
+		for e := range model.Each(events) {
 			if e.Kind == story.Failed && buffer {
 				e.What = "last try failed"
 			}

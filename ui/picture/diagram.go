@@ -294,8 +294,7 @@ func (w *wide) place() bool {
 	w.worker.x = exchangeAt + c.exchanges.width + c.toWorker
 	w.worker.width = min(w.worker.width, c.worker.width)
 	y, first, last := 0, -1, 0
-	for i := range w.lanes {
-		l := &w.lanes[i]
+	for l := range model.Each(w.lanes) {
 		l.row = y + 1
 		l.entrance.x = diagramMargin
 		l.entrance.y = y

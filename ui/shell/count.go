@@ -14,7 +14,7 @@ const (
 )
 
 // Counted counts queues exactly; nil when there are none, or on an error: then the last poll stands.
-func Counted(ctx context.Context, counter Counter, refs []model.QueueRef) map[model.QueueRef]model.QueueCounts {
+func Counted(ctx context.Context, counter Counter, refs []model.QueueRef) model.CountsByQueue {
 	if len(refs) == 0 {
 		return nil
 	}

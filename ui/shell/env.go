@@ -158,7 +158,7 @@ type work struct {
 	Ctx    context.Context
 	cancel context.CancelFunc
 
-	mu      sync.Mutex
+	sync.Mutex
 	ended   bool
 	running sync.WaitGroup
 	Waits   atomic.Pointer[model.InUse] // the turn that a command waits for; nil: none
@@ -172,8 +172,8 @@ func NewWork(ctx context.Context) *work {
 }
 
 func (w *work) Begin(timeout time.Duration) (ctx context.Context, done func(), ok bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Lock()
+	defer w.Unlock()
 	if w.ended {
 		return nil, nil, false
 	}
@@ -188,9 +188,9 @@ func (w *work) Begin(timeout time.Duration) (ctx context.Context, done func(), o
 
 // End cancels everything that runs, lets nothing new start, and waits until all has returned.
 func (w *work) End() {
-	w.mu.Lock()
+	w.Lock()
 	w.ended = true
-	w.mu.Unlock()
+	w.Unlock()
 	w.cancel()
 	w.running.Wait()
 }

@@ -39,7 +39,7 @@ func NewFlowRow(flow *model.Flow, msg *TopologyMsg, now time.Time) FlowRow {
 	r := FlowRow{
 		Flow:    flow,
 		Poll:    msg,
-		Name:    model.Printable(flow.Worker.Queue.String()),
+		Name:    flow.Worker.Queue.Printable(),
 		Buffers: BufferWords(flow),
 		Due:     new(term.Field),
 	}

@@ -74,7 +74,7 @@ func (e *Env) Followed(msg SequelMsg) tea.Cmd {
 	f := msg.of
 	f.sequel = msg.sequel
 	if f.sequel.Over && !f.sequel.Worked() {
-		return Notice("the replay of "+model.Printable(f.plan.Queue.String())+": "+f.sequel.Words(e.Shown), true)
+		return Notice("the replay of "+f.plan.Queue.Printable()+": "+f.sequel.Words(e.Shown), true)
 	}
 	return f.next()
 }
@@ -120,7 +120,7 @@ type ProgressMsg struct {
 // progressFeed passes accounts and sequels from the executor's goroutine to Update. Its channel holds one: only the
 // newest matters, so a new one replaces one that was not fetched, and the executor never waits for the screen.
 type progressFeed[T any] struct {
-	mu     sync.Mutex
+	sync.Mutex
 	latest chan T
 	closed bool
 }
@@ -129,8 +129,8 @@ func NewProgressFeed[T any]() *progressFeed[T] { return &progressFeed[T]{latest:
 
 // Put leaves one for the screen. It never blocks; after close it does nothing.
 func (f *progressFeed[T]) Put(a T) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Lock()
+	defer f.Unlock()
 	if f.closed {
 		return
 	}
@@ -143,8 +143,8 @@ func (f *progressFeed[T]) Put(a T) {
 }
 
 func (f *progressFeed[T]) Close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Lock()
+	defer f.Unlock()
 	if !f.closed {
 		f.closed = true
 		close(f.latest)

@@ -62,8 +62,7 @@ func (l *DueTimes) At(ref model.QueueRef) *story.Waits {
 func (l *DueTimes) meet(ref model.QueueRef, w *story.Waits) {
 	before := l.met[ref]
 	now := make(map[string]meeting, len(w.Messages))
-	for i := range w.Messages {
-		m := &w.Messages[i]
+	for m := range model.Each(w.Messages) {
 		if m.ID == "" {
 			continue
 		}

@@ -355,7 +355,7 @@ func (p readParts) Take() {
 }
 
 // WholeMessages calls each with the whole messages of rows, in the order of the queue.
-func WholeMessages(ctx context.Context, rows []*MessageRow, each func(*message.Message) error) error {
+func WholeMessages(ctx context.Context, rows []*MessageRow, each message.Visit) error {
 	for _, r := range slices.SortedFunc(slices.Values(rows), byPosition) {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -26,7 +26,7 @@ type Source interface {
 	// Current is a Snapshot with fresh policies, whose age is not that of the statistics, for an action about to run.
 	Current(ctx context.Context) (*model.Snapshot, error)
 	// Counts has all queues, by one request.
-	Counts(ctx context.Context) (map[model.QueueRef]model.QueueCounts, error)
+	Counts(ctx context.Context) (model.CountsByQueue, error)
 	// Connections has the names of the connections that the user may see.
 	Connections(ctx context.Context) ([]string, error)
 }
@@ -70,7 +70,7 @@ type OtherCalls interface {
 
 // Counter counts queues exactly and immediately; queues that are gone or exclusive to others are left out.
 type Counter interface {
-	Count(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
+	Count(ctx context.Context, queues []model.QueueRef) (model.CountsByQueue, error)
 }
 
 // Records reads the journal. Errors that a user can act on wrap plan.ErrJournal or plan.ErrNoRecord.
@@ -91,9 +91,9 @@ type Records interface {
 // Files reads and writes files of messages. Errors about a file wrap message.ErrFile.
 type Files interface {
 	// Create calls messages, which calls its argument with each message of the new file. n is their number.
-	Create(path string, messages func(each func(*message.Message) error) error) (n int, err error)
+	Create(path string, messages message.Walk) (n int, err error)
 	// Read calls each with every message of a file.
-	Read(ctx context.Context, path string, each func(*message.Message) error) error
+	Read(ctx context.Context, path string, each message.Visit) error
 }
 
 // Index stores the causes of failed queues that were read, each queue under a name. Load returns nil when there is

@@ -278,7 +278,7 @@ type tapRow struct {
 type tapFeed struct {
 	plans chan trace.TapPlan // at most one, the newest
 
-	mu      sync.Mutex
+	sync.Mutex
 	passing *trace.Passing
 	waiting []*tapRow
 	number  int64
@@ -292,8 +292,8 @@ func (f *tapFeed) addRow(m *message.Message, at time.Time) {
 		deaths: model.Printable(m.DeathSummary()), body: m.BodyPreview(tapPreview),
 	}
 
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Lock()
+	defer f.Unlock()
 	f.number++
 	row.number, row.passed = f.number, f.passing.See(m, at)
 	m.Body, m.Headers, m.Deaths = nil, nil, nil // a screen of messages must not hold their bodies
@@ -316,16 +316,16 @@ func (f *tapFeed) addRow(m *message.Message, at time.Time) {
 }
 
 func (f *tapFeed) setCounts(counts trace.TapCounts) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Lock()
+	defer f.Unlock()
 	f.counts, f.works = counts, true
 }
 
 // follow applies a newer poll: its settings, and its bindings if they changed.
 func (f *tapFeed) follow(t *model.Topology, plan trace.TapPlan, changed bool) {
-	f.mu.Lock()
+	f.Lock()
 	f.passing.Follow(t)
-	f.mu.Unlock()
+	f.Unlock()
 	if !changed {
 		return
 	}
@@ -342,8 +342,8 @@ func (f *tapFeed) follow(t *model.Topology, plan trace.TapPlan, changed bool) {
 
 // fetch returns what has come since the last time; keep leaves the messages for later.
 func (f *tapFeed) fetch(keep bool) (rows []*tapRow, counts trace.TapCounts, works bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Lock()
+	defer f.Unlock()
 	if !keep {
 		rows, f.waiting = f.waiting, nil
 	}
