@@ -98,7 +98,7 @@ func New(o Options) (*Client, error) {
 		store:       o.Store,
 		jq:          o.JQ,
 		rescues:     map[string]bool{},
-		own:         &ownLooks{looked: map[model.QueueRef]model.Looked{}},
+		own:         &ownLooks{looked: model.LookedByQueue{}},
 		turns:       o.Turns,
 		ownTurns:    &ownTurns{},
 		totals:      o.Totals,

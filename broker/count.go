@@ -237,10 +237,10 @@ func (h *holds) since(queue model.QueueRef, then time.Time) bool {
 
 // Held are the queues whose messages this client held at any time since then: the broker's counts of that time show
 // them as unacknowledged, and the client as a consumer.
-func (c *Client) Held(since time.Time) map[model.QueueRef]bool {
+func (c *Client) Held(since time.Time) model.QueueSet {
 	c.holds.Lock()
 	defer c.holds.Unlock()
-	held := make(map[model.QueueRef]bool, len(c.holds.now))
+	held := make(model.QueueSet, len(c.holds.now))
 	for queue := range c.holds.now {
 		held[queue] = true
 	}

@@ -90,7 +90,7 @@ func (c *Client) execute(
 		left:     source.depth,
 		outcome:  plan.Dropped,
 		guard:    c.guardOf(&r, l),
-		staying:  map[message.Fingerprint]int{},
+		staying:  message.Twins{},
 		released: &plan.Released{Mark: p.MarkName},
 	}
 
@@ -156,8 +156,8 @@ type execution struct {
 	most     int   // messages that may have been picked by the end of this stage; 0: all
 	// with a canary, the messages that cannot be changed: how many, and which ones a stage meets again
 	stay    int
-	staying map[message.Fingerprint]int
-	again   map[message.Fingerprint]int // those of staying that this stage still expects
+	staying message.Twins
+	again   message.Twins // those of staying that this stage still expects
 }
 
 // work runs the plan. An error means that nothing was done.

@@ -21,7 +21,7 @@ type Recorder interface {
 	// Replayed has the copies that replays have sent on a broker ("HOST:PORT") and its cluster, without those that an undo
 	// has brought back.
 	Replayed(ctx context.Context, broker, cluster string) (*plan.Doubles, error)
-	Entries(ctx context.Context, id int64, each func(*plan.Entry) error) error
+	Entries(ctx context.Context, id int64, each plan.VisitEntry) error
 	// Find returns a function that finds the entries of a record by position, as they were written.
 	Find(ctx context.Context, record int64) (func(position int) (plan.Entry, error), error)
 	// Check proves that the journal is writable.

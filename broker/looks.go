@@ -19,14 +19,14 @@ type PeekLedger interface {
 	// several times, and the last call counts.
 	Change(ctx context.Context, cluster string, queue model.QueueRef, how func(*model.Looked)) error
 	// Looked is what is remembered of the queues of a cluster.
-	Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
+	Looked(ctx context.Context, cluster string) (model.LookedByQueue, error)
 	Close() error
 }
 
 // ownLooks remembers what this program did, if nothing can be kept on disk.
 type ownLooks struct {
 	sync.Mutex
-	looked map[model.QueueRef]model.Looked
+	looked model.LookedByQueue
 }
 
 func (l *ownLooks) Change(_ context.Context, _ string, queue model.QueueRef, how func(*model.Looked)) error {
@@ -44,7 +44,7 @@ func (l *ownLooks) Change(_ context.Context, _ string, queue model.QueueRef, how
 
 func (l *ownLooks) Close() error { return nil }
 
-func (l *ownLooks) Looked(context.Context, string) (map[model.QueueRef]model.Looked, error) {
+func (l *ownLooks) Looked(context.Context, string) (model.LookedByQueue, error) {
 	l.Lock()
 	defer l.Unlock()
 	return maps.Clone(l.looked), nil
@@ -75,7 +75,7 @@ func (c *Client) remember(ctx context.Context, queue model.QueueRef, how func(*m
 	}
 }
 
-func (c *Client) Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error) {
+func (c *Client) Looked(ctx context.Context, cluster string) (model.LookedByQueue, error) {
 	looked, err := c.memory().Looked(ctx, cmp.Or(cluster, c.Address()))
 	if err != nil && ctx.Err() == nil {
 		c.forgets(err)

@@ -31,7 +31,7 @@ func resumeWant(ctx context.Context, c *broker.Client, j *journal.Journal, chain
 	return resume.Want{
 		Chain: chain, User: c.User(), Broker: c.Address(), Insist: true,
 		Record:  func(id int64) (plan.Record, error) { return j.Record(ctx, id) },
-		Entries: func(id int64, each func(*plan.Entry) error) error { return j.Entries(ctx, id, each) },
+		Entries: func(id int64, each plan.VisitEntry) error { return j.Entries(ctx, id, each) },
 		Reads: plan.Reads{
 			Look: func(made peek.Plan, each message.Visit) (string, error) {
 				read, err := c.Read(ctx, made, each)

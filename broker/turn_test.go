@@ -110,7 +110,7 @@ func TestMessagesHeldByOthersAreNotGone(t *testing.T) {
 		const n, held = 6, 2
 		a := newApp(t)
 		q := a.filled("q", kind, numbered(n)...)
-		chosen := map[message.Fingerprint]int{}
+		chosen := message.Twins{}
 		c := sees(t)
 		must.Get(c.Read(t.Context(), planLook(q, model.Settings{}, true, true), func(m *message.Message) error {
 			chosen[m.Fingerprint]++

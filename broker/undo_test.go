@@ -72,8 +72,8 @@ func undo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues .
 }
 
 // entriesOf reads the entries of a record.
-func entriesOf(j *journal.Journal, id int64) func(func(*plan.Entry) error) error {
-	return func(each func(*plan.Entry) error) error { return j.Entries(context.Background(), id, each) }
+func entriesOf(j *journal.Journal, id int64) func(plan.VisitEntry) error {
+	return func(each plan.VisitEntry) error { return j.Entries(context.Background(), id, each) }
 }
 
 func planUndo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues ...*model.Queue) plan.UndoPlan {
@@ -95,7 +95,7 @@ func undoPlan(
 	if err != nil || p.Uncertain == 0 {
 		return p, err
 	}
-	want.There = map[message.Fingerprint]int{}
+	want.There = message.Twins{}
 	if _, err := c.Read(ctx, peek.For(t, queues[0].QueueRef, peek.Want{ForAction: true}), func(m *message.Message) error {
 		want.There[m.Fingerprint]++
 		return nil

@@ -396,7 +396,7 @@ func (s *session) sample(
 	looked.Complete = peeked.Stopped == "" && looked.Messages >= depth && looked.Messages < peeking.Limit
 
 	picker := selection.Picker(want.From)
-	chosen := map[message.Fingerprint]int{}
+	chosen := message.Twins{}
 	picked, err := pickOf(ctx, peeked.Messages, 0, picker, func(m *message.Message) {
 		if selection.Cause != "" && looked.Cause == "" {
 			looked.Cause = model.Printable(cause.Of(want.From, m).String())

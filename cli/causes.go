@@ -125,8 +125,8 @@ type reading struct {
 	ready    int64
 	unknown  bool // the depth of a queue is unknown
 	earlier  []earlierJSON
-	recalls  map[model.QueueRef]bool // their queues
-	index    Index                   // nil: nothing is recorded
+	recalls  model.QueueSet // their queues
+	index    Index          // nil: nothing is recorded
 	notRead  []notReadJSON
 	looked   int   // queues that were peeked at
 	failed   error // the first error of reading one
@@ -139,7 +139,7 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 		return err
 	}
 	r := &reading{
-		kept: s.shared(ctx, t, c.again), topology: t, groups: cause.NewGroups(), recalls: map[model.QueueRef]bool{},
+		kept: s.shared(ctx, t, c.again), topology: t, groups: cause.NewGroups(), recalls: model.QueueSet{},
 	}
 	if s.program.Index != nil && t.Snapshot.Overview.ClusterName != "" {
 		r.index = s.program.Index(s.connection)

@@ -370,7 +370,7 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, id int64, c 
 		Broker:   s.broker.Address(),
 		Insist:   c.insist,
 		ReadOnly: s.connection.ReadOnly,
-		Entries:  func(each func(*plan.Entry) error) error { return s.journal.Entries(ctx, record.ID, each) },
+		Entries:  func(each plan.VisitEntry) error { return s.journal.Entries(ctx, record.ID, each) },
 	}.Looked(t, reads)
 	if err != nil {
 		return err
@@ -540,7 +540,7 @@ func (s *session) resumeWant(ctx context.Context, r *resuming) (resume.Want, err
 		ReadOnly: s.connection.ReadOnly,
 		Choice:   resume.Choice(r.undecided),
 		Record:   func(id int64) (plan.Record, error) { return s.journal.Record(ctx, id) },
-		Entries:  func(id int64, each func(*plan.Entry) error) error { return s.journal.Entries(ctx, id, each) },
+		Entries:  func(id int64, each plan.VisitEntry) error { return s.journal.Entries(ctx, id, each) },
 		Reads:    s.reads(ctx),
 		File: func(path string, each message.Visit) error {
 			return s.program.readMessages(ctx, path, each)

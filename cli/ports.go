@@ -35,8 +35,8 @@ type Broker interface {
 	User() string
 	Address() string // host:port
 	Count(ctx context.Context, queues []model.QueueRef) (model.CountsByQueue, error)
-	Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
-	Held(since time.Time) map[model.QueueRef]bool
+	Looked(ctx context.Context, cluster string) (model.LookedByQueue, error)
+	Held(since time.Time) model.QueueSet
 	Others(ctx context.Context, left []plan.Left) (map[model.QueueRef]plan.Others, error)
 	MayWrite(ctx context.Context, exchange model.ExchangeRef) (bool, error)
 	Follow(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error)
@@ -70,7 +70,7 @@ type Journal interface {
 	Replayed(ctx context.Context, broker, cluster string) (*plan.Doubles, error)
 	Records(ctx context.Context, limit int) ([]plan.Record, error)
 	Record(ctx context.Context, id int64) (plan.Record, error)
-	Entries(ctx context.Context, id int64, each func(*plan.Entry) error) error
+	Entries(ctx context.Context, id int64, each plan.VisitEntry) error
 	Unfinished(ctx context.Context) ([]plan.Record, error)
 	Chain(ctx context.Context, id int64) ([]plan.Record, error) // records that resume each other, the first one first
 	Reserve(id int64) (release func(), err error)               // keeps other programs from planning to resume it

@@ -118,8 +118,8 @@ func (l *PeekLedger) Change(ctx context.Context, cluster string, queue model.Que
 }
 
 // Looked is what is remembered of the queues of a cluster.
-func (l *PeekLedger) Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error) {
-	looked := map[model.QueueRef]model.Looked{}
+func (l *PeekLedger) Looked(ctx context.Context, cluster string) (model.LookedByQueue, error) {
+	looked := model.LookedByQueue{}
 	if !l.exists() {
 		return looked, nil
 	}
@@ -134,7 +134,7 @@ func (l *PeekLedger) Looked(ctx context.Context, cluster string) (map[model.Queu
 // remembered is what is remembered of these queues of a cluster; of all when none is named.
 func remembered(
 	ctx context.Context, q queryer, cluster string, queues ...model.QueueRef,
-) (map[model.QueueRef]model.Looked, error) {
+) (model.LookedByQueue, error) {
 	query := `SELECT vhost, queue, highest, most, how FROM looks
 		LEFT JOIN ended USING (cluster, vhost, queue) WHERE cluster = ?`
 	values := []any{cluster}
@@ -143,7 +143,7 @@ func remembered(
 		values = append(values, queue.VHost, queue.Name)
 	}
 
-	looked := map[model.QueueRef]model.Looked{}
+	looked := model.LookedByQueue{}
 
 	return looked, eachRow(ctx, q, query, values, func(scan scanner) error {
 		var queue model.QueueRef

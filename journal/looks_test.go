@@ -169,7 +169,7 @@ func TestLooksThatCannotBeKept(t *testing.T) {
 	}
 }
 
-func lookedIn(t *testing.T, dir string) map[model.QueueRef]model.Looked {
+func lookedIn(t *testing.T, dir string) model.LookedByQueue {
 	t.Helper()
 	all, err := newLooks(t, dir).Looked(t.Context(), "shop")
 	assert.That(t, err != nil, "reading it worked")

@@ -181,7 +181,7 @@ func readOutcomes(ctx context.Context, db queryer, id int64) (o outcomes, err er
 
 // Entries calls each with every entry of a record, in the order of writing, with its outcome and those of undoing it;
 // for an unreadable one, with the reason. An error of each ends it. The entries of one Write are in memory at a time.
-func (j *Journal) Entries(ctx context.Context, id int64, each func(*plan.Entry) error) error {
+func (j *Journal) Entries(ctx context.Context, id int64, each plan.VisitEntry) error {
 	var stop error
 	err := j.read(ctx, func(db *sql.DB) error {
 		outcomes, undos, err := j.fates(ctx, db, id)
@@ -214,7 +214,7 @@ func (j *Journal) fates(ctx context.Context, db *sql.DB, id int64) (outcomes, ma
 }
 
 // entries reads the entries of a record as they were written.
-func entries(ctx context.Context, db queryer, id int64, each func(*plan.Entry) error) error {
+func entries(ctx context.Context, db queryer, id int64, each plan.VisitEntry) error {
 	return lines(ctx, db, id, func(line string) error {
 		e, err := plan.ParseEntry([]byte(line))
 		if err != nil {

@@ -52,7 +52,7 @@ type Client struct {
 	noShovels atomic.Bool  // they cannot be read
 	monitors  atomic.Bool  // the user sees connections and consumers of others, too
 	roles     model.StatedRoles
-	consumed  atomic.Pointer[map[model.QueueRef]bool] // queues with consumers other than dlxtop in the last snapshot
+	consumed  atomic.Pointer[model.QueueSet] // queues with consumers other than dlxtop in the last snapshot
 	// the names of policies of queues for which a pattern is matched otherwise here than by the broker
 	otherwise atomic.Pointer[map[model.QueueRef]string]
 	most      sizes

@@ -25,7 +25,7 @@ type consumerElement struct {
 // missing says why that was unavailable: then all count.
 func (c *Client) correctConsumers(ctx context.Context, queues []model.Queue) (missing []string) {
 	before := c.consumed.Load()
-	consumed := map[model.QueueRef]bool{} // by others
+	consumed := model.QueueSet{} // by others
 	doubted := map[model.QueueRef]*model.Queue{}
 	for q := range model.Each(queues) {
 		if q.Consumers.Or(0) > 0 {

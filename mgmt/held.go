@@ -46,8 +46,7 @@ func (c *Client) findHeld(ctx context.Context, queues []model.Queue) {
 
 // allowed is how many messages consumers may hold together, other than dlxtop's; 0 when one has no limit.
 func allowed(consumers []consumerElement) (most int64) {
-	for i := range consumers {
-		e := &consumers[i]
+	for e := range model.Each(consumers) {
 		switch {
 		case strings.HasPrefix(e.Tag.value, model.ConsumerTag):
 		case e.Prefetch.value == 0:

@@ -21,6 +21,9 @@ type QueueRef struct {
 	Name  string
 }
 
+// QueueSet is a set of queues.
+type QueueSet = map[QueueRef]bool
+
 // String is the queue's name, with its vhost in front when that is not the default one.
 func (r QueueRef) String() string {
 	if r.VHost == "" || r.VHost == "/" {

@@ -283,14 +283,14 @@ func TestWhatWasSeenBefore(t *testing.T) {
 	before := model.Seen{}.With(model.Seen{To: ways{build.Ref("buffer"): build.Refs("b")}})
 	after := before.With(model.Seen{}).With(model.Seen{
 		To:   ways{build.Ref("buffer"): build.Refs("a"), build.Ref("other"): build.Refs("c")},
-		From: ways{build.Ref("buffer"): build.Refs("w")}, Counted: map[model.QueueRef]bool{build.Ref("buffer"): true},
+		From: ways{build.Ref("buffer"): build.Refs("w")}, Counted: model.QueueSet{build.Ref("buffer"): true},
 	})
 
 	assert.NoDiff(t, cmp.Diff(model.Seen{To: ways{build.Ref("buffer"): build.Refs("b")}}, before))
 
 	assert.NoDiff(t, cmp.Diff(model.Seen{
 		To:   ways{build.Ref("buffer"): build.Refs("a", "b"), build.Ref("other"): build.Refs("c")},
-		From: ways{build.Ref("buffer"): build.Refs("w")}, Counted: map[model.QueueRef]bool{build.Ref("buffer"): true},
+		From: ways{build.Ref("buffer"): build.Refs("w")}, Counted: model.QueueSet{build.Ref("buffer"): true},
 	}, after))
 }
 

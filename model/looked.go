@@ -2,6 +2,9 @@ package model
 
 import "time"
 
+// LookedByQueue is what is remembered of several queues.
+type LookedByQueue = map[QueueRef]Looked
+
 // Looked is what is remembered of a queue that was peeked at.
 type Looked struct {
 	Highest int64 // the delivery count that a message in the queue may have by now, where returns count

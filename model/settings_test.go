@@ -183,7 +183,7 @@ func TestOwnLooksAreLeftOut(t *testing.T) {
 	after := build.Broker("3.10.8", build.Queue("w", build.Ready(4), unacked(7), build.Consumers(2)),
 		build.Queue("failed", unacked(45), build.Consumers(1)), build.Queue("other", unacked(1), build.Consumers(1)),
 		build.Text("queue new ready=1"))
-	after.LeaveOut(map[model.QueueRef]bool{
+	after.LeaveOut(model.QueueSet{
 		build.Ref("w"): true, build.Ref("failed"): true, build.Ref("gone"): true, build.Ref("new"): true,
 	}, before)
 
@@ -194,7 +194,7 @@ func TestOwnLooksAreLeftOut(t *testing.T) {
 		assert.Equal(t, q.Consumers.Or(-1), want.consumers, "%v", want)
 	}
 
-	after.LeaveOut(map[model.QueueRef]bool{build.Ref("w"): true}, nil)
+	after.LeaveOut(model.QueueSet{build.Ref("w"): true}, nil)
 }
 
 // A known version is written as it was read.

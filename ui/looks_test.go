@@ -328,7 +328,7 @@ func TestLeavingEndsTheLook(t *testing.T) {
 }
 
 // countedLooks is a broker on which each look at orders.failed uses up its delivery limit.
-func countedLooks(looked map[model.QueueRef]model.Looked) (Options, *recordedBroker, *recorded) {
+func countedLooks(looked model.LookedByQueue) (Options, *recordedBroker, *recorded) {
 	s := recording(queue("orders.failed"), queue("orders"))
 	o, b, _ := showing(s)
 	o.Interval = 10 * time.Millisecond
@@ -342,7 +342,7 @@ func countedLooks(looked map[model.QueueRef]model.Looked) (Options, *recordedBro
 
 // The lists of queues show what earlier looks have left of a delivery limit, before another one is spent.
 func TestLooksLeftBeforeALook(t *testing.T) {
-	o, b, _ := countedLooks(map[model.QueueRef]model.Looked{ref("orders.failed"): {Highest: 3, Limit: 20}})
+	o, b, _ := countedLooks(model.LookedByQueue{ref("orders.failed"): {Highest: 3, Limit: 20}})
 	term := o.open(t).press("2").await("at most 20 looks left (delivery limit)")
 	term.press(keyDown).await("17 looks left of 20").press("3", "f").await("LOOKS LEFT", "17 of 20")
 	assert.Equal(t, b.peeked(), 0, "it looked")
@@ -451,7 +451,7 @@ func TestConsentToLooks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, b := limitedFailed()
-			o.Consent, b.looked = c.consent, map[model.QueueRef]model.Looked{
+			o.Consent, b.looked = c.consent, model.LookedByQueue{
 				ref("orders.failed"): {Highest: c.used, Limit: 20},
 			}
 			term := o.open(t).await("orders ").press("3")

@@ -27,9 +27,9 @@ const (
 // a slow broker is not asked faster than it answers. An error is kept as its state until the next success.
 type poller struct {
 	source   shell.Source
-	held     func(since time.Time) map[model.QueueRef]bool // nil: nothing is ever held
-	counter  shell.Counter                                 // confirms what late statistics report; nil: they stand
-	looked   func(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
+	held     func(since time.Time) model.QueueSet // nil: nothing is ever held
+	counter  shell.Counter                        // confirms what late statistics report; nil: they stand
+	looked   func(ctx context.Context, cluster string) (model.LookedByQueue, error)
 	looks    *shell.DueTimes
 	recall   func(*model.Topology) // takes over what others have read; nil: nothing
 	interval time.Duration         // between the end of a poll and the next one, at least
@@ -109,7 +109,7 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 			snapshot.Remember(looked(ctx, snapshot.Overview.ClusterName))
 		}
 
-		var own map[model.QueueRef]bool
+		var own model.QueueSet
 		if before != nil {
 			if held != nil {
 				own = held(snapshot.TakenAt.Add(-model.LateStatistics))

@@ -37,8 +37,8 @@ type recordedBroker struct {
 	plans    []plan.Run
 	tap      func(ctx context.Context, see func(*message.Message, time.Time), tell func(trace.TapCounts)) error
 	count    func(refs []model.QueueRef) (model.CountsByQueue, error) // nil: nothing is counted
-	held     map[model.QueueRef]bool
-	looked   map[model.QueueRef]model.Looked
+	held     model.QueueSet
+	looked   model.LookedByQueue
 	// by looks that fail
 	rescued    peek.Rescued
 	unreadable error // from reading whole queues
@@ -77,14 +77,14 @@ func (b *recordedBroker) Count(_ context.Context, refs []model.QueueRef) (model.
 	return b.count(refs)
 }
 
-func (b *recordedBroker) Held(time.Time) map[model.QueueRef]bool {
+func (b *recordedBroker) Held(time.Time) model.QueueSet {
 	outsideView("the broker")
-	return under(b, func() map[model.QueueRef]bool { return b.held })
+	return under(b, func() model.QueueSet { return b.held })
 }
 
-func (b *recordedBroker) Looked(context.Context, string) (map[model.QueueRef]model.Looked, error) {
+func (b *recordedBroker) Looked(context.Context, string) (model.LookedByQueue, error) {
 	outsideView("the disk")
-	return under(b, func() map[model.QueueRef]model.Looked { return b.looked }), nil
+	return under(b, func() model.LookedByQueue { return b.looked }), nil
 }
 
 func (b *recordedBroker) Address() string {

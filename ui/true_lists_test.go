@@ -235,7 +235,7 @@ func TestTheWorkerFillsItsBuffer(t *testing.T) {
 		s.Seen = model.Seen{
 			To:      map[model.QueueRef][]model.QueueRef{ref("delay:5s"): {ref("user:save")}},
 			From:    map[model.QueueRef][]model.QueueRef{ref("delay:5s"): {ref("user:save")}},
-			Counted: map[model.QueueRef]bool{ref("delay:5s"): true},
+			Counted: model.QueueSet{ref("delay:5s"): true},
 		}
 	})
 

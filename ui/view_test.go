@@ -135,7 +135,7 @@ func (r askedRecords) Chain(ctx context.Context, id int64) ([]plan.Record, error
 	return r.records.Chain(ctx, id)
 }
 
-func (r askedRecords) Entries(ctx context.Context, id int64, each func(*plan.Entry) error) error {
+func (r askedRecords) Entries(ctx context.Context, id int64, each plan.VisitEntry) error {
 	outsideView("the journal")
 	return r.records.Entries(ctx, id, each)
 }

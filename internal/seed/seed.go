@@ -39,13 +39,13 @@ func Within(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(
 
 // shared is a source that several goroutines use.
 type shared struct {
-	mu     sync.Mutex
+	sync.Mutex
 	source rand.Source
 }
 
 // Uint64 implements rand.Source.
 func (s *shared) Uint64() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return s.source.Uint64()
 }

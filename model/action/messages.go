@@ -80,7 +80,7 @@ func Together(all ...*Messages) (does, asks string) {
 
 // Reached are the queues that messages of the actions reach: the name of the only one, or their number.
 func Reached(all ...*Messages) string {
-	reached, name := map[model.QueueRef]bool{}, ""
+	reached, name := model.QueueSet{}, ""
 	for _, m := range all {
 		for _, r := range m.Recipients {
 			reached[r.Queue], name = true, model.Printable(r.Queue.Name)

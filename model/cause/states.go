@@ -65,7 +65,7 @@ func (s States) Now(g *Group, now time.Time) Mark {
 
 // Without are the causes without the messages of some queues, for Now: messages known only from an index may have left,
 // so their number must not bring a cause back.
-func Without(list []Group, earlier map[model.QueueRef]bool) []Group {
+func Without(list []Group, earlier model.QueueSet) []Group {
 	if len(earlier) == 0 {
 		return list
 	}

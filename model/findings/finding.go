@@ -79,8 +79,8 @@ func (f Finding) Page() string { return "docs/findings/" + f.Code + ".md" }
 type checking struct {
 	*model.Topology
 	found                      func(Finding)
-	fed                        func() feeds            // what leads where; computed on demand
-	rounds                     map[model.QueueRef]bool // the queues in which rejected messages cycle: findReturns
+	fed                        func() feeds   // what leads where; computed on demand
+	rounds                     model.QueueSet // the queues in which rejected messages cycle: findReturns
 	policies, operatorPolicies model.PolicyMatcher
 }
 
@@ -132,7 +132,7 @@ func Of(topology *model.Topology) (findings []Finding) {
 		operatorPolicies: model.NewPolicyMatcher(topology.Snapshot.Policies, true),
 	}
 
-	t.fed, t.rounds = sync.OnceValue(t.feeds), map[model.QueueRef]bool{}
+	t.fed, t.rounds = sync.OnceValue(t.feeds), model.QueueSet{}
 	for _, check := range checks {
 		check(t)
 	}

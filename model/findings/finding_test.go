@@ -50,7 +50,7 @@ func TestFindings(t *testing.T) {
 			"retries that a framework counts in the messages", "4.0.5", "",
 			append(
 				parts(func(s *model.Snapshot) {
-					s.Seen.Counted = map[model.QueueRef]bool{build.Ref("ucenter@user@retry"): true}
+					s.Seen.Counted = model.QueueSet{build.Ref("ucenter@user@retry"): true}
 				}),
 				build.ScenarioParts["pubsub"]...,
 			),

@@ -267,7 +267,7 @@ func TestPlansInAnAlarm(t *testing.T) {
 	undo, err := plan.ForUndo(topology, plan.UndoWant{Record: plan.Record{
 		Operation: plan.Drop,
 		From:      build.Ref("failed"),
-	}, Entries: func(func(*plan.Entry) error) error { return nil }})
+	}, Entries: func(plan.VisitEntry) error { return nil }})
 
 	must.Do(t, err)
 	assert.That(t, says(undo.Warnings), "an undo: %+v %v", undo.Warnings, err)

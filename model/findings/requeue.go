@@ -64,7 +64,7 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 // acknowledged now. Rates are 0 between two rounds of a slow loop, and mostly with a short interval of statistics. So
 // are workers whose messages may go round fast.
 func LoopsToWatch(t *model.Topology) (queues []model.QueueRef) {
-	found := map[model.QueueRef]bool{}
+	found := model.QueueSet{}
 	for _, f := range Of(t) {
 		if f.Code == requeueLoop {
 			found[f.At()] = true

@@ -10,7 +10,7 @@ import (
 
 // retryBuffers calls each once for every queue that is a retry buffer, or the entrance of one.
 func (t *checking) retryBuffers(each func(*model.Buffer, model.QueueRef)) {
-	seen := map[model.QueueRef]bool{}
+	seen := model.QueueSet{}
 	for flow := range model.Each(t.Flows()) {
 		for _, b := range flow.Buffers {
 			if ref, ok := b.Entrance(); ok && b.Role == model.RetryBuffer && !seen[ref] {

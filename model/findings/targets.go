@@ -17,7 +17,7 @@ func (t *checking) findFullTargets() {
 		keeps   bool
 	}
 
-	seen := map[model.QueueRef]bool{}
+	seen := model.QueueSet{}
 
 	looked := map[way]bool{}
 	for q := range model.Each(t.Snapshot.Queues) {

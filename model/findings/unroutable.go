@@ -132,12 +132,12 @@ func (t *checking) wayBack(q *model.Queue, s model.Settings) string {
 
 // feeds are the queues that other queues' hops lead to, and the exchanges that dead letters or other exchanges lead to.
 type feeds struct {
-	queues    map[model.QueueRef]bool
+	queues    model.QueueSet
 	exchanges map[model.ExchangeRef]bool
 }
 
 func (t *checking) feeds() feeds {
-	fed := feeds{map[model.QueueRef]bool{}, map[model.ExchangeRef]bool{}}
+	fed := feeds{model.QueueSet{}, map[model.ExchangeRef]bool{}}
 	for q := range model.Each(t.Snapshot.Queues) {
 		for _, hop := range t.Hops(q.QueueRef) {
 			fed.exchanges[model.ExchangeRef{VHost: q.VHost, Name: hop.Exchange}] = true

@@ -19,6 +19,9 @@ import (
 // smallBody is included by its length and SHA-256, so that for original and copy the body is hashed once.
 type Fingerprint [16]byte
 
+// Twins are how many messages there are of each fingerprint.
+type Twins = map[Fingerprint]int
+
 // FingerprintKind is the version of what a fingerprint is made of: fingerprints of another kind recognize no message.
 // Store it with fingerprints that outlive the program. Kind 1 hashed a body of any size together with the rest.
 const FingerprintKind = 2

@@ -34,10 +34,10 @@ type Store interface {
 
 type cachedPeek struct {
 	peeked Peeked
-	gone   map[message.Fingerprint]int // messages that left the queue since
-	moved  map[message.Fingerprint]int // messages that left it and came back, to its end
-	users  int                         // how many still have to close it, including the cache
-	bytes  int64                       // of its bodies
+	gone   message.Twins // messages that left the queue since
+	moved  message.Twins // messages that left it and came back, to its end
+	users  int           // how many still have to close it, including the cache
+	bytes  int64         // of its bodies
 }
 
 // Add caches a peek that used up a delivery limit. The caller uses and closes the result like any other peek.
@@ -49,7 +49,7 @@ func (c *Cache) Add(p Peeked) Peeked {
 	defer c.mu.Unlock()
 	c.forget(p.Plan.Queue)
 
-	one := &cachedPeek{peeked: p, gone: map[message.Fingerprint]int{}, moved: map[message.Fingerprint]int{}, users: 2}
+	one := &cachedPeek{peeked: p, gone: message.Twins{}, moved: message.Twins{}, users: 2}
 	if sized, ok := p.Messages.(interface{ Bytes() int64 }); ok {
 		one.bytes = sized.Bytes()
 	}
@@ -162,9 +162,9 @@ func (c *Cache) Lend(queue model.QueueRef, limit int) (p Peeked, ok bool, err er
 
 // Change is what an action did to the messages of a queue.
 type Change struct {
-	Gone    map[message.Fingerprint]int // messages that left the queue
-	Came    map[message.Fingerprint]int // messages that came back, to the end of the queue
-	Unclear bool                        // other messages came or left; a known Came overrides it
+	Gone    message.Twins // messages that left the queue
+	Came    message.Twins // messages that came back, to the end of the queue
+	Unclear bool          // other messages came or left; a known Came overrides it
 }
 
 // Apply keeps the cached peek up to date, or drops it when it is unknown what is left of it.

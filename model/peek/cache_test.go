@@ -22,7 +22,7 @@ func TestWhatCameBackIsAtTheEndOfACachedPeek(t *testing.T) {
 	must.Do(t, c.Add(peek.Peeked{
 		Plan: peek.Plan{Queue: queue, Limit: 10}, Messages: list, Depth: build.Some(4),
 	}).Messages.Close())
-	first := map[message.Fingerprint]int{list[0].Fingerprint: 1}
+	first := message.Twins{list[0].Fingerprint: 1}
 
 	lent := func() (order []byte) {
 		p, ok, err := c.Lend(queue, 10)

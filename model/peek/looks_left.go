@@ -174,7 +174,7 @@ func Note(s *model.Snapshot, p *Peeked) {
 		return
 	}
 	if s.Looked == nil {
-		s.Looked = map[model.QueueRef]model.Looked{}
+		s.Looked = model.LookedByQueue{}
 	}
 	s.Looked[p.Plan.Queue] = model.Looked{Highest: p.Highest, Limit: p.Plan.Budget}
 }

@@ -454,7 +454,7 @@ func TestUndoBringsDelayBack(t *testing.T) {
 				e.Outcome, e.Undoing = Moved, before
 				undo, err := ForUndo(topology, UndoWant{
 					Record:  Record{ID: 2, From: build.Ref("failed"), Ended: now},
-					Entries: entriesOf(e), User: "guest", There: map[message.Fingerprint]int{},
+					Entries: entriesOf(e), User: "guest", There: message.Twins{},
 				})
 
 				says := strings.Contains(warnedOf(undo.Warnings), "keeps them back until then")

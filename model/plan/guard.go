@@ -148,7 +148,7 @@ func (g *Guard) Reading() {
 // when it can.
 func (g *Guard) Read(t *model.Topology) (changes []Change, unread string) {
 	for address, way := range g.ways {
-		told := map[model.QueueRef]bool{}
+		told := model.QueueSet{}
 		for group := range model.Each(way.groups) {
 			route := t.Route(g.vhost, address.Exchange, []string{address.RoutingKey}, group.headers)
 			if route.Unread {

@@ -71,20 +71,20 @@ type (
 
 	intentJSON struct {
 		intentFields
-		VHost      message.Text                `json:"vhost,omitempty"`
-		Source     message.Text                `json:"source,omitempty"`
-		Chosen     map[message.Fingerprint]int `json:"chosen,omitempty"`
-		OneByOne   bool                        `json:"one_by_one,omitempty"`
-		MessageID  message.Text                `json:"message_id,omitempty"`
-		Expression message.Text                `json:"expression,omitempty"`
-		Text       message.Text                `json:"text,omitempty"`
-		Limit      int                         `json:"limit,omitempty"`
-		Cause      message.Text                `json:"cause,omitempty"`
-		Exchange   message.Text                `json:"exchange,omitempty"`
-		RoutingKey message.Text                `json:"routing_key,omitempty"`
-		Recipients []recipientJSON             `json:"recipients,omitempty"`
-		Canary     int64                       `json:"canary_ms,omitempty"`
-		File       message.Text                `json:"file,omitempty"`
+		VHost      message.Text    `json:"vhost,omitempty"`
+		Source     message.Text    `json:"source,omitempty"`
+		Chosen     message.Twins   `json:"chosen,omitempty"`
+		OneByOne   bool            `json:"one_by_one,omitempty"`
+		MessageID  message.Text    `json:"message_id,omitempty"`
+		Expression message.Text    `json:"expression,omitempty"`
+		Text       message.Text    `json:"text,omitempty"`
+		Limit      int             `json:"limit,omitempty"`
+		Cause      message.Text    `json:"cause,omitempty"`
+		Exchange   message.Text    `json:"exchange,omitempty"`
+		RoutingKey message.Text    `json:"routing_key,omitempty"`
+		Recipients []recipientJSON `json:"recipients,omitempty"`
+		Canary     int64           `json:"canary_ms,omitempty"`
+		File       message.Text    `json:"file,omitempty"`
 	}
 	recipientJSON struct {
 		VHost     message.Text     `json:"vhost"`
@@ -147,7 +147,7 @@ func ParseIntent(text []byte) (*Intent, error) {
 	}
 
 	if read.OneByOne && read.Chosen == nil {
-		in.Selection.Fingerprints = map[message.Fingerprint]int{}
+		in.Selection.Fingerprints = message.Twins{}
 	}
 
 	for _, r := range read.Recipients {

@@ -295,6 +295,9 @@ type Sent struct {
 	Removed []string // headers of Former that are no longer there
 }
 
+// VisitEntry is called with an entry; its error ends the reading.
+type VisitEntry = func(*Entry) error
+
 type Settled struct {
 	Position int
 	Outcome  Outcome

@@ -15,11 +15,11 @@ const lostMost = 10_000
 // a quorum queue lags, the channel buffers acknowledgements, and drops them when it is closed (3.10.8 to 4.3.6;
 // rabbitmq-server issue 10327). So the last ones are lost, and their messages come back as redelivered.
 type LostAcks struct {
-	recorded []message.Fingerprint       // in order
-	times    map[message.Fingerprint]int // how often each was recorded
-	there    map[message.Fingerprint]int // how many of each are in the queue, redelivered
-	again    []message.Fingerprint       // the same, in the order of the queue
-	more     int64                       // messages in the queue beyond those that the record left there
+	recorded []message.Fingerprint // in order
+	times    message.Twins         // how often each was recorded
+	there    message.Twins         // how many of each are in the queue, redelivered
+	again    []message.Fingerprint // the same, in the order of the queue
+	more     int64                 // messages in the queue beyond those that the record left there
 }
 
 // LostAcks prepares the search in the queue that the record's messages come from; nil when none can be lost.
@@ -53,8 +53,8 @@ func (l *LostAcks) See(m *message.Message) {
 		return
 	}
 	if l.there == nil {
-		l.there = make(map[message.Fingerprint]int, len(l.recorded))
-		l.times = make(map[message.Fingerprint]int, len(l.recorded))
+		l.there = make(message.Twins, len(l.recorded))
+		l.times = make(message.Twins, len(l.recorded))
 		for _, f := range l.recorded {
 			l.times[f]++
 			l.there[f] = 0
@@ -110,7 +110,7 @@ func (l *LostAcks) inOrder() int {
 
 // inAnyOrder is how many of the last recorded messages the queue has in any order: many pages may change it.
 func (l *LostAcks) inAnyOrder() (n int) {
-	found := map[message.Fingerprint]int{}
+	found := message.Twins{}
 	for _, f := range slices.Backward(l.recorded) {
 		if found[f]++; found[f] > l.there[f] {
 			break

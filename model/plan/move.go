@@ -64,7 +64,7 @@ func problemOfMove(t *model.Topology, from, to model.QueueRef) moveProblem {
 // MoveTargets are the queues that messages of a queue can be moved to, by name: those of its flows first, as the
 // likeliest.
 func MoveTargets(t *model.Topology, from model.QueueRef) []*model.Queue {
-	near := map[model.QueueRef]bool{}
+	near := model.QueueSet{}
 	for _, flow := range t.FlowsOf(from) {
 		for _, ref := range flow.Queues() {
 			near[ref] = true

@@ -38,8 +38,8 @@ func (u *Undoing) Claim() Claim {
 }
 
 // chosen are the messages to look for, and how many twins of each.
-func (u *Undoing) chosen() map[message.Fingerprint]int {
-	chosen := make(map[message.Fingerprint]int, len(u.Sent))
+func (u *Undoing) chosen() message.Twins {
+	chosen := make(message.Twins, len(u.Sent))
 	for i := range u.Sent {
 		chosen[u.Sent[i].Fingerprint]++
 	}

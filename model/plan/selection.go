@@ -12,20 +12,20 @@ import (
 // Selection says which messages of a queue a plan acts on.
 type Selection struct {
 	// Fingerprints are the selected messages, and how many twins of each. Nil: not selected one by one.
-	Fingerprints map[message.Fingerprint]int
+	Fingerprints message.Twins
 	MessageID    string         // only messages with this message_id; "" is any
 	Filter       *filter.Filter // only messages that match; nil is any
 	Cause        cause.ID       // only messages that failed for this cause; "" is any
 	Limit        int            // at most this many messages; 0 is no limit
 	// Except are messages that were acted on earlier and are still in the queue, with how many of each: the first ones are
 	// not selected.
-	Except map[message.Fingerprint]int
+	Except message.Twins
 }
 
-func Nobody() Selection { return Selection{Fingerprints: map[message.Fingerprint]int{}} }
+func Nobody() Selection { return Selection{Fingerprints: message.Twins{}} }
 
 func Chosen(messages []message.Message) Selection {
-	s := Selection{Fingerprints: make(map[message.Fingerprint]int, len(messages))}
+	s := Selection{Fingerprints: make(message.Twins, len(messages))}
 	for i := range messages {
 		s.Fingerprints[messages[i].Fingerprint]++
 	}
@@ -49,8 +49,8 @@ func (s Selection) OneByOne() bool {
 type Picker struct {
 	selection Selection
 	from      model.QueueRef
-	left      map[message.Fingerprint]int
-	except    map[message.Fingerprint]int
+	left      message.Twins
+	except    message.Twins
 	picked    int
 	wanted    int // 0: no known end
 }

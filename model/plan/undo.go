@@ -70,7 +70,7 @@ type UndoWant struct {
 	// moved, untouched (""), or unknown.
 	Found map[int]Outcome
 	// There are the messages that are in the queue now, by fingerprint; nil without a look.
-	There map[message.Fingerprint]int
+	There message.Twins
 	// Back are those of them whose acknowledgement was lost.
 	Back   []message.Fingerprint
 	Counts model.CountsByQueue // exact ones, newer than the topology
@@ -132,7 +132,7 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 type undoBuilder struct {
 	plan     *UndoPlan
 	topology *model.Topology
-	there    map[message.Fingerprint]int
+	there    message.Twins
 	looked   bool
 	back     []message.Fingerprint
 	skips    []Skip

@@ -97,7 +97,7 @@ func (w UndoWant) Looked(t *model.Topology, reads Reads) (UndoWant, error) {
 	if err := w.Entries(func(e *Entry) error { lost.Recorded(e); return nil }); err != nil {
 		return w, err
 	}
-	there := map[message.Fingerprint]int{}
+	there := message.Twins{}
 	look := peek.ToDecide(t, w.Record.From, w.Insist, w.ReadOnly)
 	others, stopped, err := reads.Whole(look, func(m *message.Message) error {
 		there[m.Fingerprint]++

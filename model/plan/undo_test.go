@@ -141,7 +141,7 @@ func TestPlanUndo(t *testing.T) {
 		name     string
 		record   Record
 		entries  []Entry
-		there    map[message.Fingerprint]int
+		there    message.Twins
 		restores int
 		takes    int
 		words    string // of refusal, skips and warnings
@@ -170,7 +170,7 @@ func TestPlanUndo(t *testing.T) {
 
 		{
 			name: "unknown, there", record: finished, entries: []Entry{drop(1, Unsure), drop(2, Unsure)},
-			there: map[message.Fingerprint]int{msg("m").Fingerprint: 1}, restores: 1, words: "1 already in the queue",
+			there: message.Twins{msg("m").Fingerprint: 1}, restores: 1, words: "1 already in the queue",
 		},
 		{name: "a replay", record: finished, entries: []Entry{sent(1, Moved, "worker"), sent(2,
 			Moved, "worker"), sent(3, Refused, "worker")}, takes: 2, words: "2 consumers on worker"},

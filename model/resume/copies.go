@@ -16,7 +16,7 @@ type targetCopies struct {
 	seen      int                           // messages of the target examined so far
 	sightings map[message.Fingerprint][]int // where pending ones were seen
 	places    map[int64][]place             // where copies that have certainly arrived were seen, by record, from the head
-	found     map[message.Fingerprint]int   // how many of each have certainly arrived and were seen
+	found     message.Twins                 // how many of each have certainly arrived and were seen
 	earliest  int                           // the lowest rank seen, 0: none
 	strangers map[string]int                // marked messages that are none of these, by message_id
 	strange   bool                          // there are such messages
@@ -43,7 +43,7 @@ func newTargetCopies() *targetCopies {
 		verdicts:  map[*pending]verdict{},
 		sightings: map[message.Fingerprint][]int{},
 		places:    map[int64][]place{},
-		found:     map[message.Fingerprint]int{},
+		found:     message.Twins{},
 		strangers: map[string]int{},
 	}
 }
@@ -101,7 +101,7 @@ func (c *targetCopies) missing() bool {
 // take them in that order: if an earlier copy is still there, and no consumer could have requeued it, a later one that
 // is missing has never arrived.
 func (c *targetCopies) judge() {
-	left := map[message.Fingerprint]int{}
+	left := message.Twins{}
 	foreign := map[message.Fingerprint]bool{}
 	for _, p := range c.expected {
 		f := *p.sent

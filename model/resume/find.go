@@ -41,11 +41,11 @@ type resumption struct {
 
 // tally counts the messages that need no more work.
 type tally struct {
-	gone      int                         // messages removed for good
-	acted     int                         // messages that were acted on
-	originals map[message.Fingerprint]int // the same
-	stay      map[message.Fingerprint]int // those of them that are in the source, and stay there
-	numbers   map[int]bool                // their positions
+	gone      int           // messages removed for good
+	acted     int           // messages that were acted on
+	originals message.Twins // the same
+	stay      message.Twins // those of them that are in the source, and stay there
+	numbers   map[int]bool  // their positions
 }
 
 func (t *tally) clone() *tally {
@@ -74,7 +74,7 @@ func (t *tally) leave(original message.Fingerprint, position int) {
 }
 
 // total is how many messages these are.
-func total(counts map[message.Fingerprint]int) (n int) {
+func total(counts message.Twins) (n int) {
 	for _, count := range counts {
 		n += count
 	}
@@ -128,7 +128,7 @@ func newResumption(t *model.Topology, want *Want) *resumption {
 		copies:   map[string]*targetCopies{},
 		lines:    map[int]message.Fingerprint{},
 		certain: tally{
-			originals: map[message.Fingerprint]int{}, stay: map[message.Fingerprint]int{}, numbers: map[int]bool{},
+			originals: message.Twins{}, stay: message.Twins{}, numbers: map[int]bool{},
 		},
 	}
 
@@ -267,7 +267,7 @@ func (f *resumption) lookAtSource() (seen []sighting, err error) {
 	})
 
 	f.back, f.sureBack = f.lost.Back()
-	back := map[message.Fingerprint]int{}
+	back := message.Twins{}
 	for _, name := range f.back {
 		back[name]++
 	}

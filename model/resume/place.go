@@ -87,8 +87,8 @@ func (f *resumption) fits(seen []sighting, k int) bool {
 }
 
 // counts are how many messages of the records have the same original, and how many of each are in the source.
-func (f *resumption) counts(seen []sighting) (times, inSource map[message.Fingerprint]int) {
-	times, inSource = maps.Clone(f.certain.originals), map[message.Fingerprint]int{}
+func (f *resumption) counts(seen []sighting) (times, inSource message.Twins) {
+	times, inSource = maps.Clone(f.certain.originals), message.Twins{}
 	for _, p := range f.pending {
 		times[p.original]++
 	}
@@ -124,7 +124,7 @@ const byChance = 3
 
 // lastByTwins is the highest possible answer. It exceeds the first only if messages in the source may be twins of
 // missing ones: those have other twins, or they have no message_id and are few.
-func (f *resumption) lastByTwins(possible []int, times, inSource map[message.Fingerprint]int) int {
+func (f *resumption) lastByTwins(possible []int, times, inSource message.Twins) int {
 	first, last := possible[0], possible[0]
 	for _, k := range possible[1:] {
 		for _, p := range f.pending[last:k] {
@@ -141,7 +141,7 @@ func (f *resumption) lastByTwins(possible []int, times, inSource map[message.Fin
 // placeByCount decides by how many of each message there are: the order of the source has changed, or a classic queue
 // forgot some acknowledgements when its node was killed. What is there is the original if no other message is the same,
 // or if all that are the same are there, too.
-func (f *resumption) placeByCount(times, there map[message.Fingerprint]int) {
+func (f *resumption) placeByCount(times, there message.Twins) {
 	for _, p := range f.pending {
 		n := there[p.original]
 		switch {

@@ -93,7 +93,7 @@ type Want struct {
 	// the record with all that resume each other, from the first one on
 	Chain   []plan.Record
 	Record  func(id int64) (plan.Record, error)
-	Entries func(record int64, each func(*plan.Entry) error) error
+	Entries func(record int64, each plan.VisitEntry) error
 	plan.Reads
 	// File reads the messages of an import's file.
 	File   func(path string, each message.Visit) error
@@ -183,7 +183,7 @@ func (f *resumption) findUndone(id int64) error {
 		Insist:   f.want.Insist,
 		ReadOnly: f.want.ReadOnly,
 		Counts:   f.want.Counts,
-		Entries:  func(each func(*plan.Entry) error) error { return f.want.Entries(record.ID, each) },
+		Entries:  func(each plan.VisitEntry) error { return f.want.Entries(record.ID, each) },
 	}.Looked(f.topology, plan.Reads{Count: f.want.Count, Look: func(
 		look peek.Plan, each message.Visit,
 	) (string, error) {
@@ -344,7 +344,7 @@ func (d *decision) left(in *plan.Intent) plan.Selection {
 	s := in.Selection
 	s.Except = d.stay
 	if s.Fingerprints != nil {
-		chosen := map[message.Fingerprint]int{}
+		chosen := message.Twins{}
 		for fingerprint, n := range s.Fingerprints {
 			if n -= d.originals[fingerprint]; n > 0 {
 				chosen[fingerprint] = n

@@ -555,7 +555,7 @@ func (k *killedAt) plan(t *testing.T) Plan {
 
 // execute does what the plan says: copies are those that reach the target, left is what stays in the source.
 func (k *killedAt) execute(p *Plan) (copies, left []int) {
-	acks := map[message.Fingerprint]int{}
+	acks := message.Twins{}
 	for _, a := range p.Resuming.Acks {
 		acks[a.Fingerprint]++
 	}
@@ -651,8 +651,8 @@ func kept(id string) *message.Message {
 }
 
 // entriesOf reads the entries of each record.
-func entriesOf(entries map[int64][]plan.Entry) func(int64, func(*plan.Entry) error) error {
-	return func(record int64, each func(*plan.Entry) error) error {
+func entriesOf(entries map[int64][]plan.Entry) func(int64, plan.VisitEntry) error {
+	return func(record int64, each plan.VisitEntry) error {
 		for _, e := range entries[record] {
 			if err := each(&e); err != nil {
 				return err

@@ -17,7 +17,7 @@ type Ways struct {
 	queue    model.QueueRef
 	routes   map[way]model.Route
 	seen     model.Seen
-	from     map[model.QueueRef]bool // in seen: from which queues messages came into this one
+	from     model.QueueSet // in seen: from which queues messages came into this one
 	lost     int
 	lostKeys []string // of the first one
 	cut      int
@@ -36,7 +36,7 @@ func WaysFrom(t *model.Topology, ref model.QueueRef) *Ways {
 		queue:    ref,
 		routes:   map[way]model.Route{},
 		seen:     model.Seen{To: map[model.QueueRef][]model.QueueRef{}, From: map[model.QueueRef][]model.QueueRef{}},
-		from:     map[model.QueueRef]bool{},
+		from:     model.QueueSet{},
 	}
 }
 
@@ -82,7 +82,7 @@ func (w *Ways) counts(ref model.QueueRef) {
 		return
 	}
 	if w.seen.Counted == nil {
-		w.seen.Counted = map[model.QueueRef]bool{}
+		w.seen.Counted = model.QueueSet{}
 	}
 	w.seen.Counted[ref] = true
 }

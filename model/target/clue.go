@@ -138,7 +138,7 @@ func (t *Target) diedElsewhere(r *model.Topology, m *message.Message) (c Clue, o
 
 // deadLettersHere reports whether dead letters of a queue come to From, through buffers or not.
 func (t *Target) deadLettersHere(r *model.Topology, ref model.QueueRef) bool {
-	seen := map[model.QueueRef]bool{ref: true}
+	seen := model.QueueSet{ref: true}
 	next := []model.QueueRef{ref}
 	for len(next) > 0 {
 		at := next[0]

@@ -36,7 +36,7 @@ type stats struct {
 
 // Poll updates all queues from a poll of the API, every two seconds or slower: the only source for queues that are not
 // counted.
-func (w *Watch) Poll(t *model.Topology, flow *model.Flow, held map[model.QueueRef]bool) {
+func (w *Watch) Poll(t *model.Topology, flow *model.Flow, held model.QueueSet) {
 	w.follow(t, flow)
 	at := t.Snapshot.TakenAt
 	on := !t.Snapshot.Overview.StatsOff && t.Snapshot.Overview.RatesMode != "none"

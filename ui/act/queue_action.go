@@ -156,7 +156,7 @@ func (d *QueueAction) Update(msg tea.Msg) (cmd tea.Cmd) {
 func (d *QueueAction) settle() {
 	a := &d.Account
 	d.Env.SetActing(d.Queue, false)
-	stayed, told := map[message.Fingerprint]int{}, 0
+	stayed, told := message.Twins{}, 0
 	for _, p := range a.Problems {
 		if p.Outcome != plan.Unsure {
 			stayed[p.Fingerprint]++
@@ -173,7 +173,7 @@ func (d *QueueAction) settle() {
 		return
 	}
 
-	gone := map[message.Fingerprint]int{}
+	gone := message.Twins{}
 	for _, r := range d.Rows {
 		if stayed[r.Id.Fingerprint] > 0 {
 			stayed[r.Id.Fingerprint]--

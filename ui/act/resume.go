@@ -74,7 +74,7 @@ func resumeWant(ctx context.Context, e *shell.Env, id int64, insist bool) (resum
 		Insist:   insist,
 		ReadOnly: e.ReadOnly,
 		Record:   func(id int64) (plan.Record, error) { return e.Journal.Record(e.Work.Ctx, id) },
-		Entries:  func(id int64, each func(*plan.Entry) error) error { return e.Journal.Entries(e.Work.Ctx, id, each) },
+		Entries:  func(id int64, each plan.VisitEntry) error { return e.Journal.Entries(e.Work.Ctx, id, each) },
 		Reads:    reads(ctx, e.Broker),
 		File: func(path string, each message.Visit) error {
 			if e.Files == nil {

@@ -118,8 +118,8 @@ func recordToUndo(ctx context.Context, e *shell.Env, cluster string, id int64) (
 	return plan.Record{}, errors.New("no action on this broker can be undone")
 }
 
-func recordEntries(e *shell.Env, ctx context.Context, id int64) func(func(*plan.Entry) error) error {
-	return func(each func(*plan.Entry) error) error { return e.Journal.Entries(ctx, id, each) }
+func recordEntries(e *shell.Env, ctx context.Context, id int64) func(plan.VisitEntry) error {
+	return func(each plan.VisitEntry) error { return e.Journal.Entries(ctx, id, each) }
 }
 
 func (u Undoing) action() action.Action {

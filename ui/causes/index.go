@@ -177,7 +177,7 @@ func (c *Reading) Finishing(but *Queue) func(*ReadMsg) {
 	groups := c.Groups
 	marks := c.Env.Marks
 	broker := c.Broker
-	earlier := map[model.QueueRef]bool{}
+	earlier := model.QueueSet{}
 	for ref, q := range c.Queues {
 		if q.Earlier != nil && q != but {
 			earlier[ref] = true

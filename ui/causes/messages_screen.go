@@ -28,7 +28,7 @@ type causeMessagesScreen struct {
 }
 
 func newCauseMessagesScreen(e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int) shell.Screen {
-	queues := map[model.QueueRef]bool{}
+	queues := model.QueueSet{}
 	for _, q := range only.Queues {
 		queues[q.Of] = true
 	}

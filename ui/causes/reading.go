@@ -128,7 +128,7 @@ func (c *Reading) Polled(t *model.Topology, refs []model.QueueRef) {
 	c.Broker = t.Snapshot.Overview.ClusterName
 	c.topology = t
 
-	present := make(map[model.QueueRef]bool, len(refs))
+	present := make(model.QueueSet, len(refs))
 	for _, ref := range refs {
 		present[ref] = true
 		q := c.Queues[ref]

@@ -128,7 +128,7 @@ func (s *Screen) catchUp() tea.Cmd {
 }
 
 // regain lists messages again that came back, behind the others, as in the queue: an undo brings them to its end.
-func (s *Screen) regain(came map[message.Fingerprint]int) bool {
+func (s *Screen) regain(came message.Twins) bool {
 	back, rest, all := shell.Among(s.left, came,
 		func(r *shell.MessageRow) message.Fingerprint { return r.Id.Fingerprint })
 	if !all {

@@ -14,11 +14,11 @@ import (
 type Doing struct {
 	At      time.Time // when it ended
 	Queue   model.QueueRef
-	Gone    map[message.Fingerprint]int // messages that left the queue
-	Record  int64                       // of the journal; 0 for none
-	Back    int                         // messages that an undo brought back
-	Came    map[message.Fingerprint]int // which ones; nil: unknown
-	Unclear bool                        // which messages came or left is unknown
+	Gone    message.Twins // messages that left the queue
+	Record  int64         // of the journal; 0 for none
+	Back    int           // messages that an undo brought back
+	Came    message.Twins // which ones; nil: unknown
+	Unclear bool          // which messages came or left is unknown
 }
 
 // Did remembers it, and returns how many doings there were.
@@ -44,7 +44,7 @@ func (m *Memory) ActTogether(records ...int64) { m.together = records }
 func (m *Memory) Together() []int64 { return m.together }
 
 // Took is what a record of this session took out of a queue; nil: unknown.
-func (e *Env) Took(record int64, queue model.QueueRef) map[message.Fingerprint]int {
+func (e *Env) Took(record int64, queue model.QueueRef) message.Twins {
 	for _, d := range slices.Backward(e.doings) {
 		if d.Record == record && d.Queue == queue {
 			return d.Gone
@@ -56,7 +56,7 @@ func (e *Env) Took(record int64, queue model.QueueRef) map[message.Fingerprint]i
 
 // Among splits rows into those of some messages and the others; all is false when a message has no row.
 func Among[R any](
-	rows []R, messages map[message.Fingerprint]int, of func(R) message.Fingerprint,
+	rows []R, messages message.Twins, of func(R) message.Fingerprint,
 ) (these, others []R, all bool) {
 	missing := maps.Clone(messages)
 	for _, r := range rows {

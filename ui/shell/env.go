@@ -90,15 +90,15 @@ type Memory struct {
 	// by cluster, since the start: what looks may cost, and whether the user was asked
 	consents  map[string]peek.Consent
 	askedOnce map[string]bool
-	reason    string                  // of the last action in production
-	doings    []Doing                 // of actions since the start
-	followed  map[string]*followed    // replays, by mark
-	together  []int64                 // the records of the last action, if it was on several queues
-	acting    map[model.QueueRef]bool // the queues of which an action takes messages now
+	reason    string               // of the last action in production
+	doings    []Doing              // of actions since the start
+	followed  map[string]*followed // replays, by mark
+	together  []int64              // the records of the last action, if it was on several queues
+	acting    model.QueueSet       // the queues of which an action takes messages now
 }
 
 func NewMemory(choices Preferences) Memory {
-	return Memory{choices: choices, acting: map[model.QueueRef]bool{}}
+	return Memory{choices: choices, acting: model.QueueSet{}}
 }
 
 func (e *Env) Kit() term.Kit { return term.Kit{Styles: e.Styles, Keys: &e.Keys.ListKeys} }

@@ -105,7 +105,7 @@ func MessageRows(
 
 	err := work.Wait()
 	rows := make([]*MessageRow, len(all))
-	twins := make(map[message.Fingerprint]int, len(all))
+	twins := make(message.Twins, len(all))
 	for i := range all {
 		rows[i] = &all[i]
 		f := all[i].Id.Fingerprint
@@ -161,7 +161,7 @@ func (in interned) text(s string) string {
 // SampleOf are the messages of rows, and the selection of exactly these.
 func SampleOf(rows []*MessageRow) (message.Messages, plan.Selection) {
 	part := message.Part{Messages: rows[0].Peeked.Messages, Indexes: make([]int, len(rows))}
-	selection := plan.Selection{Fingerprints: make(map[message.Fingerprint]int, len(rows))}
+	selection := plan.Selection{Fingerprints: make(message.Twins, len(rows))}
 	for i, r := range rows {
 		part.Indexes[i] = int(r.Index)
 		selection.Fingerprints[r.Id.Fingerprint]++

@@ -45,9 +45,9 @@ type OtherCalls interface {
 	Counter
 	// Looked is what peeks have cost the queues of a cluster, as remembered on this machine. The error says why it only
 	// covers this program's own.
-	Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
+	Looked(ctx context.Context, cluster string) (model.LookedByQueue, error)
 	// Held has the queues whose messages this client held at any time since then.
-	Held(since time.Time) map[model.QueueRef]bool
+	Held(since time.Time) model.QueueSet
 	// Others is what programs other than dlxtop's of this machine do with queues. left is what was found in each.
 	Others(ctx context.Context, left []plan.Left) (map[model.QueueRef]plan.Others, error)
 	// MayWrite reports whether the user may publish to an exchange, whatever topic permissions say.
@@ -80,7 +80,7 @@ type Records interface {
 	Replayed(ctx context.Context, broker, cluster string) (*plan.Doubles, error)
 	Records(ctx context.Context, limit int) ([]plan.Record, error)
 	Record(ctx context.Context, id int64) (plan.Record, error)
-	Entries(ctx context.Context, id int64, each func(*plan.Entry) error) error
+	Entries(ctx context.Context, id int64, each plan.VisitEntry) error
 	Unfinished(ctx context.Context) ([]plan.Record, error)
 	// Chain has the records that resume each other, from the first one on, with their intents.
 	Chain(ctx context.Context, id int64) ([]plan.Record, error)

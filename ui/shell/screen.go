@@ -60,7 +60,7 @@ type TopologyMsg struct {
 	Looks    *DueTimes
 	Watch    *watch.Watch                   // of one flow; nil: it is not counted
 	Rates    map[model.QueueRef]watch.Rates // by counts; they are in Moves, too
-	Held     map[model.QueueRef]bool        // queues that dlxtop looked at while these counts may have been taken
+	Held     model.QueueSet                 // queues that dlxtop looked at while these counts may have been taken
 }
 
 func (m TopologyMsg) Moment(now time.Time) picture.Moment {
