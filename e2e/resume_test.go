@@ -237,6 +237,9 @@ func TestNodeDiesDuringReplays(t *testing.T) {
 			assert.Contains(t, said.String(), "untouched: ")
 			screen.WaitFor("lost", "stale", "What happened", " arrived", "untouched", "r resumes it")
 			assert.Lacks(t, said.String()+screen.Text(), "dlxtop demo")
+			_, kept, _ := built.Run(t, built.In(home, "journal"))
+			assert.Contains(t, string(kept), " arrived, ")
+			assert.Contains(t, string(kept), " untouched; it ended early")
 
 			c.restart(0)
 			status, out, errs := built.Run(t, act("journal", "resume", "1"))

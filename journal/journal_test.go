@@ -118,7 +118,7 @@ func TestWhatWasDone(t *testing.T) {
 	assert.Equal(t, records[0].Reason, "INC-4711")
 	assert.That(t, !records[0].Running, "%+v", records)
 	assert.That(t, !records[0].Ended.IsZero(), "%+v", records)
-	assert.Equal(t, records[0].Told(), "3 dropped; it ended early")
+	assert.Equal(t, records[0].Told(), "3 dropped, 1 untouched; it ended early")
 	assert.That(t, time.Since(records[0].Began) <= time.Minute, "%+v", records)
 	assert.Equal(t, records[0].Planned, 4)
 

@@ -119,6 +119,7 @@ func scanRecord(scan scanner) (plan.Record, error) {
 		r.Account.Refused = a.Refused
 		r.Account.Returned = a.Returned
 		r.Account.Unknown = a.Unknown
+		r.Account.Arrived = a.Arrived
 		r.Account.Gone = a.Gone
 		r.Account.Held = a.Held
 		r.Account.Stopped = a.Stopped

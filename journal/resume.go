@@ -162,6 +162,7 @@ func (j *Journal) amend(ctx context.Context, tx *sql.Tx, id int64, settled []pla
 		})
 	}
 
+	account.Arrived = 0 // a resume has found out more
 	for _, s := range settled {
 		was, _ := before.at(s.Position)
 		if n := account.count(was.Outcome); n != nil {

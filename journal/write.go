@@ -25,6 +25,7 @@ type accountJSON struct {
 	Refused  int    `json:"refused"`
 	Returned int    `json:"returned"`
 	Unknown  int    `json:"unknown"`
+	Arrived  int    `json:"arrived,omitempty"` // those of them whose copies the broker confirmed
 	Gone     int    `json:"gone"`
 	Held     int    `json:"held,omitempty"`
 	Stopped  string `json:"stopped,omitempty"`
@@ -180,7 +181,7 @@ func (j *Journal) Finish(id int64, settled []plan.Settled, a plan.Account) error
 	}
 
 	account, err := json.Marshal(accountJSON{
-		a.Moved, a.Dropped, a.Refused, a.Returned, a.Unknown, a.Gone, a.Held, a.Stopped, strayed, copies,
+		a.Moved, a.Dropped, a.Refused, a.Returned, a.Unknown, a.Arrived, a.Gone, a.Held, a.Stopped, strayed, copies,
 	})
 	if err != nil {
 		return j.explain("write", err)

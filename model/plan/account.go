@@ -130,17 +130,18 @@ func (a Account) With(b Account) Account {
 	return a
 }
 
-// outcomes say how many messages had each outcome; done is what was done with them.
-func (a *Account) outcomes(done string, unknown int) (said []string) {
+// outcomes say how many messages had each outcome.
+func (a *Account) outcomes() (said []string) {
 	for _, count := range []struct {
 		n    int
 		what string
 	}{
-		{a.Moved, done},
+		{a.Arrived, "arrived"},
+		{a.Moved, a.Operation.Done()},
 		{a.Dropped, "dropped"},
 		{a.Refused, "refused"},
 		{a.Returned, "returned"},
-		{unknown, "unknown"},
+		{a.Unknown - a.Arrived, "unknown"},
 		{a.Gone, "gone"},
 		{a.Held, "held by another consumer"},
 	} {
@@ -154,10 +155,7 @@ func (a *Account) outcomes(done string, unknown int) (said []string) {
 
 // Words say what became of all planned messages: "126 moved, 1 unknown, 373 untouched".
 func (a *Account) Words() string {
-	said := a.outcomes(a.Operation.Done(), a.Unknown-a.Arrived)
-	if a.Arrived > 0 {
-		said = append([]string{model.Count(a.Arrived) + " arrived"}, said...)
-	}
+	said := a.outcomes()
 	if rest := a.Planned - a.Done(); rest > 0 {
 		said = append(said, model.Count(rest)+" untouched")
 	}

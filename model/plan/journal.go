@@ -106,8 +106,13 @@ func (r *Record) Uncertain() int {
 }
 
 func (r *Record) Told() string {
-	a := &r.Account
-	words := strings.Join(a.outcomes(r.Operation.Done(), r.Uncertain()), ", ")
+	a := r.Account
+	a.Operation, a.Unknown = r.Operation, r.Uncertain()
+	words := strings.Join(a.outcomes(), ", ")
+	if a.Stopped != "" && r.ResumedBy == 0 {
+		words = a.Words()
+	}
+
 	switch {
 	case words == "":
 		words = "nothing was changed"
