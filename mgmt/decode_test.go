@@ -46,31 +46,13 @@ func decodeQueues(t testing.TB, list string) (queues []model.Queue, odd []string
 
 func TestDecodeQueue(t *testing.T) {
 	some := model.Some[int64]
-	for _, test := range []struct {
-		name, odd string
-		fields    string      // in addition to name and vhost
-		want      model.Queue // in addition to name and vhost; a classic one unless it has a type
-	}{
-		{"fresh", "", `"arguments":{}`, model.Queue{Arguments: model.Table{}}},
-		{
-			"nulls", "", `"policy":null,"exclusive":null,"arguments":null,"messages_ready":null,"message_stats":null,
-			"owner_pid_details":null,"exclusive_consumer_tag":null`,
-			model.Queue{},
-		},
-		{
-			"Erlang's empty list", "", `"arguments":[],"effective_policy_definition":[],"message_stats":[]`,
-			model.Queue{Arguments: model.Table{}, PolicyDefinition: model.Table{}},
-		},
-		{
-			"type by argument", "", `"arguments":{"x-queue-type":"quorum","x-single-active-consumer":true}`,
-			model.Queue{
-				Type: model.Quorum, SingleActive: true,
+	type expected struct {
+		Name, Odd string
+		Fields    string      // in addition to name and vhost
+		Want      model.Queue // in addition to name and vhost; a classic one unless it has a type
+	}
 
-				Arguments: model.Table{"x-queue-type": "quorum", "x-single-active-consumer": true},
-			},
-		},
-		{"type as reported", "", `"type":"stream"`, model.Queue{Type: model.Stream}},
-		{"unknown type", "", `"type":"mqtt"`, model.Queue{Type: "mqtt"}},
+	for _, test := range append(must.Cases[expected](t, "testdata/decode_queue.toml"), []expected{
 		{
 			"counts", "", `"messages_ready":3,"messages_unacknowledged":2,"consumers":1,"message_bytes_ready":77,
 			"messages_dlx":4,"messages_delayed":5,"state":"running"`,
@@ -79,12 +61,6 @@ func TestDecodeQueue(t *testing.T) {
 				DeadLettering: some(4), Delayed: some(5),
 			},
 		},
-		{
-			"odd counts are unknown", "", `"messages_ready":"many","messages_unacknowledged":1.5,"consumers":{},
-			"message_bytes_ready":99999999999999999999,"state":7`,
-			model.Queue{},
-		},
-
 		{
 			"statistics", "", `"message_stats":{"publish":7,"deliver_get":6,
 			"deliver_get_details":{"rate":2},"deliver_no_ack":1,"get_no_ack":2,"ack":3,"ack_details":{"rate":0.0},"redeliver_details":{"rate":"NaN"}}`,
@@ -95,10 +71,6 @@ func TestDecodeQueue(t *testing.T) {
 		},
 
 		{"head", "", `"head_message_timestamp":1700000000`, model.Queue{HeadTimestamp: model.Some(time.Unix(1700000000, 0))}},
-		{
-			"owned", "", `"exclusive":true,"owner_pid_details":{"name":"127.0.0.1:1 -> 127.0.0.1:2"}`,
-			model.Queue{Exclusive: true, OwnedByAnother: true},
-		},
 		{
 			"no active consumer", "", `"consumers":2,"single_active_consumer_tag":null,
 			"arguments":{"x-single-active-consumer":true}`,
@@ -121,32 +93,19 @@ func TestDecodeQueue(t *testing.T) {
 				Consumers: some(2), SingleActive: true, Arguments: model.Table{"x-single-active-consumer": true},
 			},
 		},
-		{"exclusive consumer", "", `"exclusive_consumer_tag":"ctag"`, model.Queue{ExclusiveHeld: true}},
-		{
-			"policy", "", `"policy":"p","operator_policy":"o",
-			"effective_policy_definition":{"message-ttl":5,"dead-letter-exchange":"x"}`,
-			model.Queue{
-				Policy: "p", OperatorPolicy: "o",
-				PolicyDefinition: model.Table{"message-ttl": int64(5), "dead-letter-exchange": "x"},
-			},
-		},
-		{
-			"odd settings are reported", "queue q: its arguments, auto-delete flag and policy cannot be read", `"arguments":"none","policy":7,"auto_delete":"undefined"`,
-			model.Queue{},
-		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			queues, odd, err := decodeQueues(t, `[{"name":"q","vhost":"/",`+test.fields+`}]`)
+	}...) {
+		t.Run(test.Name, func(t *testing.T) {
+			queues, odd, err := decodeQueues(t, `[{"name":"q","vhost":"/",`+test.Fields+`}]`)
 			must.Do(t, err)
 			must.Equal(t, len(queues), 1, "%v, %v", queues, err)
 
-			test.want.QueueRef = build.Ref("q")
-			if test.want.Type == "" {
-				test.want.Type = model.Classic
+			test.Want.QueueRef = build.Ref("q")
+			if test.Want.Type == "" {
+				test.Want.Type = model.Classic
 			}
 
-			assert.NoDiff(t, cmp.Diff(test.want, queues[0], opts))
-			assert.Equal(t, strings.Join(odd, "; "), test.odd, "odd")
+			assert.NoDiff(t, cmp.Diff(test.Want, queues[0], opts))
+			assert.Equal(t, strings.Join(odd, "; "), test.Odd, "odd")
 		})
 	}
 }

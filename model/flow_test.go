@@ -338,50 +338,23 @@ func TestBuffersThatWorkersFillByThemselves(t *testing.T) {
 }
 
 func TestCarried(t *testing.T) {
-	quorum := build.Quorum
-	limit := build.DeliveryLimit
-	to := func(name string) build.Setting { return build.DLX("", name) }
+	type expected struct {
+		Name    string
+		Version string
+		Parts   []build.Part
+		Want    string // of the failed queue: the origin and the count
+	}
 
-	for _, test := range []struct {
-		name    string
-		version string
-		parts   []build.Part
-		want    string // of the failed queue: the origin and the count
-	}{
-		{"by the default limit", "4.3.6", parts(quorum("w", to("failed")), quorum("failed")), "w 21"},
-		{"by its own limit", "4.3.6", parts(quorum("w", to("failed"), limit(3)), quorum("failed")), "w 4"},
-		{"without a limit", "4.3.6", parts(quorum("w", to("failed"), limit(-1)), quorum("failed")), "w any"},
-		{"from a classic queue", "4.3.6", parts(build.Queue("w", to("failed")), quorum("failed")), " 0"},
-		{"before 4.3", "4.2.0", parts(quorum("w", to("failed")), quorum("failed")), " 0"},
-		{
-			"through a buffer", "4.3.6",
-			parts(quorum("w", to("b")), build.Queue("b", to("failed"), build.TTL(10)), quorum("failed")), "w 21",
-		},
-
-		{
-			// b keeps an expiring message's count as it arrived, or as it was delivered there
-			"through a buffer with a higher limit", "4.3.6",
-			[]build.Part{quorum("w", to("b"), limit(3)), quorum("b", to("failed"), limit(9)), quorum("failed")},
-			"b 10",
-		},
-		{"round and round", "4.3.6", parts(quorum("w", to("failed")), quorum("failed", to("w"), limit(3))), "w 21"},
-		{
-			"from several alike: the first by name, at every poll", "4.3.6",
-			parts(
-				quorum("w5", to("failed")), quorum("w1", to("failed")), quorum("w4", to("failed")), quorum("failed"),
-				quorum("w2", to("failed")), quorum("w3", to("failed")), quorum("w6", to("failed")),
-			), "w1 21",
-		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			c, _ := build.TopologyOf(test.version, test.parts...).Carried(build.Ref("failed"))
+	for _, test := range must.Cases[expected](t, "testdata/carried.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			c, _ := build.TopologyOf(test.Version, test.Parts...).Carried(build.Ref("failed"))
 			got := fmt.Sprintf("%s %d", c.From.Name, c.Count)
 
 			if c.Count == math.MaxInt64 {
 				got = c.From.Name + " any"
 			}
 
-			assert.Equal(t, got, test.want)
+			assert.Equal(t, got, test.Want)
 		})
 	}
 }

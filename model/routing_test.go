@@ -145,30 +145,22 @@ func TestTopicMatchesAsTheRuleSays(t *testing.T) {
 }
 
 func TestHeadersMatch(t *testing.T) {
-	tests := []struct {
-		name    string
-		binding model.Table
-		headers model.Table
-		want    bool
-	}{
-		{"all is the default", model.Table{"a": "1", "b": "2"}, model.Table{"a": "1"}, false},
-		{"all", model.Table{"x-match": "all", "a": "1"}, model.Table{"a": "1", "c": "3"}, true},
-		{"any", model.Table{"x-match": "any", "a": "1", "b": "2"}, model.Table{"b": "2"}, true},
-		{"any of none", model.Table{"x-match": "any"}, model.Table{"b": "2"}, false},
-		{"all of none", model.Table{"x-match": "all"}, nil, true},
-		{"x- keys do not count", model.Table{"x-match": "all", "x-a": "1"}, nil, true},
-		{"x- keys count with all-with-x", model.Table{"x-match": "all-with-x", "x-a": "1"}, nil, false},
-		{"x- keys count with any-with-x", model.Table{"x-match": "any-with-x", "x-a": "1"}, model.Table{"x-a": "1"}, true},
+	type expected struct {
+		Name    string
+		Binding model.Table
+		Headers model.Table
+		Want    bool
+	}
+
+	tests := append(must.Cases[expected](t, "testdata/headers_match.toml"), []expected{
 		{"nil asks for presence", model.Table{"a": nil}, model.Table{"a": int32(7)}, true},
 		{"nil and absent", model.Table{"a": nil}, model.Table{}, false},
 		{"integers of any width", model.Table{"a": int64(7)}, model.Table{"a": int8(7)}, true},
 		{"an integer is no float", model.Table{"a": int64(7)}, model.Table{"a": float64(7)}, false},
-		{"an integer is no text", model.Table{"a": int64(7)}, model.Table{"a": "7"}, false},
-		{"booleans", model.Table{"a": true}, model.Table{"a": true}, true},
-	}
+	}...)
 
 	for _, test := range tests {
-		assert.Equal(t, model.HeadersMatch(test.binding, test.headers), test.want, "%s", test.name)
+		assert.Equal(t, model.HeadersMatch(test.Binding, test.Headers), test.Want, "%s", test.Name)
 	}
 }
 
@@ -272,118 +264,27 @@ func TestDeadLettered(t *testing.T) {
 }
 
 func TestExits(t *testing.T) {
-	tests := []struct {
-		name, version string
-		want          string // the reason, the fate and the queues of each
-		parts         []build.Part
-	}{
-		{"no dead-letter exchange", "3.10.8", "expired lost []; rejected lost []", parts(build.Queue("q"))},
-		{
-			"a limit too", "3.10.8", "expired lost []; rejected lost []; maxlen lost []",
-			parts(build.Text("queue q max-length=3")),
-		},
-		{
-			"a limit that refuses", "3.10.8", "expired lost []; rejected lost []",
-			parts(build.Text("queue q max-length=3 reject-publish")),
-		},
-		{
-			"a delivery limit by default", "4.0.5", "expired lost []; rejected lost []; delivery_limit lost []",
-			parts(build.Quorum("q")),
-		},
+	type expected struct {
+		Name, Version string
+		Want          string // the reason, the fate and the queues of each
+		Parts         []build.Part
+	}
 
+	tests := append(must.Cases[expected](t, "testdata/exits.toml"), []expected{
 		{
 			"a policy that no queue shows yet", "4.0.5", "expired unclear []; rejected unclear []",
 			parts(build.Queue("q", func(q *model.Queue) { q.PolicyDefinition = nil })),
 		},
-		{
-			"it arrives", "3.10.8", "expired arrives [w]; rejected arrives [w]",
-			parts(build.Text(`
-				queue q dlx= key=w
-				queue w
-			`)),
-		},
-		{
-			"it may arrive", "3.10.8", "expired arrives [w]; rejected arrives [w]",
-			parts(build.Text(`
-				queue q dlx=x
-				exchange direct x
-				bind x q w
-				queue w
-			`)),
-		},
-		{"a missing exchange", "3.10.8", "expired lost []; rejected lost []", parts(build.Text("queue q dlx=nope"))},
-		{
-			"at least once keeps it", "4.0.5", "expired held []; rejected held []",
-			parts(build.Text("queue q at-least-once dlx=nope delivery-limit=-1")),
-		},
-
-		{
-			"at least once keeps what would come back by expiry alone", "4.0.5", "expired held [b]; rejected endless [b]",
-
-			parts(
-				build.Text(`
-					buffer q b 10
-					queue b at-least-once dlx= key=q ttl=10 delivery-limit=-1
-				`),
-			),
-		},
-		{
-			"at least once elsewhere keeps nothing of a circle", "4.0.5", "expired cut [b]; rejected endless [b]",
-			parts(
-				build.Text(`
-					queue q at-least-once dlx= key=b ttl=10 delivery-limit=-1
-					buffer b q 10
-				`),
-			),
-		},
-		{
-			"at least once falls back", "4.0.5", "expired lost []; rejected lost []",
-			parts(build.Text("quorum q dlx=nope x-dead-letter-strategy=at-least-once delivery-limit=-1")),
-		},
-		{
-			"a retry loop", "3.10.8", "expired cut [b]; rejected endless [b]",
-
-			parts(build.Text(`
-				queue q dlx= key=b
-				buffer b q 10
-			`)),
-		},
-		{"back to itself", "3.10.8", "expired cut [q]; rejected endless [q]", parts(build.Buffer("q", "q", 10))},
-		{
-			"a loop past a queue with consumers", "3.10.8", "expired arrives [b]; rejected arrives [b]",
-			parts(build.Text(`
-				queue q dlx= key=b
-				buffer b q 10 consumers=1
-			`)),
-		},
-		{
-			"a loop that does not pass it", "3.10.8", "expired arrives [b]; rejected arrives [b]",
-			parts(build.Text(`
-				queue q dlx= key=b
-				buffer b c 10
-				buffer c b 10
-			`)),
-		},
-		{
-			"delayed retry", "4.3.6", "expired lost []; rejected lost []; delayed_retry retried [q]",
-			parts(build.Text("quorum q x-delayed-retry-type=all delivery-limit=-1")),
-		},
-
-		{
-			"delayed retry before 4.3", "4.0.5", "expired lost []; rejected lost []",
-			parts(build.Text("quorum q x-delayed-retry-type=all delivery-limit=-1")),
-		},
-		{"a stream", "4.0.5", "", parts(build.Text("stream q"))},
-	}
+	}...)
 
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(test.Name, func(t *testing.T) {
 			var got []string
-			for _, e := range build.TopologyOf(test.version, test.parts...).Exits(build.Ref("q")) {
+			for _, e := range build.TopologyOf(test.Version, test.Parts...).Exits(build.Ref("q")) {
 				got = append(got, fmt.Sprintf("%s %s %v", e.Reason, e.Fate, e.Route.Queues))
 				assert.That(t, e.Why != "" || e.Fate == model.Arrives && e.Route.Exact, "%s: no reason for %s", e.Reason, e.Fate)
 			}
-			assert.Equal(t, strings.Join(got, "; "), test.want)
+			assert.Equal(t, strings.Join(got, "; "), test.Want)
 		})
 	}
 }

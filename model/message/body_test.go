@@ -170,38 +170,30 @@ func TestFailureOfApplications(t *testing.T) {
 	}
 
 	want := "TimeoutError: smtp gateway"
-	for _, c := range []struct {
-		m           Message
-		want, stack string
-	}{
-		{headed(model.Table{"lastError": want}), want, want},
-		{headed(model.Table{"errorMsg": "smtp gateway", "errorClass": "TimeoutError"}), want, ""},
-		{headed(model.Table{"errorCode": "TimeoutError", "failureMessage": "smtp gateway"}), want, ""},
-		{headed(model.Table{"errorCode": int64(4002), "errorMsg": "declined"}), "4002: declined", ""},
-		{headed(model.Table{"exceptionClass": "TimeoutError", "failureReason": "smtp gateway"}), want, "smtp gateway"},
-		{headed(model.Table{"stackTrace": "at Mail.send", "x-errorMessage": want}), want, "at Mail.send"},
-		{headed(model.Table{"rejection_reason": "smtp gateway"}), "smtp gateway", "smtp gateway"},
+	type expected struct {
+		M           Message
+		Want, Stack string
+	}
+
+	for _, c := range append(must.Cases[expected](t, "testdata/failure_of_applications.toml"), []expected{
 		{
 			headed(model.Table{"errors": model.Table{"name": "TimeoutError", "message": "smtp gateway", "stack": "at x"}}),
 
 			want, "at x",
 		},
-		{headed(model.Table{"errors": []any{"first", want}}), want, want},
-		{headed(model.Table{"error": `{"message":"smtp gateway","type":"TimeoutError"}`}), want, ""},
-		{headed(model.Table{"error": "{smtp}"}), "{smtp}", "{smtp}"},
 		{body(`{"id":"1","name":"send","error":"` + want + `","args":["bob"]}`), want, want},
 		{body(`{"error":{"name":"TimeoutError","message":"smtp gateway","stack":"at x"}}`), want, "at x"},
 		{body(`{"error":"`+want+`"}`, Death{Reason: model.Expired, Queue: "wait"}), want, want},
 		{body(`{"error":"of the publisher"}`, Death{Reason: model.Rejected, Queue: "q"}), "rejected in q", ""},
 		{body(`{"errorCode":5,"terror":"x","error":null}`), "", ""},
-	} {
-		f, _ := c.m.Failure()
-		stack := c.m.FailureStack(f)
-		assert.Equal(t, f.String(), c.want, "%v", c.m.Headers)
-		assert.Equal(t, stack, c.stack, "%v", c.m.Headers)
+	}...) {
+		f, _ := c.M.Failure()
+		stack := c.M.FailureStack(f)
+		assert.Equal(t, f.String(), c.Want, "%v", c.M.Headers)
+		assert.Equal(t, stack, c.Stack, "%v", c.M.Headers)
 
-		got, _ := c.m.Reset(ResetWish{})
+		got, _ := c.M.Reset(ResetWish{})
 		assert.Equal(t, len(got.Headers), 0, "left: %v", got.Headers)
-		assert.Equal(t, string(got.Body), string(c.m.Body))
+		assert.Equal(t, string(got.Body), string(c.M.Body))
 	}
 }

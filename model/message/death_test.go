@@ -195,68 +195,14 @@ func TestOrigin(t *testing.T) {
 	copied.RoutingKeys = append(copied.RoutingKeys, "cc")
 
 	timeless.Time, timelessRetry.Time = time.Time{}, time.Time{}
-	for _, c := range []struct {
-		name   string
-		m      Message
-		want   string // exchange and key
-		reason string // part of it
-	}{
-		{
-			"never dead-lettered",
-			Message{Exchange: "master", RoutingKey: "user.create"},
-			"master user.create",
-			"published last",
-		},
-		{
-			"one death",
-			Message{Exchange: "dlx", RoutingKey: "dlx.key", Deaths: []Death{copied}},
-			"out out.key",
-			"first death, in buffer",
-		},
+	type expected struct {
+		Name   string
+		M      Message
+		Want   string // exchange and key
+		Reason string // part of it
+	}
 
-		{
-			"the earliest first death, not the last entry",
-			Message{Deaths: []Death{died("work", "master", "a", 0), died("retry", "retry", "b", 30)}},
-			"master a", "in work",
-		},
-		{
-			"the last entry of equals",
-			Message{Deaths: []Death{retried, died("work", "master", "a", 0)}},
-			"master a",
-			"in work",
-		},
-		{
-			"x-first-death of equals",
-			Message{
-				Headers: model.Table{
-					"x-first-death-queue": "work", "x-first-death-reason": "rejected", "x-first-death-exchange": "master",
-				},
-				Deaths: []Death{died("work", "master", "a", 0), retried},
-			},
-			"master a", "in work",
-		},
-
-		{"no times", Message{Deaths: []Death{timelessRetry, timeless}}, " work", "in work"},
-		{"a death without keys", Message{RoutingKey: "k", Deaths: []Death{keyless}}, "master k", "does not have the key"},
-		{
-			"republished by a worker: x-death begins there",
-			Message{
-				Exchange: "master.failed", RoutingKey: "ucenter@user@failed",
-				Headers: model.Table{"x-orig-routing-key": "user.create"},
-				Deaths:  []Death{died("ucenter@user@retry", "master.retry", "ucenter@user", 30)},
-			},
-			"master.retry ucenter@user", "x-orig-routing-key has the key user.create",
-		},
-		{
-			"a key without an exchange is no address",
-			Message{Exchange: "master.failed", RoutingKey: "failed", Headers: model.Table{"x-orig-routing-key": "user.create"}},
-			"master.failed failed", "x-orig-routing-key has the key user.create",
-		},
-		{
-			"Spring", headed(model.Table{"x-original-exchange": "orders", "x-original-routingKey": "new"}), "orders new",
-			"Spring AMQP wrote it",
-		},
-
+	for _, c := range append(must.Cases[expected](t, "testdata/origin.toml"), []expected{
 		{
 			"Rascal", headed(model.Table{"rascal": model.Table{"originalExchange": "e", "originalRoutingKey": "k"}}), "e k",
 			"Rascal wrote it",
@@ -271,15 +217,15 @@ func TestOrigin(t *testing.T) {
 			"x ",
 			"published last",
 		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			from, reason := c.m.OriginOrWhy()
-			if key, header, told := c.m.FirstKey(); told && key != from.RoutingKey {
+	}...) {
+		t.Run(c.Name, func(t *testing.T) {
+			from, reason := c.M.OriginOrWhy()
+			if key, header, told := c.M.FirstKey(); told && key != from.RoutingKey {
 				reason += header + " has the key " + key
 			}
 
-			assert.Equal(t, from.Exchange+" "+from.RoutingKey, c.want, "origin")
-			assert.Contains(t, reason, c.reason, "reason")
+			assert.Equal(t, from.Exchange+" "+from.RoutingKey, c.Want, "origin")
+			assert.Contains(t, reason, c.Reason, "reason")
 		})
 	}
 }

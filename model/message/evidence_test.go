@@ -152,54 +152,43 @@ func TestCountersInABodyAreNamed(t *testing.T) {
 // Where workers write why a message failed, and when.
 func TestFailuresWithoutAFramework(t *testing.T) {
 	at := time.Unix(1_790_000_000, 0).UTC()
-	rejected := Death{Queue: "mail", Reason: model.Rejected}
-	for name, c := range map[string]struct {
-		m    Message
-		want string
-		last time.Time
-	}{
-		"an annotation of AMQP 1.0": {
-			Message{Headers: model.Table{"x-opt-error": "imap: mailbox is full"}, Deaths: []Death{rejected}},
-			"imap: mailbox is full",
-			time.Time{},
-		},
-		"a reason of its own": {
-			headed(model.Table{"x-death-reason": "max-retries-exceeded: TimeoutError after 30s"}),
-			"max-retries-exceeded: TimeoutError after 30s",
+	type expected struct {
+		Name string
 
-			time.Time{},
-		},
-		"a prefix": {
-			headed(model.Table{"beavers-dlq-error": "gateway said 503", "beavers-dlq-origin-queue": "q"}),
-			"gateway said 503",
-			time.Time{},
-		},
-		"a history, newest last": {
+		M    Message
+		Want string
+		Last time.Time
+	}
+
+	for _, c := range append(must.Cases[expected](t, "testdata/failures_without_a_framework.toml"), []expected{
+		{
+			"a history, newest last",
 			headed(model.Table{"failures": []any{
 				model.Table{"at": at, "error": "first"}, model.Table{"at": at.Add(time.Hour), "error": "ETIMEDOUT: again"},
 			}}), "ETIMEDOUT: again", at.Add(time.Hour),
 		},
-		"a history, newest first": {
+		{
+			"a history, newest first",
 			headed(model.Table{"errors": []any{
 				model.Table{"time": at.Add(time.Hour), "message": "again"}, model.Table{"time": at, "message": "first"},
 			}}), "again", at.Add(time.Hour),
 		},
-
-		"JSON of a list": {
-			headed(model.Table{"x-errors": `[{"message":"first"},{"message":"again"}]`}), "again", time.Time{},
-		},
-		"a table with its name": {
+		{
+			"a table with its name",
 			headed(model.Table{"errors": model.Table{"name": "TypeError", "message": "card declined", "stack": "at x"}}),
 			"TypeError: card declined",
 			time.Time{},
 		},
-		"in the body": {
+
+		{
+			"in the body",
 			Message{
 				Body: []byte(`{"dead_letter":{"reason":"failed","error":"SmtpException: refused","failed_at":1790000000000}}`),
 			},
 			"SmtpException: refused", at,
 		},
-		"in the body of a new message": {
+		{
+			"in the body of a new message",
 			Message{
 				Body: []byte(`{"id":"1","name":"send-mail","error":{"name":"Error","message":"mailbox is full"},"args":[]}`),
 			},
@@ -207,23 +196,12 @@ func TestFailuresWithoutAFramework(t *testing.T) {
 			"Error: mailbox is full",
 			time.Time{},
 		},
-		"seconds as text": {
-			headed(model.Table{"x-error": "m", "x-failed-at": "1790000000.25"}), "m", at,
-		},
-		"rejected, then expired on its way": {
-			Message{Deaths: []Death{{Queue: "mail-retry", Reason: model.Expired}, rejected}}, "rejected in mail", time.Time{},
-		},
-		"not whether there was one": {
-			Message{Headers: model.Table{"x-error": "false", "x-failure": "0"}, Deaths: []Death{rejected}},
-			"rejected in mail",
-			time.Time{},
-		},
-	} {
-		f, _ := c.m.Failure()
-		assert.Equal(t, f.String(), c.want, "%s", name)
+	}...) {
+		f, _ := c.M.Failure()
+		assert.Equal(t, f.String(), c.Want, "%s", c.Name)
 
-		_, last := c.m.Failed(f)
-		assert.That(t, last.Or(time.Time{}).Equal(c.last), "%s: failed last at %v", name, last)
+		_, last := c.M.Failed(f)
+		assert.That(t, last.Or(time.Time{}).Equal(c.Last), "%s: failed last at %v", c.Name, last)
 	}
 }
 

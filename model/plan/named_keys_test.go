@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -12,75 +13,25 @@ import (
 // A copy that comes with another key than its message names may be acknowledged unseen, where its queue is bound for
 // the other key only: it is refused. An application's own way is not.
 func TestCopiesKeepTheKeyThatTheyName(t *testing.T) {
-	bus := build.Exchange("topic", "bus")
-	orders := build.Queue("orders", build.Consumers(1))
-	created := build.Bind("bus", "order.created", "orders")
-	audit := build.Queue("audit", build.Consumers(1))
-	all := build.Bind("bus", "order.*", "audit")
-	failed := build.Queue("orders.failed")
-	shared := []build.Part{bus, orders, created, audit, all, failed}
+	type expected struct {
+		Name, Body string
+		Parts      []build.Part
+		Headers    model.Table
+		Deaths     []message.Death
+		To, Want   string
+	}
 
-	const refused = "the message names the routing key order.created ("
-	for _, c := range []struct {
-		name, body string
-		parts      []build.Part
-		headers    model.Table
-		deaths     []message.Death
-		to, want   string
-	}{
-		{
-			name: "a header", parts: shared, headers: model.Table{"x-original-routing-key": "order.created"},
-			want: refused + "x-original-routing-key)",
-		},
-		{
-			name: "a header of any name", parts: shared, headers: model.Table{"routeKey": "order.created"},
-			want: refused + "routeKey)",
-		},
-		{name: "the body", parts: shared, body: `{"id":1,"event":"order.created"}`, want: refused + "body.event)"},
-		{
-			name: "chosen by the user", parts: shared, body: `{"event":"order.created"}`, to: "queue:orders",
-			want: "to orders",
-		},
-		{name: "another text", parts: shared, body: `{"event":"order.created.eu"}`, want: "to orders"},
-		{name: "a nested text", parts: shared, body: `{"order":{"state":"order.created"}}`, want: "to orders"},
+	for _, c := range must.Cases[expected](t, "testdata/copies_keep_the_key_that_they_name.toml") {
+		m := message.Message{RoutingKey: "orders.failed", Headers: c.Headers, Body: []byte(c.Body), Deaths: c.Deaths}
 
-		{
-			name: "an exchange leads there alone", parts: []build.Part{bus, orders, created, failed},
-			body: `{"event":"order.created"}`, want: "to orders",
-		},
-		{
-			name: "no bindings", parts: []build.Part{orders, failed},
-			headers: model.Table{"x-original-routing-key": "order.created"}, want: "to orders",
-		},
-		{
-			name: "bound by its name, too",
-			parts: append([]build.Part{build.Text(`
-				bind bus orders orders
-				bind bus orders audit
-			`)}, shared...),
-			body: `{"event":"order.created"}`, want: "to orders",
-		},
-		{
-			name:  "its retries come so",
-			parts: append([]build.Part{build.Buffer("orders.wait", "orders", 1000)}, shared...),
-			body:  `{"event":"order.created"}`, want: "to orders",
-		},
-
-		{
-			name: "it failed there with that key", parts: shared, body: `{"event":"order.created"}`,
-			deaths: []message.Death{diedIn("orders", model.Rejected, "orders")}, want: "to orders",
-		},
-	} {
-		m := message.Message{RoutingKey: "orders.failed", Headers: c.headers, Body: []byte(c.body), Deaths: c.deaths}
-
-		p := newRun(build.TopologyOf("4.0.5", c.parts...), replayOf("orders.failed", c.to, m))
-		assert.Contains(t, outcomeOf(p), c.want, "%s", c.name)
+		p := newRun(build.TopologyOf("4.0.5", c.Parts...), replayOf("orders.failed", c.To, m))
+		assert.Contains(t, outcomeOf(p), c.Want, "%s", c.Name)
 		_, err := p.Publishing(&m)
-		assert.Equal(t, err != nil, p.Refusal.Refused(), "%s: the run agrees", c.name)
+		assert.Equal(t, err != nil, p.Refusal.Refused(), "%s: the run agrees", c.Name)
 
-		want := replayOf("orders.failed", c.to, m)
+		want := replayOf("orders.failed", c.To, m)
 		want.Insist = true
-		assert.Equal(t, outcomeOf(newRun(build.TopologyOf("4.0.5", c.parts...), want)), "to orders", "%s: insisting", c.name)
+		assert.Equal(t, outcomeOf(newRun(build.TopologyOf("4.0.5", c.Parts...), want)), "to orders", "%s: insisting", c.Name)
 	}
 }
 

@@ -247,137 +247,46 @@ func rejectedBy(queue, exchange string, keys ...string) message.Message {
 
 // What happens to a copy that fails again, and which way avoids losing it.
 func TestSecondFailure(t *testing.T) {
-	direct := []build.Part{build.Text(`
-		exchange direct dlx
-		bind dlx k failed
-	`)}
-	retried := []build.Part{
-		build.Text(`
-			exchange fanout dlx
-			bind dlx wait
-			queue wait ttl=1000 dlx=back
-			exchange direct back
-			bind back k main
-		`),
+	type expected struct {
+		Name  string
+		Parts []build.Part
+		M     message.Message // zero: rejected in main, through x with k
+		To    string          // "": auto
+		Way   string          // "EXCHANGE KEY"
+		Again string          // words of the refusal; "": it is not refused
+		Warns string
 	}
 
-	for _, test := range []struct {
-		name  string
-		parts []build.Part
-		m     message.Message // zero: rejected in main, through x with k
-		to    string          // "": auto
-		way   string          // "EXCHANGE KEY"
-		again string          // words of the refusal; "": it is not refused
-		warns string
-	}{
+	for _, test := range append(must.Cases[expected](t, "testdata/second_failure.toml"), []expected{
 		{
-			name: "the dead-letter exchange has no queue for the name", parts: shared(direct...), way: " main",
-			again: "messages that fail again in main are lost: the dead-letter exchange dlx leads to no queue for the " +
-				"key main (for k it does)",
-		},
-
-		{name: "named", parts: shared(direct...), to: "queue:main", way: " main", again: "are lost"},
-		{
-			name: "another exchange leads to the worker alone with the key",
-			parts: shared(append(direct, build.Text(`
-				exchange topic own
-				bind own # main
-			`))...), way: "own k",
-		},
-		{
-			name: "any key will do", parts: shared(build.Text(`
-				exchange fanout dlx
-				bind dlx failed
-			`)),
-			way: " main",
-		},
-		{
-			name: "a topic takes the name", parts: shared(build.Text(`
-				exchange topic dlx
-				bind dlx # failed
-			`)),
-			way: " main",
-		},
-
-		{
-			name: "by the queues' names", parts: shared(build.Text(`
-				exchange direct dlx
-				bind dlx main failed
-			`)),
-
-			way: " main",
-		},
-		{
-			name: "the application's own are lost, too", way: " main",
-			parts: shared(build.Exchange("direct", "dlx"), func(s *model.Snapshot) {
+			Name: "the application's own are lost, too", Way: " main",
+			Parts: shared(build.Exchange("direct", "dlx"), func(s *model.Snapshot) {
 				for q := range model.Each(s.Queues) {
 					q.Published, q.Delivered = build.Some(2), build.Some(6)
 				}
 			}),
-			warns: "it loses the application's own messages, too, unless its worker declares a queue for them in time",
+			Warns: "it loses the application's own messages, too, unless its worker declares a queue for them in time",
 		},
-		{name: "headers decide", parts: shared(build.Text(`
-			exchange headers dlx
-			bind-headers dlx failed region=eu
-		`)), way: " main"},
-		{name: "a copy has no CC", parts: []build.Part{
-			build.Text(`
-				exchange direct x
-				queue main dlx=dlx consumers=1
-				bind x k main
-				queue failed
-				exchange direct dlx
-				bind dlx copy failed
-			`),
-		}, m: rejectedBy("main", "x", "k", "copy"), way: "x k", again: "leads to no queue for the key k (for copy it does)"},
-
-		{name: "the retry buffer's way back has the key", parts: shared(retried...), way: "back k"},
-
-		{
-			name: "lost behind a retry buffer", parts: shared(retried...), to: "queue:main",
-			way: " main", again: "after wait, the dead-letter exchange back leads to no queue for the key main",
-		},
-		{
-			name: "kept by a retry buffer that comes back", parts: shared(build.Text(`
-				exchange fanout dlx
-				queue wait ttl=1000 dlx= key=main
-				bind dlx wait
-			`)),
-			way: " main",
-		},
-
-		{name: "kept by at-least-once", parts: []build.Part{
-			build.Text(`
-				exchange direct x
-				queue main dlx=dlx consumers=1 at-least-once
-				queue audit
-				bind x k main
-				bind x k audit
-				queue failed
-				exchange direct dlx
-				bind dlx k failed
-			`),
-		}, way: " main"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			m := test.m
+	}...) {
+		t.Run(test.Name, func(t *testing.T) {
+			m := test.M
 
 			if m.Deaths == nil {
 				m = rejectedBy("main", "x", "k")
 			}
 
-			topology := build.TopologyOf("4.0.5", test.parts...)
-			want := wantTo(t, topology, "failed", test.to, m)
+			topology := build.TopologyOf("4.0.5", test.Parts...)
+			want := wantTo(t, topology, "failed", test.To, m)
 			p := New(topology, want)
-			must.Equal(t, len(p.Ways), 1, "ways %+v, not %s", p.Ways, test.way)
-			must.Equal(t, p.Ways[0].Exchange+" "+p.Ways[0].RoutingKey, test.way)
+			must.Equal(t, len(p.Ways), 1, "ways %+v, not %s", p.Ways, test.Way)
+			must.Equal(t, p.Ways[0].Exchange+" "+p.Ways[0].RoutingKey, test.Way)
 			words := p.Refusal.Words()
-			assert.Equal(t, p.Refusal.Refused(), test.again != "", "refused: %q, not %q", words, test.again)
-			assert.Contains(t, words, test.again)
-			assert.That(t, strings.Contains(warnedOf(p.Warnings), test.warns), "warns %q", warned(p.Warnings))
+			assert.Equal(t, p.Refusal.Refused(), test.Again != "", "refused: %q, not %q", words, test.Again)
+			assert.Contains(t, words, test.Again)
+			assert.That(t, strings.Contains(warnedOf(p.Warnings), test.Warns), "warns %q", warned(p.Warnings))
 			run := p.On(topology)
 			_, err := run.Publishing(&m)
-			assert.That(t, (err != nil) == (test.again != ""), "published: %v", err)
+			assert.That(t, (err != nil) == (test.Again != ""), "published: %v", err)
 			want.Insist = true
 			insisted := New(topology, want)
 			run = insisted.On(topology)
@@ -386,8 +295,8 @@ func TestSecondFailure(t *testing.T) {
 			must.Do(t, err)
 			assert.That(t, !insisted.Refusal.Refused(), "insisted: %v, %s, whole %t, grave %t", err, insisted.Refusal.Words(),
 				insisted.KeepsWhole(), grave)
-			assert.Equal(t, insisted.KeepsWhole(), test.again != "")
-			assert.Equal(t, grave, test.again != "")
+			assert.Equal(t, insisted.KeepsWhole(), test.Again != "")
+			assert.Equal(t, grave, test.Again != "")
 			again := New(topology, want)
 			was, is := insisted.Promise(), again.Promise()
 

@@ -19,113 +19,16 @@ import (
 )
 
 func TestStory(t *testing.T) {
-	at := func(s int) time.Time { return build.Noon.Add(time.Duration(s) * time.Second) }
-	published := message.Properties{Timestamp: at(1)}
-	own := func(p message.Properties, died int, ttl string) message.Message {
-		return message.Message{Properties: p, Deaths: []message.Death{{
-			Queue: "buffer", Reason: model.Expired, Count: 1, RoutingKeys: []string{"buffer"}, Time: at(died),
-			OriginalExpiration: ttl,
-		}}}
+	type expected struct {
+		Name string
+		M    message.Message
+		Want []string
 	}
 
-	const here = `now | here | | through (default), key ""`
-	for _, c := range []struct {
-		name string
-		m    message.Message
-		want []string
-	}{
-		{
-			"just published",
-			message.Message{Exchange: "master", RoutingKey: "user.create", Properties: published},
-			[]string{"12:00:01 | published | master | user.create |", "now | here | |"},
-		},
-		{
-			"through a delayed buffer",
-			message.Message{
-				Exchange: "dlx", RoutingKey: "dlx.key", Properties: published,
-				Deaths: []message.Death{{
-					Queue: "buffer", Reason: model.Expired, Count: 1, Exchange: "out",
-					RoutingKeys: []string{"out.key"}, Time: at(6),
-				}},
-			},
-			[]string{
-				"12:00:01 | published | out | out.key |",
-
-				"12:00:06 | expired | buffer | after 5s |",
-				"now | here | | through dlx, key dlx.key",
-			},
-		},
-		{"a TTL of its own, no timestamp", own(message.Properties{}, 6, "3000"), []string{
-			"≤ 12:00:06 | published | (default) | buffer | at the latest: it has no time of its own",
-			"12:00:06 | expired | buffer | TTL 3s |", here,
-		}},
-		{"a TTL of its own, behind a head that blocked it", own(published, 6, "1000"), []string{
-			"12:00:01 | published | (default) | buffer |", "12:00:06 | expired | buffer | after 5s |", here,
-		}},
-		{"a TTL of its own, above that of the queue", own(published, 6, "60000"), []string{
-			"12:00:01 | published | (default) | buffer |", "12:00:06 | expired | buffer | after 5s |", here,
-		}},
-		{"a TTL of its own, which is finer than times are", own(published, 3, "1500"), []string{
-			"12:00:01 | published | (default) | buffer |", "12:00:03 | expired | buffer | after 1.5s |", here,
-		}},
-		{
-			"the retry loop, republished by its worker",
-			message.Message{
-				Exchange: "master.failed", RoutingKey: "user@failed", Properties: published,
-				Headers: model.Table{"x-orig-routing-key": "user.create", "x-error": "TimeoutError: smtp gateway"},
-				Deaths: []message.Death{{
-					Queue: "user@retry", Reason: model.Expired, Count: 3,
-
-					Exchange: "master.retry", RoutingKeys: []string{"user"}, Time: at(31),
-				}},
-			},
-			[]string{
-				"12:00:01 | published |  | user.create | routing key from x-orig-routing-key; exchange unknown",
-				"? | republished | master.retry | user | by an application; earlier deaths unknown",
-				"12:00:31 | expired ×3 | user@retry | | first of 3: RabbitMQ keeps only the first time",
-				"? | failed |  | TimeoutError: smtp gateway | from an error header",
-				"now | here | | through master.failed, key user@failed",
-			},
-		},
-		{
-			"rejected, waited, rejected",
-			message.Message{
-				Properties: published,
-				Deaths: []message.Death{
-					{Queue: "work", Reason: model.Rejected, Count: 2, RoutingKeys: []string{"work"}, Time: at(2)},
-					{Queue: "retry", Reason: model.Expired, Count: 1, RoutingKeys: []string{"work"}, Time: at(32)},
-				},
-			},
-			[]string{
-				"12:00:01 | published | (default) | work |",
-				"12:00:02 | rejected ×2 | work | after 1s | first of 2: RabbitMQ keeps only the first time",
-
-				"12:00:32 | expired | retry | |", here,
-			},
-		},
-		{
-			"a timestamp after the first death is not believed",
-			message.Message{
-				Properties: message.Properties{Timestamp: at(3600)},
-				Deaths: []message.Death{{
-					Queue: "work", Reason: model.Rejected, Count: 1, RoutingKeys: []string{"work"}, Time: at(2),
-				}},
-			},
-			[]string{
-				"≤ 12:00:02 | published | (default) | work | at the latest: its timestamp is after its first death",
-
-				"12:00:02 | rejected | work | |", here,
-			},
-		},
-		{
-			"deaths without times keep the order of x-death",
-			message.Message{Deaths: []message.Death{{Queue: "b"}, {Queue: "a", RoutingKeys: []string{"k"}}}},
-			[]string{"? | published | (default) | k |", "? | died | a | |", "? | died | b | | when is unknown", here},
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
+	for _, c := range must.Cases[expected](t, "testdata/story.toml") {
+		t.Run(c.Name, func(t *testing.T) {
 			var got []string
-			for _, e := range Of(&c.m, build.Ref("here")) {
+			for _, e := range Of(&c.M, build.Ref("here")) {
 				when := "?"
 
 				if !e.Time.IsZero() {
@@ -143,11 +46,11 @@ func TestStory(t *testing.T) {
 				got = append(got, strings.ReplaceAll(strings.TrimSpace(line), "|  |", "| |"))
 			}
 
-			for i := range c.want {
-				c.want[i] = strings.ReplaceAll(c.want[i], "|  |", "| |")
+			for i := range c.Want {
+				c.Want[i] = strings.ReplaceAll(c.Want[i], "|  |", "| |")
 			}
 
-			assert.NoDiff(t, cmp.Diff(c.want, got))
+			assert.NoDiff(t, cmp.Diff(c.Want, got))
 		})
 	}
 }

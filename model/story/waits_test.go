@@ -342,59 +342,30 @@ func named(after time.Duration, names string) peek.Peeked {
 // A later peek never knows less of messages that still wait than an earlier one; it takes nothing over for messages
 // that may have been elsewhere meanwhile.
 func TestALaterLookIsNoWorse(t *testing.T) {
-	delayed := parts(build.Text(`
-		queue w consumers=1
-		buffer q w 60000
-	`))
-	retried := parts(build.Text(`
-		queue w consumers=1 dlx= key=q
-		buffer q w 60000
-	`))
-	for _, c := range []struct {
-		name          string
-		parts         []build.Part
-		before, after string
-		since         time.Duration // how long after noon the head came, at the latest; negative: unknown
-		later         time.Duration
-		want          string
-	}{
-		{"nothing has left", delayed, "a b", "a b c", 0, 20 * time.Second, "≤ 40s ≤ 40s ≤ 1m"},
-		{"nothing has left a retry buffer", retried, "a b", "a b", 0, 20 * time.Second, "≤ 40s ≤ 40s"},
-		{"the head has left", delayed, "A B C", "B C D", 19 * time.Second, 20 * time.Second, "≤ 40s ≤ 40s ≤ 1m"},
-		{"no poll says what has left", delayed, "A B", "A B", -1, 20 * time.Second, "≤ 40s ≤ 40s"},
-		{"without ids, the head has left", delayed, "a b", "b c", 19 * time.Second, 20 * time.Second, "≤ 59s ≤ 1m"},
-		{"the head has left a retry buffer", retried, "A B", "B A", 19 * time.Second, 20 * time.Second, "≤ 59s ≤ 1m"},
+	type expected struct {
+		Name          string
+		Parts         []build.Part
+		Before, After string
+		Since         time.Duration // how long after noon the head came, at the latest; negative: unknown
+		Later         time.Duration
+		Want          string
+	}
 
-		{
-			"the broker counts what comes into it", retried, "A1 B2 C1", "B2 C1 A2", 19 * time.Second, 20 * time.Second,
-			"≤ 40s ≤ 40s ≤ 1m",
-		},
-		{"a round in between", retried, "A1", "A2", 19 * time.Second, 20 * time.Second, "≤ 59s"},
-		{"it was to have left", delayed, "A", "A", 0, 61 * time.Second, "overdue"},
-		{"it was to have left, and no poll says since when it is there", delayed, "A", "A", -1, 61 * time.Second, "≤ 1m"},
-		{"delivered before, a moment ago", delayed, "a b", "a+ b+ c", 9 * time.Second, 9 * time.Second, "≤ 51s ≤ 51s ≤ 1m"},
-		{"delivered before, and the head has left", delayed, "a b", "b+ c", 9 * time.Second, 9 * time.Second, "≤ 51s ≤ 1m"},
-		{"delivered before, in a retry buffer", retried, "a", "a+", 9 * time.Second, 9 * time.Second, "≤ 51s"},
-		{"delivered before, maybe where it died", retried, "a1", "a1+", 9 * time.Second, 9 * time.Second, "≤ 1m"},
-		{"not delivered before: it has come since", retried, "a", "a", 9 * time.Second, 9 * time.Second, "≤ 1m"},
-		{"delivered before, of two that are the same", delayed, "a b a", "a+", 9 * time.Second, 9 * time.Second, "≤ 1m"},
-		{"delivered before, to an unknown consumer", delayed, "a", "a+", 19 * time.Second, 20 * time.Second, "≤ 59s"},
-		{"no look before", delayed, "", "a", 15 * time.Second, 20 * time.Second, "≤ 55s"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			topology := build.TopologyOf("4.0.5", c.parts...)
+	for _, c := range must.Cases[expected](t, "testdata/later_looks.toml") {
+		t.Run(c.Name, func(t *testing.T) {
+			topology := build.TopologyOf("4.0.5", c.Parts...)
 
 			var before *Waits
-			if c.before != "" {
-				before = waitsIn(topology, build.Ref("q"), named(0, c.before), Sight{})
+			if c.Before != "" {
+				before = waitsIn(topology, build.Ref("q"), named(0, c.Before), Sight{})
 			}
 
 			var head Sight
-			if c.since >= 0 {
-				head.Since = build.Noon.Add(c.since)
+			if c.Since >= 0 {
+				head.Since = build.Noon.Add(c.Since)
 			}
 
-			peeked := named(c.later, c.after)
+			peeked := named(c.Later, c.After)
 			w := WaitingIn(topology, build.Ref("q"), peeked, head)
 			w.After(before)
 			for i := range peeked.Messages.Len() {
@@ -407,7 +378,7 @@ func TestALaterLookIsNoWorse(t *testing.T) {
 				got = append(got, wait.Due.In(peeked.TakenAt))
 			}
 
-			assert.Equal(t, strings.Join(got, " "), c.want)
+			assert.Equal(t, strings.Join(got, " "), c.Want)
 		})
 	}
 }
