@@ -17,6 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -73,7 +74,7 @@ func canaryStage(a *app, kind model.QueueType, messages ...amqp.Publishing) (fro
 	a.Helper()
 	from = a.filled("failed", kind, messages...)
 	to = a.queue("worker", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", from.Name)
-	to.Consumers = model.Some[int64](1)
+	to.Consumers = build.Some(1)
 	return from, to
 }
 
@@ -148,7 +149,7 @@ func TestCanaryPasses(t *testing.T) {
 
 		words := strings.Join(told, "\n")
 		for _, want := range []string{"1 taken, watching for 700ms", "11 taken, watching"} {
-			assert.That(t, strings.Contains(words, want), "%q is not among the stages:\n%s", want, words)
+			assert.Contains(t, words, want)
 		}
 
 		w.awaits(t, count(47))
@@ -213,7 +214,7 @@ func TestCanaryOfASilentQueue(t *testing.T) {
 	c, _ := journaled(t, false)
 	from := a.filled("failed", model.Quorum, numbered(20)...)
 	to := a.queue("worker", model.Classic)
-	to.Consumers = model.Some[int64](1)
+	to.Consumers = build.Some(1)
 	type ran struct {
 		account plan.Account
 		told    []string
@@ -353,7 +354,7 @@ func TestCanaryHurriedOnce(t *testing.T) {
 	var read atomic.Int64
 	c := newClient(t, broker.Options{URL: node.AMQP(), Reread: func(context.Context) (*model.Topology, error) {
 		now := *to // it requeues each message again and again
-		now.Acked, now.Redelivered = model.Some[int64](0), model.Some(1000*read.Add(1))
+		now.Acked, now.Redelivered = build.Some(0), model.Some(1000*read.Add(1))
 		return topology([]*model.Queue{from, &now}), nil
 	}})
 
@@ -418,7 +419,7 @@ func TestReplayIsFollowed(t *testing.T) {
 		to := a.queue("worker", kind)
 		retry := a.queue("retry", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", to.Name,
 			"x-message-ttl", int64(1000))
-		to.Consumers = model.Some[int64](1)
+		to.Consumers = build.Some(1)
 
 		a.work(to, func(d amqp.Delivery) {
 			_, tried := d.Headers["x-death"]

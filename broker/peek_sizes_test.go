@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -95,7 +96,7 @@ func TestPeekBesideAConsumer(t *testing.T) {
 		held := min(n, 10)
 		a.await(q, n-held)
 
-		q.Consumers = model.Some[int64](1)
+		q.Consumers = build.Some(1)
 		for look := range 2 {
 			wantAllSeen(t, lookAt(t, c, q, peek.Want{Limit: n + 1000}), n, held, look > 0)
 			a.await(q, n-held)
@@ -140,7 +141,7 @@ func TestPeekBesideABusyConsumer(t *testing.T) {
 			worked <- seen
 		}()
 
-		q.Consumers = model.Some[int64](1)
+		q.Consumers = build.Some(1)
 
 		var seen map[string]int
 		for seen == nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -482,7 +483,7 @@ func TestResumeWithAConsumer(t *testing.T) {
 		t.Run(string(choice), func(t *testing.T) {
 			s, c, j, id := forgottenReplay(t, 600)
 			consumed := *s.to
-			consumed.Consumers = model.Some[int64](1)
+			consumed.Consumers = build.Some(1)
 			taken := s.drain(s.to, s.ready(s.to))
 			made, run := planResume(t, c, j, id, topology([]*model.Queue{s.from, &consumed}),
 				func(w *resume.Want) { w.Choice = choice })

@@ -52,7 +52,7 @@ func (c *Client) mayWrite(ctx context.Context, exchange model.ExchangeRef) (bool
 		p = permit{true, time.Now().Add(permittedFor)}
 	case link.NoWriteRight:
 	default:
-		return false, fmt.Errorf("ask for the right to write to %s: %w", model.Printable(model.ExchangeName(exchange.Name)),
+		return false, fmt.Errorf("ask for the right to write to %s: %w", model.ExchangeName(exchange.Name),
 			link.Loss(answer))
 	}
 	c.counter.permits[exchange] = p

@@ -72,7 +72,7 @@ func TestConfigExample(t *testing.T) {
 	_, err := (config.Flags{Context: "shop"}).Connection(env)
 	assert.That(t, err == nil, "the example is not usable: %v", err)
 	_, _, errs = run(env, "config")
-	assert.That(t, strings.Contains(errs, "the file exists"), "it does not say that the file is there: %q", errs)
+	assert.Contains(t, errs, "the file exists")
 }
 
 // The file's settings for the dashboard apply without a context, and --theme overrides them.

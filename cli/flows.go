@@ -243,7 +243,7 @@ func flowRows(t *model.Topology) []flowRow {
 				consumers: q.Consumers.String(),
 				after:     waitWords(b),
 				target: cmp.Or(strings.Join(targets, ", "), "nowhere") + " through " +
-					model.Printable(model.ExchangeName(b.DLX)),
+					model.ExchangeName(b.DLX),
 			})
 		}
 

@@ -19,7 +19,7 @@ func checkSentence(t *testing.T, stderr string, words ...string) {
 	assert.Equal(t, strings.Count(stderr, "\n"), 1)
 	assert.That(t, strings.HasSuffix(stderr, "\n"), "this is not one sentence: %q", stderr)
 	for _, word := range words {
-		assert.That(t, strings.Contains(stderr, word), "%q is not in %q", word, stderr)
+		assert.Contains(t, stderr, word)
 	}
 
 	assert.That(t, !strings.Contains(stderr, "s3cr3t"), "the password is in %q", stderr)

@@ -132,7 +132,7 @@ func TestHaltResumeStop(t *testing.T) {
 	var log bytes.Buffer
 	node := must.Get(Start(t.Context(), Options{Log: &log}))(t)
 	t.Cleanup(func() { _ = node.Stop() })
-	assert.That(t, strings.Contains(log.String(), node.AMQP()), "the log does not name the URL: %s", &log)
+	assert.Contains(t, log.String(), node.AMQP())
 	url := node.AMQP()
 	fill := topology{queues: []queue{{name: "kept"}}}
 	conn := must.Get(dial(t.Context(), url, "test"))(t)
@@ -207,7 +207,7 @@ func TestServerThatIsNone(t *testing.T) {
 
 func TestNoServerSaysWhatToInstall(t *testing.T) {
 	for _, advice := range []string{"apt-get install rabbitmq-server", "brew install rabbitmq", "Docker"} {
-		assert.That(t, strings.Contains(errNoServer.Error(), advice), "the error does not say %q: %v", advice, errNoServer)
+		assert.Contains(t, errNoServer.Error(), advice)
 	}
 }
 
@@ -259,7 +259,7 @@ func TestEnvironmentOfOthersStaysOut(t *testing.T) {
 		"PATH=/bin", "HOME=/nowhere", "RABBITMQ_NODENAME=dlxtop-1-1@localhost",
 		"ERL_EPMD_PORT=4",
 	} {
-		assert.That(t, strings.Contains(text, wanted), "%s is missing:\n%s", wanted, text)
+		assert.Contains(t, text, wanted)
 	}
 }
 
@@ -270,7 +270,7 @@ func TestDockerCommands(t *testing.T) {
 		"docker run --rm --detach --name dlxtop-1-1 ", " --publish 127.0.0.1:20001:5672 ",
 		" --publish 127.0.0.1:20002:15672 ",
 	} {
-		assert.That(t, strings.Contains(run, wanted), "%q is missing in: %s", wanted, run)
+		assert.Contains(t, run, wanted)
 	}
 
 	assert.That(t, strings.HasSuffix(run, " rabbitmq:4-management"), "it ends with another image: %s", run)

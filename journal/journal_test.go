@@ -213,7 +213,7 @@ func TestWhatWasWrittenIsThereAfterAKill(t *testing.T) {
 	for _, want := range []string{
 		"ended during the drop 1 of failed", "certain: " + model.Count(r.Account.Dropped) + " dropped", "not certain",
 	} {
-		assert.That(t, strings.Contains(explained, want), "%q is not in %s", want, explained)
+		assert.Contains(t, explained, want)
 	}
 }
 
@@ -437,7 +437,7 @@ func TestCopiesOfAKilledReplay(t *testing.T) {
 		r.Intent = &plan.Intent{Mark: true}
 		id := begin(t, j, r)
 		p := message.Publishing{
-			Address: model.Address{RoutingKey: "w"}, Body: m.Body, Reaches: []model.QueueRef{build.Ref("w")},
+			Address: model.Address{RoutingKey: "w"}, Body: m.Body, Reaches: build.Refs("w"),
 		}
 		check(t, j.Write(id, []plan.Entry{plan.NewEntry(&m, &p, false)}, test.settled))
 

@@ -166,7 +166,7 @@ func wantError(t *testing.T, err error, path string, words ...string) {
 	t.Helper()
 	must.That(t, errors.Is(err, plan.ErrJournal), "%v", err)
 	for _, want := range append(words, path) {
-		assert.That(t, strings.Contains(err.Error(), want), "%q is not in: %v", want, err)
+		assert.Contains(t, err.Error(), want)
 	}
 	assert.Lacks(t, err.Error(), "\n")
 	assert.That(t, len(err.Error()) <= 400, "that is no sentence: %v", err)

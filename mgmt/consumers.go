@@ -129,7 +129,7 @@ const (
 // isCrashing reports whether messages of a queue without consumers are delivered again and again, though no application
 // polls it: a worker that crashes on them is mostly disconnected when it is counted. Looks are the same in statistics.
 func isCrashing(q *model.Queue) bool {
-	return q.Consumers == model.Some[int64](0) && q.PollRate.Or(0) == 0 && q.RedeliverRate.Or(0) > 0 &&
+	return q.Consumers.Or(1) == 0 && q.PollRate.Or(0) == 0 && q.RedeliverRate.Or(0) > 0 &&
 		q.Redelivered.Or(0) >= crashedOften*max(q.Ready.Or(1), 1)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/story"
@@ -152,7 +153,7 @@ func (r *storyRun) current() *model.Snapshot {
 	r.t.Helper()
 	snapshot := must.Get(r.poll.Current(r.t.Context()))(r.t)
 	for i := range snapshot.Queues {
-		snapshot.Queues[i].Consumers = model.Some[int64](0)
+		snapshot.Queues[i].Consumers = build.Some(0)
 	}
 
 	return snapshot
@@ -536,12 +537,12 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 	for queue, role := range want {
 		r, n := roles(queue)
 		assert.Equal(t, r, role, "while dlxtop reads it, %s is %q with %v consumers", queue, r, n)
-		assert.Equal(t, n, model.Some[int64](0), "%v", queue)
+		assert.Equal(t, n, build.Some(0), "%v", queue)
 	}
 
 	consumed("archiver ", 2)
 	for _, queue := range []string{"stock.failed", "mail.later"} {
 		_, n := roles(queue)
-		assert.That(t, n == model.Some[int64](1), "beside another one, %s has %v consumers", queue, n)
+		assert.That(t, n == build.Some(1), "beside another one, %s has %v consumers", queue, n)
 	}
 }

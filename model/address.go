@@ -6,12 +6,12 @@ type Address struct {
 	RoutingKey string
 }
 
-// ExchangeName is an exchange's name for people: the default exchange has none.
+// ExchangeName is an exchange's name for people, printable: the default exchange has none.
 func ExchangeName(name string) string {
 	if name == "" {
 		return "(default)"
 	}
-	return name
+	return Printable(name)
 }
 
 // Quoted is s, or two quotes when s is empty, so that there is something to see.

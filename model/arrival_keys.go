@@ -58,7 +58,7 @@ func (t *Topology) keysThrough(b *Binding, passed map[string]bool) []ArrivalKey 
 	}
 	passed[b.Source] = true
 	var before []ArrivalKey
-	for _, i := range t.into[ExchangeRef{b.VHost, b.Source}] {
+	for _, i := range t.into[b.From()] {
 		before = append(before, t.keysThrough(&t.Snapshot.Bindings[i], passed)...)
 	}
 	if len(before) > 0 {

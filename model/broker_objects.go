@@ -116,6 +116,9 @@ type Binding struct {
 	PropertiesKey string // the management API's identity of the binding
 }
 
+// From is the exchange that is bound to.
+func (b *Binding) From() ExchangeRef { return ExchangeRef{b.VHost, b.Source} }
+
 // Policy is a policy or an operator policy.
 type Policy struct {
 	VHost      string

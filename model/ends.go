@@ -130,7 +130,7 @@ func (b *flowBuilder) filledByFailures() map[QueueRef]bool {
 // deadLetteringWords say that a queue has no dead-letter exchange, or why the one that it has does not count.
 func (b *flowBuilder) deadLetteringWords(q *Queue) string {
 	dlx := b.t.settings.of(q.QueueRef).DLX
-	name := Printable(ExchangeName(dlx.Value))
+	name := ExchangeName(dlx.Value)
 	switch {
 	case !dlx.Set:
 		return "no dead-letter exchange"

@@ -38,7 +38,7 @@ func (t *Topology) bindingsBeside(f *Flow, some func(*Buffer) bool) []Binding {
 			if b.DLX != binding.Source || !some(b) {
 				return false
 			}
-			exchange, ok := t.Exchange(ExchangeRef{f.VHost, binding.Source})
+			exchange, ok := t.Exchange(binding.From())
 			return !known || key == binding.RoutingKey || ok && (exchange.Type == "fanout" || exchange.Type == "headers")
 		})
 

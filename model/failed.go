@@ -143,14 +143,14 @@ func (b *flowBuilder) served() map[QueueRef]bool {
 	for bound := range Each(b.t.Snapshot.Bindings) {
 		if !bound.ToExchange {
 			says := b.heard[QueueRef{bound.VHost, bound.Destination}]
-			x := ExchangeRef{bound.VHost, bound.Source}
+			x := bound.From()
 			plain[x] = plain[x] || says.failed == "" && says.buffer() == ""
 		}
 	}
 
 	served := map[QueueRef]bool{}
 	for bound := range Each(b.t.Snapshot.Bindings) {
-		x := ExchangeRef{bound.VHost, bound.Source}
+		x := bound.From()
 		if !bound.ToExchange && plain[x] && !dead[x] && !NamedForFailures(x.Name) {
 			served[QueueRef{bound.VHost, bound.Destination}] = true
 		}

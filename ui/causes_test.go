@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -49,7 +50,7 @@ func manyFailed() (Options, *recordedBroker, *recorded, *clock) {
 
 	queueIn(s, "lots.failed").Type = model.Quorum
 	for _, name := range []string{"mail.failed", "lots.failed"} {
-		queueIn(s, name).Consumers = model.Some[int64](0)
+		queueIn(s, name).Consumers = build.Some(0)
 	}
 
 	source := &recorded{snapshot: countedAt(c, s)}
@@ -211,7 +212,7 @@ func TestCausesBudget(t *testing.T) {
 	for i := range 40 {
 		at := ref(fmt.Sprint("q", i))
 		r.Order = append(r.Order, at)
-		r.Queues[at] = &causes.Queue{Ref: at, Limit: causes.Page, Plan: free, Ready: model.Some[int64](900)}
+		r.Queues[at] = &causes.Queue{Ref: at, Limit: causes.Page, Plan: free, Ready: build.Some(900)}
 	}
 
 	depth := int64(900)

@@ -15,6 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/target"
@@ -281,7 +282,7 @@ func interrupted(t *testing.T) Options {
 		Intent: &plan.Intent{
 			Source: ref(failedQueue), Depth: 5, Mode: target.ToQueue,
 			Fixed: model.Address{RoutingKey: "ucenter@user"}, Mark: true, MarkName: "MARK",
-			Recipients: []plan.Recipient{{Queue: ref("ucenter@user"), Consumers: model.Some[int64](1)}},
+			Recipients: []plan.Recipient{{Queue: ref("ucenter@user"), Consumers: build.Some(1)}},
 		},
 	})
 

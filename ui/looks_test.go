@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -270,7 +271,7 @@ func TestMoreIsOfferedAgain(t *testing.T) {
 	reading := causes.NewReading(newApp(t.Context(), o).env)
 	q := &causes.Queue{
 		Ref: ref(failedQueue), Limit: causes.Page, Read: causes.Page, ReadAt: c.now(),
-		Plan: peek.Plan{Method: peek.Stream, Free: true}, Depth: model.Some[int64](50_000),
+		Plan: peek.Plan{Method: peek.Stream, Free: true}, Depth: build.Some(50_000),
 	}
 
 	reading.Queues[q.Ref], reading.Order = q, []model.QueueRef{q.Ref}
@@ -334,7 +335,7 @@ func countedLooks(looked model.LookedByQueue) (Options, *recordedBroker, *record
 	o.Interval = 10 * time.Millisecond
 	b.looked = looked
 	for i := range s.Queues {
-		s.Queues[i].Type, s.Queues[i].Consumers, s.Queues[i].Ready = model.Quorum, model.Some[int64](0), model.Some[int64](2)
+		s.Queues[i].Type, s.Queues[i].Consumers, s.Queues[i].Ready = model.Quorum, build.Some(0), build.Some(2)
 	}
 
 	return o, b, o.Source.(*recorded)
@@ -386,7 +387,7 @@ func limitedFailed() (Options, *recordedBroker) {
 	o, b, _ := showing(s)
 	s.Overview.ClusterName = "rabbit@mq1"
 	failedQueue := queueIn(s, "orders.failed")
-	failedQueue.Type, failedQueue.Consumers, failedQueue.Ready = model.Quorum, model.Some[int64](0), model.Some[int64](3)
+	failedQueue.Type, failedQueue.Consumers, failedQueue.Ready = model.Quorum, build.Some(0), build.Some(3)
 	for i := range 3 {
 		b.put("orders.failed", failedFor(i, "KeyError: lot"))
 	}

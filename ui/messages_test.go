@@ -17,6 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -299,7 +300,7 @@ func runs(step chan struct{}) func(context.Context, plan.Run, plan.Progress) (pl
 func TestDeliveryBudget(t *testing.T) {
 	s := recording(queue("orders.failed"))
 	o, b, _ := showing(s)
-	s.Queues[0].Type, s.Queues[0].Consumers = model.Quorum, model.Some[int64](0)
+	s.Queues[0].Type, s.Queues[0].Consumers = model.Quorum, build.Some(0)
 	put := func(count int64) {
 		b.leave("orders.failed", 0, 0)
 		b.put("orders.failed", message.Message{RoutingKey: "k", Headers: model.Table{"x-delivery-count": count}},
@@ -324,7 +325,7 @@ func TestTheLimitOfALookIsNoGrowth(t *testing.T) {
 	list := message.MessageList{{Position: 1}, {Position: 2}, {Position: 3}}
 	rows := must.Get(shell.MessageRows(list, ref("failed"), false, func(int, *message.Message) {}))(t)
 	s.Rows, s.Limit = rows, messages.PeekMost
-	s.Peeked = peek.Peeked{Messages: list, Depth: model.Some[int64](300_000), TakenAt: c.now()}
+	s.Peeked = peek.Peeked{Messages: list, Depth: build.Some(300_000), TakenAt: c.now()}
 	for _, step := range []struct {
 		now     int64
 		taken   int

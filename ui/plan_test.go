@@ -362,7 +362,7 @@ func TestEditorHasThePrivateFile(t *testing.T) {
 		`"exchange": "master"`, `"routing_key": "ucenter@user"`,
 		`"message_id": "0f3c9a00-user"`, "----- body (utf-8) -----\n{\"id\":120",
 	} {
-		assert.That(t, strings.Contains(given, want), "%s is not in\n%s", want, given)
+		assert.Contains(t, given, want)
 	}
 
 	assert.That(t, !strings.Contains(given, "x-death"), "what is stripped is offered:\n%s", given)

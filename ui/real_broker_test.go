@@ -24,6 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -448,7 +449,7 @@ func TestEndOfASequelIsShown(t *testing.T) {
 	b.execute = ends(func(a *plan.Account) { a.Moved, a.Mark = 47, "M" })
 	over := make(chan struct{})
 	b.follow = func(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error) {
-		s := plan.Sequel{Sent: 47, Taken: 40, Acked: model.Some[int64](38), Watch: f.Watch, Until: c.now().Add(f.Watch)}
+		s := plan.Sequel{Sent: 47, Taken: 40, Acked: build.Some(38), Watch: f.Watch, Until: c.now().Add(f.Watch)}
 		progress(s)
 		select {
 		case <-over:

@@ -13,6 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/prune"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -35,7 +36,7 @@ func lookAt(t *testing.T, queue model.QueueRef, n, memory int) peek.Peeked {
 	}
 
 	return peek.Peeked{
-		Plan:     peek.Plan{Queue: queue, Counts: true, Budget: 20, Limit: 7, Delivered: model.Some[int64](3)},
+		Plan:     peek.Plan{Queue: queue, Counts: true, Budget: 20, Limit: 7, Delivered: build.Some(3)},
 		Messages: s, Depth: model.Some(int64(n)), Highest: 4, TakenAt: time.Now().Round(0),
 	}
 }

@@ -142,7 +142,7 @@ func (f *facts) address(p *plan.Plan, most int) {
 			break
 		}
 
-		words := "through " + model.Printable(model.ExchangeName(w.Exchange)) + ", key " +
+		words := "through " + model.ExchangeName(w.Exchange) + ", key " +
 			model.PrintableKey(w.RoutingKey)
 		if w.Why != "" {
 			words += "  (" + model.Printable(w.Why) + ")"

@@ -133,7 +133,7 @@ func TestFieldsInCommands(t *testing.T) {
 			said = err.Error()
 		}
 		assert.That(t, (said == "") == (want == ""), "%s: %q", command, said)
-		assert.That(t, strings.Contains(said, want), "%s: %q", command, said)
+		assert.Contains(t, said, want)
 		assert.That(t, !strings.Contains(said, "\n"), "%s: %q", command, said)
 	}
 }

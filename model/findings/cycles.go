@@ -105,8 +105,7 @@ func (t *checking) findExpiredUnread(q *model.Queue) {
 		return
 	}
 	t.foundAt(buffer.QueueRef, Finding{
-		Code:  "cycle-cut",
-		Level: LevelWarning,
+		Code: "cycle-cut",
 		Message: spell("%s in %s will be dropped on expiry if they expired in %s: without a rejection they do not "+
 			"return", model.Plural(buffer.Ready.Or(0)-buffer.Published.Or(0), "message"), buffer, q),
 		Evidence: spell("%s dead-letters to %s, has no consumers, and has delivered none", q, buffer),
@@ -117,7 +116,7 @@ func (t *checking) findExpiredUnread(q *model.Queue) {
 // behindUnread is the buffer behind a queue that has delivered nothing, which leads back to it; nil without one.
 // findCutCycles reports queues with a TTL.
 func behindUnread(t *model.Topology, q *model.Queue) *model.Queue {
-	if q.Delivered.Or(0) > 0 || q.Consumers != model.Some[int64](0) || t.Settings(q.QueueRef).TTL.Set {
+	if q.Delivered.Or(0) > 0 || q.Consumers.Or(1) != 0 || t.Settings(q.QueueRef).TTL.Set {
 		return nil
 	}
 	hop, ok := t.Hop(q.QueueRef, model.Expired)

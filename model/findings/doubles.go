@@ -11,8 +11,7 @@ func (t *checking) findDoubledFailures(flow *model.Flow) {
 		return
 	}
 	t.foundAt(worker, Finding{
-		Code:  "failure-in-two-queues",
-		Level: LevelWarning,
+		Code: "failure-in-two-queues",
 		Message: spell("each message that %s rejects arrives in %s: replayed from each, it is processed %d times",
 			worker, queues, len(queues)),
 		Evidence: spell("its dead-letter exchange %s leads to all of them", model.ExchangeName(t.Settings(worker).DLX.Value)),

@@ -19,7 +19,6 @@ func (t *checking) findEarlierTTLs(q *model.Queue, s model.Settings) {
 	stayed, proven := t.Outlived(q.QueueRef)
 	f := Finding{
 		Code:      "earlier-ttl",
-		Level:     LevelWarning,
 		Happening: true,
 		Message: spell("the first message of %s has been there for %s, longer than the TTL %s: it waits under an earlier "+
 			"TTL, and what is behind it waits for it", q, model.ShortDuration(stayed.Round(time.Second)), s.TTL),

@@ -50,12 +50,12 @@ func spell(format string, values ...any) string {
 }
 
 // exchangeOf is the dead-letter exchange in words.
-func exchangeOf(s model.Settings) string { return model.Printable(model.ExchangeName(s.DLX.Value)) }
+func exchangeOf(s model.Settings) string { return model.ExchangeName(s.DLX.Value) }
 
 // Finding is something wrong or risky in the topology or in peeked messages.
 type Finding struct {
 	Code     string // stable, kebab-case: scripts and the documentation refer to it
-	Level    Level
+	Level    Level  // a warning unless the check says otherwise
 	VHost    string
 	Queue    string // "" when it is about an exchange, a node or the broker
 	Exchange string
@@ -123,6 +123,7 @@ var (
 func Of(topology *model.Topology) (findings []Finding) {
 	t := &checking{
 		Topology: topology, found: func(f Finding) {
+			f.Level = cmp.Or(f.Level, LevelWarning)
 			ref := f.At()
 			if s, _ := topology.StatedRole(ref); s.Role != model.IgnoredRole {
 				findings = append(findings, f)

@@ -57,7 +57,7 @@ func (t *checking) findFleetingQueues() {
 
 // goesWithMessages says when RabbitMQ deletes a queue by itself; false if it does not.
 func goesWithMessages(q *model.Queue, s model.Settings) (f fleeting, goes bool) {
-	f = fleeting{vhost: q.VHost, level: LevelWarning}
+	f = fleeting{vhost: q.VHost}
 	durable := "declare it durable, not %s, with a name that its next consumer knows"
 	switch {
 	case q.Exclusive:

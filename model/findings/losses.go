@@ -106,8 +106,7 @@ func (t *checking) findCarriedDeliveryCounts(q *model.Queue, s model.Settings) {
 	}
 
 	t.foundAt(q.QueueRef, Finding{
-		Code:  "delivery-count-carried",
-		Level: LevelWarning,
+		Code: "delivery-count-carried",
 		Message: spell("%s loses messages at their first return, also basic.nack: they keep the delivery count "+
 			"that they had in %s", q, c.From),
 		Evidence: spell("%s, delivery-limit %s, no dead-letter-exchange", count, s.DeliveryLimit),

@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -58,6 +59,7 @@ func (r *Reading) Found() []Finding {
 	var findings []Finding
 	for _, check := range r.checks {
 		if f, ok := check.finding(); ok {
+			f.Level = cmp.Or(f.Level, LevelWarning)
 			f.VHost, f.Queue = r.queue.VHost, r.queue.Name
 			findings = append(findings, f)
 		}
@@ -124,7 +126,7 @@ func (h *blockingHead) finding() (Finding, bool) {
 		return h.older(waits, older, blocked), true
 	}
 
-	f := Finding{Code: "head-of-line-blocked", Level: LevelWarning, Remedy: blockedRemedy(waits, blocked.Outrank)}
+	f := Finding{Code: "head-of-line-blocked", Remedy: blockedRemedy(waits, blocked.Outrank)}
 	switch {
 	case blocks:
 		f.Message = blocked.Words(h.takenAt)
@@ -148,7 +150,6 @@ func (h *blockingHead) finding() (Finding, bool) {
 func (h *blockingHead) older(waits *story.Waits, older int, blocked story.Blocked) Finding {
 	f := Finding{
 		Code:      "earlier-ttl",
-		Level:     LevelWarning,
 		Happening: true,
 		Message: spell("%s older than the TTL %s, and still there: %s under an earlier TTL, until a time that RabbitMQ does "+
 			"not show", model.PluralAre(int64(older), "message"), waits.TTL, agree(older, "it waits", "they wait")),
@@ -216,7 +217,7 @@ func (l *nearDeliveryLimit) finding() (Finding, bool) {
 	}
 
 	return Finding{
-		Code: "delivery-count-near-limit", Level: LevelWarning,
+		Code: "delivery-count-near-limit",
 		Message: spell("%s near the delivery limit: %s after one or two more returns",
 			model.PluralAre(int64(l.near), "message"), becomes),
 		Evidence: spell("x-delivery-count up to %s, delivery-limit %s", model.Count(l.most), l.settings.DeliveryLimit),

@@ -49,7 +49,6 @@ func (t *checking) findQuorumAtRisk(q *model.Queue, s model.Settings) {
 	}
 	f := Finding{
 		Code:     "quorum-at-risk",
-		Level:    LevelWarning,
 		Evidence: memberWords(q),
 		Message:  spell("%s becomes unavailable when one more of its nodes stops", q),
 		Remedy:   "start " + strings.Join(q.Offline(), ", "),
@@ -94,7 +93,6 @@ func (t *checking) findNodesDown() {
 
 		f := Finding{
 			Code:    "node-down",
-			Level:   LevelWarning,
 			Node:    n.Name,
 			Message: spell("the node %s is not running: no queue is unavailable because of it", model.Printable(n.Name)),
 			Evidence: spell("/api/nodes says running: false; %s that %s a replica there", model.Plural(fewer, "queue"),

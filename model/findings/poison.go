@@ -78,7 +78,6 @@ func (p *poison) finding() (Finding, bool) {
 
 	return Finding{
 		Code:     "poison-message",
-		Level:    LevelWarning,
 		Message:  words,
 		Evidence: evidence,
 		Remedy:   "drop it (the journal keeps it), or fix the cause and replay it; let the worker give up after some tries",

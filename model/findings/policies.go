@@ -34,8 +34,7 @@ func skippedPolicy(q *model.Queue, p, applied *model.Policy, keys []string, need
 	}
 
 	f := Finding{
-		Code:  "policy-skipped",
-		Level: LevelWarning,
+		Code: "policy-skipped",
 		Message: spell("the %s has no effect on %s: a %s queue does not support %s, and RabbitMQ then skips the "+
 			"whole policy", policyName(p), q, q.Type, strings.Join(keys, ", ")),
 		Evidence: spell("%s matches; applied is %s", policyWords(p), instead),
@@ -98,10 +97,10 @@ func (t *checking) findHiddenPolicies(q *model.Queue, s model.Settings) {
 		switch {
 		case lost:
 			f.Message += "; messages that it rejects or expires are lost"
-			f.Evidence += ": dead-letter-exchange " + model.Printable(model.ExchangeName(exchange))
+			f.Evidence += ": dead-letter-exchange " + model.ExchangeName(exchange)
 		case rekeys:
 			f.Evidence += ": dead-letter-routing-key " + model.Printable(model.Quoted(key))
-		case unset[0] == "message-ttl" && s.DLX.Set && q.Consumers == model.Some[int64](0):
+		case unset[0] == "message-ttl" && s.DLX.Set && q.Consumers.Or(1) == 0:
 			f.Message += "; nothing consumes it, and what is in it does not expire"
 		default:
 			f.Level = LevelInfo
@@ -120,8 +119,7 @@ func hiddenPolicy(q *model.Queue, p, applied *model.Policy, hides []string) Find
 	}
 
 	return Finding{
-		Code:  "policy-hidden",
-		Level: LevelWarning,
+		Code: "policy-hidden",
 		Message: spell("%s of %s %s no effect on %s: %s matches, too, and %s, and only one applies",
 			does, policyName(p), agree(len(hides), "has", "have"), q, policyName(applied), why),
 		Evidence: spell("applied is %s; it hides %s", policyWords(applied), policyWords(p)),
@@ -163,8 +161,7 @@ func (t *checking) findKeysWithoutDLX(q *model.Queue, s model.Settings) {
 		return
 	}
 	t.foundAt(q.QueueRef, Finding{
-		Code:  "key-without-dlx",
-		Level: LevelWarning,
+		Code: "key-without-dlx",
 		Message: spell("the dead-letter key of %s has no effect: the queue has no dead-letter "+
 			"exchange, so its dead letters are lost", q),
 		Evidence: "dead-letter-routing-key " + model.Printable(model.Quoted(key)) + ", no dead-letter-exchange",
@@ -183,7 +180,6 @@ func (t *checking) findAtLeastOnceFallback(q *model.Queue, s model.Settings) {
 
 	t.foundAt(q.QueueRef, Finding{
 		Code:    "at-least-once-falls-back",
-		Level:   LevelWarning,
 		Message: spell("dead letters of %s are not kept until they arrive, although dead-letter-strategy asks for it", q),
 		Evidence: "dead-letter-strategy " + s.Strategy.String() + "; " + missing +
 			": the broker falls back to at-most-once with a line in its log",
@@ -203,8 +199,7 @@ func (t *checking) findIgnoredOverflows(q *model.Queue, s model.Settings) {
 	}
 
 	t.foundAt(q.QueueRef, Finding{
-		Code:  "overflow-ignored",
-		Level: LevelWarning,
+		Code: "overflow-ignored",
 		Message: spell("%s confirms what does not fit, and drops its oldest messages instead: a quorum queue treats "+
 			"overflow reject-publish-dlx as drop-head; %s", q, lost),
 		Evidence: spell("overflow reject-publish-dlx (%s); max-length %s, max-length-bytes %s", s.Overflow.Source,
@@ -246,8 +241,7 @@ func (t *checking) findLeasedBuffers(flow *model.Flow) {
 func leased(q *model.Queue, s model.Settings) Finding {
 	expires := s.Expires.Value
 	f := Finding{
-		Code:  "buffer-expires",
-		Level: LevelWarning,
+		Code: "buffer-expires",
 		Evidence: "expires " + s.Expires.String() + ", message-ttl " + s.TTL.String() +
 			"; a queue that expires dead-letters nothing",
 		Remedy: without(s.Expires.Source, "expires"),

@@ -45,7 +45,7 @@ func (r *released) isCarried(m *message.Message) bool {
 
 func (r *released) finding() (Finding, bool) {
 	return Finding{
-		Code: "requeue-loop", Level: LevelWarning,
+		Code: "requeue-loop",
 		Message: spell("%s went back to the queue %s times or more, and its delivery limit does not end that",
 			model.Plural(r.n, "message"), model.Count(manyReturns)),
 		Evidence: spell("message %d %s: x-acquired-count %s, x-delivery-count %s: taken that often, and returned by "+

@@ -44,8 +44,7 @@ func (t *checking) findUncountedRetries() {
 		}
 
 		t.foundAt(ref, Finding{
-			Code:  "republished-deaths-uncounted",
-			Level: LevelWarning,
+			Code: "republished-deaths-uncounted",
 			Message: spell("retries %s may never end: RabbitMQ %s does not count deaths in messages "+
 				"that a worker republishes", of, version),
 			Evidence: spell("%s is filled by publishing, not by a dead-letter exchange of %s; there "+
@@ -125,8 +124,7 @@ func (t *checking) findCrossedRetries() {
 		}
 		first := workers[0]
 		t.foundAt(first, Finding{
-			Code:  "retry-reaches-others",
-			Level: LevelWarning,
+			Code: "retry-reaches-others",
 			Message: spell("retries of %s lead to each other's worker: a message that all of them reject goes round without end",
 				workers),
 			Evidence: "rejected messages and those that expire go through " + model.Names(circle) + ", and again",
@@ -200,7 +198,6 @@ func (t *checking) retriesForOthers(ref model.QueueRef, failed, reached []model.
 	others := slices.DeleteFunc(slices.Clone(reached), func(r model.QueueRef) bool { return slices.Contains(failed, r) })
 	f := Finding{
 		Code:     "retry-reaches-others",
-		Level:    LevelWarning,
 		Exchange: s.DLX.Value,
 		Message:  spell("retries of %s go to %s, too, which get again what they may have processed", failed, others),
 		Evidence: spell("%s expires to the exchange %s, which leads to %s", ref, exchangeOf(s), reached),

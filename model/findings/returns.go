@@ -119,7 +119,6 @@ func (w *ways) add(key string, queues []model.QueueRef, self model.QueueRef) {
 func passedAround(circle []model.QueueRef) Finding {
 	return Finding{
 		Code:     "dead-letters-return",
-		Level:    LevelWarning,
 		Message:  spell("messages that the workers of %s all reject go round between them at once, without end", circle),
 		Evidence: "dead letters go through " + model.Names(circle) + " and back; each has consumers, none is a buffer",
 		Remedy:   "lead the dead letters of one of them to a failed queue",

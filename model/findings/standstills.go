@@ -18,8 +18,7 @@ func (t *checking) findShovelLoops() {
 			continue
 		}
 		f := Finding{
-			Code:  "shovel-loop",
-			Level: LevelWarning,
+			Code: "shovel-loop",
 			Message: spell("messages go round without end: the shovel %s carries %s to %s, and their dead letters come back",
 				model.Printable(s.Name), s.From, circle[:1]),
 			Evidence: spell("%s of vhost %s is running; the way is %s, and again", model.Printable(s.Name),
@@ -124,7 +123,6 @@ func (t *checking) findHeldMessages(q *model.Queue, _ model.Settings) {
 	}
 	t.foundAt(q.QueueRef, Finding{
 		Code:      "no-acknowledgements",
-		Level:     LevelWarning,
 		Happening: true,
 		Message: spell("nothing of %s was acknowledged for %s or longer, and %s wait: its consumers hold as many as they may",
 			q, model.ShortDuration(q.HeldFor), model.Plural(q.Ready.Or(0), "message")),

@@ -12,7 +12,6 @@ func (t *checking) findMisfitRoles() {
 		if s.IsName() && !t.hasQueue(s) {
 			t.found(Finding{
 				Code:  "stated-role",
-				Level: LevelWarning,
 				VHost: t.vhostOf(s),
 				Message: spell("the configuration states the role %s of %s, and there is no such queue", string(s.Role),
 					model.Printable(s.Pattern)),
@@ -33,8 +32,7 @@ func (t *checking) findMisfitRoles() {
 			alike := other.Context == first.Context && other.IsName() == first.IsName()
 			if alike && other.Role != first.Role {
 				t.foundAt(q.QueueRef, Finding{
-					Code:  "stated-role",
-					Level: LevelWarning,
+					Code: "stated-role",
 					Message: spell("the configuration states two roles of %s: %s counts (%s), not %s (%s)", q, string(first.Role),
 						model.Printable(first.Pattern), string(other.Role), model.Printable(other.Pattern)),
 					Evidence: placeOf(&first) + "; of two patterns the longer one counts",
@@ -48,8 +46,7 @@ func (t *checking) findMisfitRoles() {
 		waits := first.Role == model.DelayedBuffer || first.Role == model.RetryBuffer
 		if waits && len(t.FlowsOf(q.QueueRef)) == 0 {
 			t.foundAt(q.QueueRef, Finding{
-				Code:  "stated-role",
-				Level: LevelWarning,
+				Code: "stated-role",
 				Message: spell("the configuration states that %s is %s, and no worker is known: it belongs to no flow", q,
 					string(first.Role)),
 				Evidence: placeOf(&first) + "; its dead letters reach no worker, and no worker has its name",

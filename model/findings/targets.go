@@ -54,7 +54,6 @@ func (t *checking) findFullTargets() {
 func dropsHead(q *model.Queue, s model.Settings, from model.QueueRef) Finding {
 	return Finding{
 		Code:     "target-drops-head",
-		Level:    LevelWarning,
 		Message:  spell("%s receives the dead letters of %s, and loses its oldest messages when it is full", q, from),
 		Evidence: bounds(q, s),
 		Remedy:   "give it a dead-letter exchange of its own, a larger limit, or no limit",
@@ -63,8 +62,7 @@ func dropsHead(q *model.Queue, s model.Settings, from model.QueueRef) Finding {
 
 func refuses(q *model.Queue, s model.Settings, hop *model.Hop) Finding {
 	f := Finding{
-		Code:  "target-refuses",
-		Level: LevelWarning,
+		Code: "target-refuses",
 		Message: spell("dead letters of %s are lost when %s is full: a classic queue with overflow %s refuses "+
 			"them, and RabbitMQ then drops them", hop.From, q, s.Overflow.Value),
 		Evidence: bounds(q, s),
@@ -98,7 +96,6 @@ func (t *checking) findStuckDeadLetters(q *model.Queue, s model.Settings) {
 	if n := q.DeadLettering.Or(0); n > 0 {
 		t.foundAt(q.QueueRef, Finding{
 			Code:    "dead-letters-held",
-			Level:   LevelWarning,
 			Message: spell("%s holds %s that no queue has taken yet", q, model.Plural(n, "dead letter")),
 			Evidence: spell("messages_dlx %s, %s, reaches %s", model.Count(n), deadLettering(s),
 				model.NamesOr(t.RejectedTargets(q.QueueRef), "no queue")),
@@ -110,7 +107,7 @@ func (t *checking) findStuckDeadLetters(q *model.Queue, s model.Settings) {
 func (t *checking) findForgetfulFailedQueues() {
 	for _, ref := range t.FailedQueues() {
 		q, _ := t.Queue(ref)
-		f := Finding{Code: "failed-queue-forgets", Level: LevelWarning}
+		f := Finding{Code: "failed-queue-forgets"}
 		if t.forgets(q, &f) {
 			t.foundAt(ref, f)
 		} else if !q.Durable {
@@ -140,7 +137,7 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 		f.Message = spell("RabbitMQ deletes %s, failed messages included, %s", q, when)
 		f.Evidence = "declared " + flag + "; a queue that is deleted dead-letters nothing"
 		f.Remedy = "delete the queue and declare it durable, and not " + flag
-	case s.Expires.Set && q.Consumers == model.Some[int64](0):
+	case s.Expires.Set && q.Consumers.Or(1) == 0:
 		f.Message = spell("RabbitMQ deletes %s, failed messages included, when it is unused for %s; dead letters "+
 			"do not count as use", q, s.Expires.Value)
 		f.Evidence = "expires " + s.Expires.String() + ", 0 consumers; a queue that expires dead-letters nothing"

@@ -63,7 +63,6 @@ func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 
 	f := Finding{
 		Code:     "dead-letter-unroutable",
-		Level:    LevelWarning,
 		Exchange: s.DLX.Value,
 		Message: spell("dead letters of %s that arrive with %s %s: %s has no queue for them", q, namedKeys(lost),
 			endOf(s).are, exchange),
@@ -122,7 +121,7 @@ func (t *checking) wayBack(q *model.Queue, s model.Settings) string {
 		return ""
 	}
 	for b := range t.BindingsTo(q.QueueRef) {
-		if model.NamedForRetries(b.Source) && !t.fed().exchanges[model.ExchangeRef{VHost: b.VHost, Name: b.Source}] {
+		if model.NamedForRetries(b.Source) && !t.fed().exchanges[b.From()] {
 			return b.Source
 		}
 	}
@@ -187,7 +186,6 @@ func deadLettersAstray(q *model.Queue, s model.Settings, others []model.QueueRef
 	exchange := exchangeOf(s)
 	f := Finding{
 		Code:     "dead-letter-unroutable",
-		Level:    LevelWarning,
 		Exchange: s.DLX.Value,
 		Message: spell("dead letters of %s %s: %s has no queue for the keys that messages arrive with",
 			q, endOf(s).may, exchange),

@@ -18,7 +18,6 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 
 	f := Finding{
 		Code:    "worker-without-consumers",
-		Level:   LevelWarning,
 		Message: spell("%s has no consumers, though buffers feed it", q),
 		Evidence: spell("0 consumers, %s ready, %s waiting in %s", model.Plural(waiting, "message"),
 			model.Count(coming), listBuffers(flow)),
@@ -35,7 +34,7 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 
 // isIdle reports whether the worker of a flow with buffers has no consumers, as far as statistics show.
 func isIdle(worker *model.Queue, flow *model.Flow) bool {
-	return worker.Consumers == model.Some[int64](0) && !worker.Polled() && len(flow.Buffers) > 0
+	return worker.Consumers.Or(1) == 0 && !worker.Polled() && len(flow.Buffers) > 0
 }
 
 // mostConfirmed bounds how many queues are counted before a finding says that they have no consumers.
@@ -69,8 +68,7 @@ func (t *checking) findRejectsLost(flow *model.Flow) {
 		return
 	}
 	t.foundAt(q.QueueRef, Finding{
-		Code:  "rejects-lost",
-		Level: LevelWarning,
+		Code: "rejects-lost",
 		Message: spell("messages rejected by consumers of %s are lost: the queue has no dead-letter "+
 			"exchange, and the flow has no failed queue", q),
 		Evidence: "no dead-letter-exchange by argument or policy; no failed queue found",
@@ -87,7 +85,6 @@ func (t *checking) findBuffersWithConsumers(flow *model.Flow) {
 		if n := q.Consumers.Or(0); n > 0 && t.FlowsOf(b.Queue)[0] == flow {
 			t.foundAt(q.QueueRef, Finding{
 				Code:     "buffer-with-consumers",
-				Level:    LevelWarning,
 				Message:  spell("the delay of %s is bypassed: consumers take its messages before they expire", q),
 				Evidence: spell("%s, message-ttl %s", model.Plural(n, "consumer"), t.Settings(b.Queue).TTL),
 				Remedy:   "stop the consumers of the buffer: the application should consume " + model.Names(b.Targets),

@@ -169,7 +169,7 @@ func (r *ByRefusal) where() string {
 		return ""
 	}
 	return model.Sayf("; its dead-letter exchange %s takes a copy of each refused one to %s",
-		model.Printable(model.ExchangeName(r.DLX.Or(""))), model.NamesOr(r.To, "no queue"))
+		model.ExchangeName(r.DLX.Or("")), model.NamesOr(r.To, "no queue"))
 }
 
 // Within reports whether it is no worse than one that was shown before.

@@ -83,7 +83,7 @@ func (l *ByLimit) where() string {
 	if !dead {
 		return ""
 	}
-	return model.Sayf("; its dead-letter exchange %s takes them to %s", model.Printable(model.ExchangeName(exchange)),
+	return model.Sayf("; its dead-letter exchange %s takes them to %s", model.ExchangeName(exchange),
 		model.NamesOr(l.To, "no queue"))
 }
 

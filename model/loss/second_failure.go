@@ -210,7 +210,7 @@ func (f *SecondFailure) Words() string {
 	case ByApplication:
 		return model.Sayf("messages that fail again in %s are lost: its application publishes its failures to the exchange "+
 			"%s, and no queue is bound for the key %s (for that of %s one is)", f.Queue,
-			model.Printable(model.ExchangeName(f.End.Exchange)), name(f.End.Key), name(f.OwnKey.Or("")))
+			model.ExchangeName(f.End.Exchange), name(f.End.Key), name(f.OwnKey.Or("")))
 	}
 
 	after := ""
@@ -219,7 +219,7 @@ func (f *SecondFailure) Words() string {
 	}
 
 	words := model.Sayf("messages that fail again in %s are lost: %sthe dead-letter exchange %s leads to no queue for "+
-		"the key %s", f.Queue, after, model.Printable(model.ExchangeName(f.End.Exchange)), name(f.End.Key))
+		"the key %s", f.Queue, after, model.ExchangeName(f.End.Exchange), name(f.End.Key))
 	if key, known := f.OwnKey.Get(); known && !f.Same {
 		words += " (for " + name(key) + " it does)"
 	}

@@ -75,3 +75,31 @@ func outcomeOf(p *Run) string {
 
 	return "to " + strings.Join(to, " ")
 }
+
+// Right: where the dead letters of the queue that a message left last do not go to its queue today, a replay says so.
+func TestDeadLettersGoElsewhereNow(t *testing.T) {
+	for settings, want := range map[string]string{
+		"policy=now,dead-letter-exchange=,dead-letter-routing-key=errors": "errors",
+		"":                      "no queue",
+		"dlx=by-key key=sms.no": "errors",
+		"dlx=by-key":            "",
+		"dlx=all":               "",
+		"dlx= key=jobs.failed":  "",
+	} {
+		topology := build.TopologyOf("4.0.5", build.Text("queue jobs consumers=1 "+settings+`
+			queue jobs.failed
+			queue errors
+			exchange fanout all
+			bind all errors
+			bind all jobs.failed
+			exchange topic by-key
+			bind by-key mail.# jobs.failed
+			bind by-key sms.# errors
+		`))
+		m := message.Message{Deaths: []message.Death{diedIn("jobs", model.Rejected, "mail.new")}}
+		_, says, _ := strings.Cut(warnedOf(newRun(topology, replayOf("jobs.failed", "auto", m)).Warnings),
+			"by x-death, jobs gave up what is here, but its dead letters go to ")
+		now, _, _ := strings.Cut(says, " now:")
+		assert.Equal(t, now, want, "%s", settings)
+	}
+}

@@ -524,7 +524,7 @@ func TestDoubling(t *testing.T) {
 		} else {
 			d.Sender(Sender{From: want.From, Began: began, Marked: test.marked, Record: 7})
 			for i := range first {
-				for _, c := range entryCopies(&first[i], []model.QueueRef{build.Ref("w")}) {
+				for _, c := range entryCopies(&first[i], build.Refs("w")) {
 					d.Add(c, true)
 				}
 			}
@@ -598,7 +598,7 @@ func TestMessagesPublishedAgain(t *testing.T) {
 		want.Sent = d
 		d.Sender(Sender{From: build.Ref("a"), Began: began, Marked: !test.unmarked, Record: 7})
 
-		for _, c := range entryCopies(&test.sent, []model.QueueRef{build.Ref("w")}) {
+		for _, c := range entryCopies(&test.sent, build.Refs("w")) {
 			d.Add(c, !test.unsure)
 		}
 

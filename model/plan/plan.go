@@ -296,6 +296,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 		notes.reset(resets, strips)
 		if p.Operation == Replay {
 			tally.envelope(m)
+			tally.parted(t, m)
 			notes.arrives(o.Message)
 		}
 

@@ -42,7 +42,7 @@ func TestReplayGoesTheNarrowestWay(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff(message.Publishing{
 		Address: model.Address{Exchange: "master", RoutingKey: "ucenter@user"},
 		Headers: model.Table{"x-orig-routing-key": "user.create"}, Properties: message.Properties{MessageID: "m1"},
-		Reaches: []model.QueueRef{build.Ref("ucenter@user")},
+		Reaches: build.Refs("ucenter@user"),
 	}, got))
 }
 

@@ -208,6 +208,6 @@ func takeChanges(was, is []PromisedTake) (changes []Change) {
 
 // addressWords name an address: "exchange master, key user.created".
 func addressWords(a model.Address) string {
-	return fmt.Sprintf("exchange %s, key %s", model.Printable(model.ExchangeName(a.Exchange)),
+	return fmt.Sprintf("exchange %s, key %s", model.ExchangeName(a.Exchange),
 		model.Printable(model.Quoted(a.RoutingKey)))
 }

@@ -104,6 +104,15 @@ func (t *tally) clues(w *target.Way) {
 	t.noteLoss(w.Again)
 }
 
+// parted warns that a queue's dead letters do not come here any more: it was changed since, or the message came by
+// another way.
+func (t *tally) parted(r *model.Topology, m *message.Message) {
+	if last, to, parted := t.plan.Target.Parted(r, m); parted {
+		t.warn("by x-death, %s gave up what is here, but its dead letters go to %s now: its dead lettering was changed, or "+
+			"they were moved or published here; those that fail again are there", last, model.NamesOr(to, "no queue"))
+	}
+}
+
 // noteLoss records how copies that fail again are lost: for those that differ only in their keys, the first is named.
 func (t *tally) noteLoss(f *loss.SecondFailure) {
 	if f == nil {

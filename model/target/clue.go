@@ -159,6 +159,18 @@ func (t *Target) deadLettersHere(r *model.Topology, ref model.QueueRef) bool {
 	return false
 }
 
+// Parted is the queue that a message left last, when it was given up there, and where such dead letters go now: not to
+// From any more.
+func (t *Target) Parted(r *model.Topology, m *message.Message) (last model.QueueRef, to []model.QueueRef, parted bool) {
+	if len(m.Deaths) == 0 || m.Deaths[0].Reason == model.Expired || len(m.Passages()) > 0 {
+		return
+	}
+	last = t.From.Beside(m.Deaths[0].Queue)
+	route := r.DeadLetter(last, m.Deaths[0].RoutingKeys, m.ReplayHeaders())
+	here := last == t.From || slices.Contains(route.Queues, t.From) || t.deadLettersHere(r, last)
+	return last, route.Queues, r.Works(last) && route.Exact && !here
+}
+
 // notWaiting reports whether a queue is a worker, or gone: a failed queue or a buffer in x-death is no evidence of a
 // message's worker.
 func (t *Target) notWaiting(r *model.Topology, ref model.QueueRef) bool {

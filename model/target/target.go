@@ -215,7 +215,7 @@ type reasoned struct {
 func (t *Target) addressesOf(c copied, worker model.QueueRef, byName string) (found []reasoned) {
 	var exchanges []string
 	for b := range c.topology.BindingsTo(worker) {
-		x, _ := c.topology.Handing(model.ExchangeRef{VHost: b.VHost, Name: b.Source})
+		x, _ := c.topology.Handing(b.From())
 		if (x.Kind == "direct" || x.Kind == "topic") && !slices.Contains(exchanges, b.Source) {
 			exchanges = append(exchanges, b.Source)
 		}

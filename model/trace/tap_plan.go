@@ -289,7 +289,7 @@ func frontsOf(t *model.Topology, b *model.Buffer) []string {
 			!b.Has(model.QueueRef{VHost: binding.VHost, Name: binding.Destination}) {
 			continue
 		}
-		x, exists := t.Handing(model.ExchangeRef{VHost: binding.VHost, Name: binding.Source})
+		x, exists := t.Handing(binding.From())
 		if exists && !x.Chooses && !slices.Contains(fronts, binding.Source) {
 			fronts = append(fronts, binding.Source)
 		}

@@ -148,7 +148,7 @@ func (r queueRow) wayOut(s *term.Styles) term.Field {
 		return s.Muted.Field("-")
 	}
 	targets := r.targets[r.QueueRef]
-	name := model.Printable(model.ExchangeName(dlx.Value))
+	name := model.ExchangeName(dlx.Value)
 	switch len(targets) {
 	case 0:
 		return s.Danger.Field(name + " → nothing !")

@@ -260,7 +260,7 @@ func (b *builder) endStation(ref model.QueueRef, some term.Tone) Station {
 }
 
 func (b *builder) exchangeStation(name string) Station {
-	s := Station{name: model.Printable(model.ExchangeName(name)), tone: term.ToneText}
+	s := Station{name: model.ExchangeName(name), tone: term.ToneText}
 	x, ok := b.exchange(name)
 	kind := x.Type
 	switch {

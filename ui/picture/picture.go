@@ -233,7 +233,7 @@ func (b *builder) addRetries() {
 			g.in.label = b.howInto(entrance, "sent again")
 		}
 
-		name := model.Printable(model.ExchangeName(dlx))
+		name := model.ExchangeName(dlx)
 		g.lane = slices.IndexFunc(b.p.lanes, func(l lane) bool { return l.dead == "" && l.exchange.name == name })
 		if g.lane < 0 {
 			back := lane{exchange: b.exchangeStation(dlx), out: Arrow{id: "back " + dlx, rate: g.out.rate, latest: g.out.latest}}

@@ -84,7 +84,7 @@ func newTapScreen(e *shell.Env, wants []trace.TapWant) shell.Screen {
 func (s tapScreen) Title() string { return "tap " + s.exchange() }
 
 func (s *tapScreen) exchange() string {
-	return model.Printable(model.ExchangeName(s.wants[s.want].Exchanges[0]))
+	return model.ExchangeName(s.wants[s.want].Exchanges[0])
 }
 
 func (s tapScreen) Typing() bool { return s.list.Typing() }
@@ -508,7 +508,7 @@ func (s *tapScreen) about(width int) []string {
 			look = l.Styles.Warning
 		}
 		l.SayFirst(2, "here", tapSentence(p), look)
-		l.SayFirst(1, "through", model.Printable(model.ExchangeName(p.Exchange))+", key "+model.PrintableKey(p.RoutingKey),
+		l.SayFirst(1, "through", model.ExchangeName(p.Exchange)+", key "+model.PrintableKey(p.RoutingKey),
 			l.Styles.Text)
 		l.SayFirst(1, "deaths", r.deaths, l.Styles.Text)
 		l.SayFirst(1, "body", r.body, l.Styles.Muted)
