@@ -8,20 +8,8 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
-
-// under puts all queues without a policy under one, as the pattern .* does.
-func under(name string, definition model.Table) build.Part {
-	return func(s *model.Snapshot) {
-		for q := range model.Each(s.Queues) {
-			if q.Policy == "" {
-				build.Policy(name, definition)(q)
-			}
-		}
-	}
-}
 
 // A dead-letter exchange that many queues have says nothing about one of them.
 func TestFailedQueuesWithADeadLetterExchange(t *testing.T) {

@@ -93,8 +93,6 @@ func read(v View) reading {
 	return r
 }
 
-func lines(text string) []string { return strings.Split(text, "\n") }
-
 const order = `{"id":121,"name":"Zoë"}`
 
 var orderLines = []string{"{", `  "id": 121,`, `  "name": "Zoë"`, "}"}

@@ -42,24 +42,6 @@ func with(m message.Message, headers model.Table) message.Message {
 	return m
 }
 
-// reminders delay messages on purpose, and give them a key of their own.
-var reminders = []build.Part{
-	build.Text(`
-		exchange direct later
-		bind later order.reminder orders
-		queue orders.remind dlx=later key=order.reminder ttl=60000
-	`),
-}
-
-// ladder is a retry buffer behind the dead-letter exchange of orders.
-func ladder(kind string, key ...string) []build.Part {
-	return []build.Part{
-		build.Exchange(kind, "back"), build.Bind("back", "again", "orders"),
-		build.Queue("orders.retry", build.DLX("back", key...), build.TTL(5000)),
-		build.Bind("dead", "orders.failed", "orders.retry"),
-	}
-}
-
 // What the ways of auto are, and which keys they change.
 func TestKeysOfWays(t *testing.T) {
 	type expected struct {
