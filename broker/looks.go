@@ -91,7 +91,9 @@ func (c *Client) Looked(ctx context.Context, cluster string) (model.LookedByQueu
 // delivery limit.
 func (c *Client) storeLook(p *peek.Peeked) {
 	whole := p.Plan.Limit >= peek.MostLook || int64(p.Messages.Len()) >= p.Depth.Or(math.MaxInt64)
-	if c.store != nil && p.Plan.Counts && whole && !p.Plan.Nameless && !p.Fewer && !p.Rescued.Any() {
+	complete := whole && !p.Fewer && !p.Rescued.Any()
+	useful := p.Plan.Counts && !p.Plan.Nameless
+	if c.store != nil && useful && complete {
 		_ = c.store.Save(c.clusterName(), p) // otherwise the next one looks again
 	}
 }

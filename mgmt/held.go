@@ -38,7 +38,8 @@ func (c *Client) findHeld(ctx context.Context, queues []model.Queue) {
 		err := c.getObject(ctx, pathOf(q.QueueRef), query, &past)
 		acked := past.Stats.value.AckRate.value.Since.opt()
 		most := float64(allowed(past.Consumers.value))
-		if err == nil && acked == model.Some(0.0) && most > 0 && past.Unacked.value.Mean.value >= most {
+		full := most > 0 && past.Unacked.value.Mean.value >= most
+		if err == nil && acked == model.Some(0.0) && full {
 			q.HeldFor = c.heldLong
 		}
 	}

@@ -89,7 +89,8 @@ func (b *flowBuilder) findEnds(served map[QueueRef]bool) map[QueueRef]bool {
 			continue
 		}
 		says := b.heard[ref]
-		named := says.failed != "" && !says.weak && !b.hasOwnFailed(ref) && (!served[ref] || b.isCommon(q))
+		named := says.failed != "" && !says.weak && !b.hasOwnFailed(ref)
+		named = named && (!served[ref] || b.isCommon(q))
 		ends[ref] = named || b.isCommon(q) && !served[ref] && filled[ref]
 	}
 

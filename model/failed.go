@@ -123,9 +123,10 @@ func (b *flowBuilder) addFailedByName(served map[QueueRef]bool) (alone, parked [
 
 // restsByName reports whether messages end in a queue that is named for failures, and that nothing consumes.
 func (b *flowBuilder) restsByName(q *Queue) bool {
-	return b.heard[q.QueueRef].failed != "" && !b.isBuffer(q.QueueRef) && q.Consumers.Or(0) == 0 && q.Type != Stream &&
-		!b.takesNoWork(q.QueueRef) && !b.isStated(q.QueueRef, WorkerRole) &&
-		(!b.t.settings.of(q.QueueRef).DLX.Set || b.ends[q.QueueRef])
+	named := b.heard[q.QueueRef].failed != "" && !b.isStated(q.QueueRef, WorkerRole)
+	other := q.Type == Stream || b.isBuffer(q.QueueRef) || b.takesNoWork(q.QueueRef)
+	rests := q.Consumers.Or(0) == 0 && (!b.t.settings.of(q.QueueRef).DLX.Set || b.ends[q.QueueRef])
+	return named && !other && rests
 }
 
 // served are queues that receive ordinary messages: from an exchange that also feeds queues not named for failures, is

@@ -145,7 +145,8 @@ func positions(in *token.File, text []byte, file *ast.File) (tokens []token.Pos)
 		}
 		imported := slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
 			g, ok := d.(*ast.GenDecl)
-			return ok && g.Tok == token.IMPORT && g.Pos() <= pos && pos < g.End()
+			within := ok && g.Pos() <= pos && pos < g.End()
+			return within && g.Tok == token.IMPORT
 		})
 
 		if !imported && (kind != token.SEMICOLON || literal == ";") {

@@ -40,7 +40,8 @@ func (r *released) isCarried(m *message.Message) bool {
 		return true
 	}
 	again, known := r.queue.Redelivered.Get()
-	return len(m.Deaths) > 0 && m.Deaths[0].Queue != r.queue.Name && known && again < manyReturns
+	elsewhere := len(m.Deaths) > 0 && m.Deaths[0].Queue != r.queue.Name
+	return elsewhere && known && again < manyReturns
 }
 
 func (r *released) finding() (Finding, bool) {
