@@ -86,6 +86,32 @@ func check(t *testing.T, errs ...error) {
 	must.Do(t, errors.Join(errs...))
 }
 
+// What ends while another program reads the journal has not ended in the middle.
+func TestEndsWhileItIsRead(t *testing.T) {
+	path := at(t)
+	j, other := open(t, journal.Options{Path: path}), open(t, journal.Options{Path: path})
+	begin(t, j, record(plan.Drop))
+
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 300 {
+			id, err := j.Begin(t.Context(), record(plan.Drop))
+			assert.Equal(t, err, nil)
+			assert.Equal(t, j.Finish(id, nil, plan.Account{}), nil)
+		}
+	}()
+
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		default:
+			assert.Equal(t, len(must.Get(other.Unfinished(t.Context()))(t)), 0, "unfinished")
+		}
+	}
+}
+
 func TestWhatWasDone(t *testing.T) {
 	path := at(t)
 	j := open(t, journal.Options{Path: path, Login: "ann"})

@@ -21,6 +21,8 @@ const recordColumns = `r.id, r.operation, r.vhost, r.queue, r.target, r.user, r.
 	coalesce((SELECT id FROM records n WHERE n.resumes = r.id), 0),
 	(SELECT coalesce(sum(count), 0) FROM entries WHERE record = r.id)`
 
+const oneRecord = `SELECT ` + recordColumns + ` FROM records r WHERE r.id = ?`
+
 // Records are the newest records, newest first; limit 0 is all of them. Without a journal there are none.
 func (j *Journal) Records(ctx context.Context, limit int) ([]plan.Record, error) {
 	if limit <= 0 {
@@ -31,7 +33,7 @@ func (j *Journal) Records(ctx context.Context, limit int) ([]plan.Record, error)
 
 // Record is one record, with its intent. The error wraps plan.ErrNoRecord when there is none with this number.
 func (j *Journal) Record(ctx context.Context, id int64) (plan.Record, error) {
-	records, err := j.query(ctx, `SELECT `+recordColumns+` FROM records r WHERE r.id = ?`, id)
+	records, err := j.query(ctx, oneRecord, id)
 	switch {
 	case err != nil:
 		return plan.Record{}, err
@@ -147,13 +149,23 @@ func scanRecord(scan scanner) (plan.Record, error) {
 
 // complete works out what a record does not contain itself: the outcomes before its end, and what undos brought back.
 func (j *Journal) complete(ctx context.Context, db *sql.DB, r *plan.Record) error {
+	running := r.Ended.IsZero() && j.running(r.ID)
+	if r.Ended.IsZero() && !running { // it may have ended after it was read: that comes before its lock is free
+		if err := eachRow(ctx, db, oneRecord, []any{r.ID}, func(scan scanner) (err error) {
+			*r, err = scanRecord(scan)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+
 	if err := db.QueryRowContext(ctx, `SELECT coalesce(sum(o.count), 0) FROM outcomes o
 		JOIN records u ON u.id = o.record WHERE u.undoes = ? AND o.outcome = ?`,
 		r.ID, plan.Moved).Scan(&r.Undone); err != nil || !r.Ended.IsZero() {
 		return err
 	}
 
-	r.Running = j.running(r.ID)
+	r.Running = running
 	outcomes, err := readOutcomes(ctx, db, r.ID)
 	outcomes.each(func(o plan.Outcome) { r.Account.Add(o, &message.Message{}, "") })
 	return err
