@@ -234,7 +234,7 @@ func (s *session) readCauses(
 
 	began := time.Now()
 	peeked, err := s.broker.Peek(ctx, look)
-	s.tellRescued(peeked.Rescued)
+	s.program.tellRescued(peeked.Rescued)
 	var limit peek.RefusedLook
 	switch {
 	case errors.As(err, &limit):

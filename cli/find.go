@@ -289,7 +289,7 @@ func (p *Program) sayNotRead(queues []find.NotRead) {
 // showFound shows the result of a search. The first said queues that were not read are already shown.
 func (p *Program) showFound(r find.Result, said int, output *format) error {
 	for _, rescued := range r.Rescued {
-		p.note("%s", model.Printable(rescued.Words()))
+		p.tellRescued(rescued)
 	}
 
 	if output.json() {

@@ -140,7 +140,7 @@ func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.Queue
 		why = "a look counts towards the delivery limit; dlxtop peek looks all the same"
 	default:
 		peeked, err := s.broker.Peek(ctx, look)
-		s.tellRescued(peeked.Rescued)
+		s.program.tellRescued(peeked.Rescued)
 		if err == nil {
 			s.program.note("looked at %s: %s", ref.Printable(), model.Printable(look.Cost))
 			defer peeked.Messages.Close()

@@ -388,7 +388,7 @@ func (s *session) reads(ctx context.Context) plan.Reads {
 	return plan.Reads{
 		Look: func(look peek.Plan, each message.Visit) (string, error) {
 			read, err := s.broker.Read(ctx, look, each)
-			s.tellRescued(read.Rescued)
+			s.program.tellRescued(read.Rescued)
 			return read.Stopped, err
 		},
 		Count: func(refs []model.QueueRef) (model.CountsByQueue, error) {

@@ -5,11 +5,13 @@ import (
 	"testing"
 	"time"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -260,6 +262,26 @@ func TestPeekShowsTheDeliveriesLeft(t *testing.T) {
 		default:
 			t.Errorf("look %d: %s\n%s", look+1, r.out, r.stderr)
 		}
+	}
+}
+
+// A message that is in the journal only, because nothing could be published, is not where it was: nothing is done.
+func TestLookThatKeepsAMessageInTheJournalOnly(t *testing.T) {
+	t.Parallel()
+	if !model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery {
+		return // no return loses a message
+	}
+	v := newVHost(t)
+	n := manage.Of(t, node.API())
+	for name, args := range map[string][]string{
+		"peek": {"peek", "failed"}, "export": {"export", "failed", t.TempDir() + "/f"},
+	} {
+		atTheLimit(v)
+		user := manage.User(t, node.API(), v.name+"-"+name, "management", v.name)
+		n.Done(n.PutUserLimits(user, rabbithole.UserLimitsValues{"max-connections": 1}))
+		as := strings.Replace(v.url(), "guest:guest", user+":"+manage.Password, 1)
+		args = append(args, "--insist", "--url", as, "--api", node.API())
+		run(t, args...).ends(t, cli.ExitRefused, "1 message at the delivery limit kept in the journal only")
 	}
 }
 

@@ -89,7 +89,7 @@ func (s *session) peek(
 		return peek.Peeked{}, refused("%s", refusal(look.Refusal))
 	}
 	peeked, err := s.broker.Peek(ctx, look)
-	s.tellRescued(peeked.Rescued)
+	s.program.tellRescued(peeked.Rescued)
 	if err != nil {
 		return peek.Peeked{}, cmp.Or(refusedLook(err), err)
 	}
@@ -148,10 +148,13 @@ func (s *session) wants(want peek.Want) peek.Want {
 	return want
 }
 
-func (s *session) tellRescued(r peek.Rescued) {
+// tellRescued says what became of messages at their delivery limit. One without a copy is no longer where it was, which
+// is an exit status.
+func (p *Program) tellRescued(r peek.Rescued) {
 	if r.Any() {
-		s.program.note("%s", model.Printable(r.Words()))
+		p.note("%s", model.Printable(r.Words()))
 	}
+	p.uncopied = p.uncopied || !r.Copies()
 }
 
 // refusedLook is the refusal of a look that would lose messages; nil for any other error.

@@ -160,6 +160,7 @@ type Program struct {
 	Scenarios []Scenario
 	config.Screens
 
-	given   []string // the arguments of the current run
-	command string   // that runs, without its arguments
+	given    []string // the arguments of the current run
+	command  string   // that runs, without its arguments
+	uncopied bool     // it took a message that could not be put back into its queue
 }

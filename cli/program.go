@@ -46,6 +46,9 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	if words != "" {
 		p.note("dlxtop: %s", model.Printable(words))
 	}
+	if status == ExitDone && p.uncopied {
+		return ExitRefused
+	}
 
 	return status
 }

@@ -105,7 +105,7 @@ func (s *session) export(
 		n, err = s.program.Files.Create(path, messages)
 	}
 
-	s.tellRescued(read.Rescued)
+	s.program.tellRescued(read.Rescued)
 	switch {
 	case errors.Is(err, message.ErrFile):
 		return usage("%w", err)

@@ -143,6 +143,9 @@ func (r Rescued) With(other Rescued) Rescued {
 
 func (r Rescued) Any() bool { return r.Copied+r.Kept+r.Lost > 0 }
 
+// Copies reports whether each is still in the queue.
+func (r Rescued) Copies() bool { return r.Kept+r.Lost == 0 }
+
 // Words describe it, "" when there is nothing to report.
 func (r Rescued) Words() string {
 	words := ""

@@ -174,7 +174,10 @@ func (a *Account) Done() int {
 	return a.Moved + a.Dropped + a.Refused + a.Returned + a.Unknown + a.Gone + a.Held
 }
 
-// Complete reports whether everything planned was moved or dropped, and went nowhere else, as far as is known.
+// Complete reports whether everything planned was moved or dropped, went nowhere else as far as is known, and no other
+// message was lost from the queue for it.
 func (a *Account) Complete() bool {
-	return a.Stopped == "" && len(a.Strayed) == 0 && a.Unguarded == "" && a.Moved+a.Dropped == a.Planned
+	guarded := len(a.Strayed) == 0 && a.Unguarded == ""
+	done := a.Stopped == "" && a.Moved+a.Dropped == a.Planned
+	return done && guarded && a.Rescued.Copies()
 }

@@ -37,6 +37,10 @@ func TestAccount(t *testing.T) {
 	stopped := Account{Planned: 3, Moved: 3, Stopped: "on request"}
 	assert.That(t, done.Complete(), "complete is: all done, and not stopped")
 	assert.That(t, !stopped.Complete(), "complete is: all done, and not stopped")
+	done.Rescued.Copied = 1
+	assert.That(t, done.Complete(), "what it did not act on is in its queue")
+	done.Rescued.Kept = 1
+	assert.That(t, !done.Complete(), "what it did not act on is in the journal only")
 }
 
 // warned returns warnings as sentences.
