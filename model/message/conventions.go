@@ -19,19 +19,6 @@ const (
 // path leads to a value: a header or JSON key, then the keys below it.
 type path []string
 
-type originConvention struct {
-	name          string
-	exchange, key spot
-	needs         []spot
-}
-
-var originConventions = []originConvention{
-	{"Spring AMQP", header("x-original-exchange"), header("x-original-routingKey"), nil},
-	{"Rascal", header("rascal", "originalExchange"), header("rascal", "originalRoutingKey"), nil},
-	// an envelope that cannot be opened
-	{"EasyNetQ", body("Exchange"), body("RoutingKey"), bodies("Exception", "Message", "Queue")},
-}
-
 // reader finds in one message what conventions write.
 type reader struct {
 	m     *Message

@@ -11,7 +11,7 @@ import (
 func (m *Message) Task() (string, bool) {
 	r := reader{m: m}
 	for k := range m.rows() {
-		if text := r.first(k.task); text != "" {
+		if text := r.first(k.Task); text != "" {
 			return WholeRunes(text, maxTask), true
 		}
 		if s, ok := k.stamped(m); ok && s.class != "" {
@@ -28,8 +28,8 @@ const maxTask = 300
 // once the message is in its queue.
 func (m *Message) Eta() (at time.Time, held, ok bool) {
 	for k := range m.rows() {
-		if at, ok := m.timeAt(k.eta); ok {
-			return at, !k.earlyRun, true
+		if at, ok := m.timeAt(k.Eta); ok {
+			return at, !k.EarlyRun, true
 		}
 	}
 
@@ -39,7 +39,7 @@ func (m *Message) Eta() (at time.Time, held, ok bool) {
 // Expires is the time after which its worker discards the message.
 func (m *Message) Expires() (time.Time, bool) {
 	for k := range m.rows() {
-		if at, ok := m.timeAt(k.expires); ok {
+		if at, ok := m.timeAt(k.Expires); ok {
 			return at, true
 		}
 	}
@@ -67,10 +67,10 @@ func (m *Message) timeAt(spots []spot) (time.Time, bool) {
 // first try: a message that has failed was then tried once more.
 func (m *Message) Retried() (n int64, more, ok bool) {
 	for k := range m.rows() {
-		for c := range model.Each(k.tries) {
+		for c := range model.Each(k.Tries) {
 			if found, there := m.counted(c); there && (!ok || found > n) {
 				n = found
-				more = !c.attempts
+				more = !c.Attempts
 				ok = true
 			}
 		}
@@ -90,7 +90,7 @@ func (m *Message) Retried() (n int64, more, ok bool) {
 func (m *Message) RetriesLeft() (int64, bool) {
 	r := reader{m: m}
 	for k := range m.rows() {
-		for _, s := range k.left {
+		for _, s := range k.Left {
 			if text, ok := r.text(s); ok {
 				if n, err := strconv.ParseInt(text, 10, 32); err == nil {
 					return n, true
@@ -104,17 +104,17 @@ func (m *Message) RetriesLeft() (int64, bool) {
 
 // counted is the highest count at the places of a counter.
 func (m *Message) counted(c *counter) (most int64, ok bool) {
-	if c.in == inBody {
+	if c.At.in == inBody {
 		r := reader{m: m}
-		text, _ := r.text(c.spot)
+		text, _ := r.text(c.At)
 		return count(text)
 	}
 
-	v, there := m.Headers[c.path[0]]
+	v, there := m.Headers[c.At.path[0]]
 	if !there {
 		return 0, false
 	}
-	changed(v, c.path[1:], c.path[:1], func(_ []string, v any) (any, bool) {
+	changed(v, c.At.path[1:], c.At.path[:1], func(_ []string, v any) (any, bool) {
 		if n, counts := count(v); counts && n >= 0 {
 			most, ok = max(most, n), true
 		}
@@ -128,7 +128,7 @@ func (m *Message) counted(c *counter) (most int64, ok bool) {
 // every task, even when nothing waits for it.
 func (m *Message) WantsReply() bool {
 	for k := range m.rows() {
-		if k.namesReply {
+		if k.NamesReply {
 			return false
 		}
 	}

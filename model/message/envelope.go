@@ -111,7 +111,7 @@ func OpeningWith(m *Message, wish ResetWish) Opened {
 const EasyNetQType = "EasyNetQ.SystemMessages.Error"
 
 // easyNetQMembers are the members that every EasyNetQ error message has.
-var easyNetQMembers = []string{"Exception", "RoutingKey", "Exchange", "BasicProperties", "Message"}
+var _, easyNetQMembers = frameworkNamed("EasyNetQ").bodies()
 
 // easyNetQ opens EasyNetQ's error message: a JSON object with the body as text, the properties, and where it was
 // received.

@@ -18,7 +18,7 @@ import (
 var dramatiqMarks = []string{"retries", "traceback", "requeue_timestamp", "eta"}
 
 // dramatiqMembers are the members that every Dramatiq message has.
-var dramatiqMembers = []string{"actor_name", "queue_name", "options", "message_id"}
+var _, dramatiqMembers = frameworkNamed("Dramatiq").bodies()
 
 // dramatiq removes from a Dramatiq message what its failures wrote into it, and leaves every other byte as it is.
 func (m *Message) dramatiq(wish ResetWish) (Envelope, bool) {

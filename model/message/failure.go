@@ -112,18 +112,18 @@ func (d *Death) failure() Failure {
 
 // failure is why a message failed, as this framework writes it.
 func (k *framework) failure(r *reader) (Failure, bool) {
-	for c := range model.Each(k.failures) {
-		if !r.has(c.needs) {
+	for c := range model.Each(k.Failures) {
+		if !r.has(c.Needs) {
 			continue
 		}
-		f, ok := newFailure(string(k.name), r.first(c.kind), r.first(c.message), r.first(c.trace))
+		f, ok := newFailure(string(k.Name), r.first(c.Kind), r.first(c.Message), r.first(c.Trace))
 		if ok {
 			return f, true
 		}
 	}
 
 	if s, ok := k.stamped(r.m); ok {
-		return newFailure(string(k.name), s.kind, s.message, "")
+		return newFailure(string(k.Name), s.kind, s.message, "")
 	}
 
 	return Failure{}, false

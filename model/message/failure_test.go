@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/BurntSushi/toml"
+
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -98,18 +100,20 @@ func TestNoFailure(t *testing.T) {
 }
 
 func TestEveryConventionHasANameAndAPlace(t *testing.T) {
-	for _, k := range frameworks {
-		for _, c := range k.failures {
-			assert.That(t, k.name != "", "%s: %+v", k.name, c)
-			assert.That(t, len(c.needs) > 0, "%s: %+v", k.name, c)
-			assert.That(t, len(c.kind)+len(c.message)+len(c.trace) > 0, "%s: %+v", k.name, c)
-		}
-	}
+	read := must.Get(toml.Decode(frameworksFile, &struct{ Framework []framework }{}))(t)
+	assert.Equal(t, len(read.Undecoded()), 0, "unknown keys %v", read.Undecoded())
 
-	for i, c := range originConventions {
-		assert.That(t, c.name != "", "row %d: %+v", i, c)
-		assert.That(t, len(c.exchange.path) > 0, "row %d: %+v", i, c)
-		assert.That(t, len(c.key.path) > 0, "row %d: %+v", i, c)
+	for _, k := range frameworks {
+		assert.That(t, k.Name != "", "%+v", k)
+		for _, c := range k.Failures {
+			assert.That(t, len(c.Needs) > 0, "%s: %+v", k.Name, c)
+			assert.That(t, len(c.Kind)+len(c.Message)+len(c.Trace) > 0, "%s: %+v", k.Name, c)
+		}
+
+		if c := k.Origin; c != nil {
+			assert.That(t, len(c.Exchange.path) > 0, "%s: %+v", k.Name, c)
+			assert.That(t, len(c.Key.path) > 0, "%s: %+v", k.Name, c)
+		}
 	}
 }
 

@@ -15,75 +15,85 @@ type Framework string
 // framework is one row of the table: where a framework writes what people want to know about its messages. It is only
 // data: the methods of Message interpret it.
 type framework struct {
-	name       Framework
-	evidence   []evidence    // alternatives; none: its messages cannot be recognized
-	failures   []failureForm // alternatives, best first
-	stack      []spot        // alternatives for the stack trace of a failure, besides the traces of failures
-	failedAt   []spot        // times of failures
-	task       []spot        // alternatives for what the worker should do: a task, an actor, a type
-	tries      []counter     // all of them are counted and reset
-	eta        []spot        // alternatives for the time before which the worker does not run it
-	expires    []spot        // alternatives for the time after which the worker discards it
-	stale      []spot        // traces of a past failure; the name of a header may end in *
-	recovery   []path        // headers with which the next worker fails it again at once
-	left       []spot        // how many retries are left, where the total is unknown
-	namesReply bool          // every message names a reply queue, even when nothing waits for a reply
-	stamps     bool          // Symfony's, in headers or in a body of PHP's serialize: symfony reads and removes them
-	earlyRun   bool          // its worker does not check eta again: a replay runs it at once
+	Name       Framework
+	Evidence   []evidence        // alternatives; none: its messages cannot be recognized
+	Failures   []failureForm     // alternatives, best first
+	Stack      []spot            // alternatives for the stack trace of a failure, besides the traces of failures
+	FailedAt   []spot            `toml:"failed_at"` // times of failures
+	Task       []spot            // alternatives for what the worker should do: a task, an actor, a type
+	Tries      []counter         // all of them are counted and reset
+	Eta        []spot            // alternatives for the time before which the worker does not run it
+	Expires    []spot            // alternatives for the time after which the worker discards it
+	Stale      []spot            // traces of a past failure; the name of a header may end in *
+	Recovery   []spot            // headers with which the next worker fails it again at once
+	Left       []spot            // how many retries are left, where the total is unknown
+	Origin     *originConvention // where it was published before
+	Worker     *workerConvention // the queue in which it failed
+	NamesReply bool              `toml:"names_reply"` // every message names a reply queue, even when nothing waits for it
+	EarlyRun   bool              `toml:"early_run"`   // its worker does not check eta again: a replay runs it at once
+	Stamps     bool              // Symfony's, in headers or in a body of PHP's serialize: symfony reads and removes them
 }
 
+// spot is where a value is: in a header or a JSON body.
 type spot struct {
 	in   place
 	path path
 }
 
-// counter is where a framework counts. In a header's path * stands for each entry of a table.
-type counter struct {
-	spot
-	attempts bool // it counts tries; false: those after the first
-	absent   bool // missing before the first try; false: it is 0 then
-	lists    bool // the length of a list counts, too
+// UnmarshalText reads a spot as frameworks.toml has it: "retry_info/error_class", "body/failure/message".
+func (s *spot) UnmarshalText(text []byte) error {
+	in, below, deeper := strings.Cut(string(text), "/")
+	if deeper && place(in) == inBody {
+		*s = spot{inBody, strings.Split(below, "/")}
+	} else {
+		*s = spot{inHeaders, strings.Split(string(text), "/")}
+	}
+
+	return nil
 }
 
-// header is the spot of a header, or of a value in its table.
-func header(p ...string) spot { return spot{inHeaders, p} }
-
-func body(p ...string) spot { return spot{inBody, p} }
-
-func headers(names ...string) []spot { return spotsOf(header, names) }
-
-func bodies(names ...string) []spot { return spotsOf(body, names) }
-
-func spotsOf(of func(...string) spot, names []string) (spots []spot) {
-	for _, name := range names {
-		spots = append(spots, of(name))
-	}
-	return spots
+// counter is where a framework counts. In a header's path * stands for each entry of a table.
+type counter struct {
+	At       spot
+	Attempts bool // it counts tries; false: those after the first
+	Absent   bool // missing before the first try; false: it is 0 then
+	Lists    bool // the length of a list counts, too
 }
 
 // evidence is what only one framework writes. The name of a queue does not count: applications choose it. All of the
 // fields that are set must be present.
 type evidence struct {
-	texts   []spot   // headers whose values are texts
-	headers []string // headers of any type
-	prefix  string   // of a header's name
-	kind    string   // contained in the type property
-	begins  []string // the body begins with one of them
-	members []string // members of the body, a JSON object
+	Texts   []spot   // headers whose values are texts
+	Headers []string // headers of any type
+	Prefix  string   // of a header's name
+	Kind    string   // contained in the type property
+	Begins  []string // the body begins with one of them
+	Members []string // members of the body, a JSON object
 }
 
 type failureForm struct {
-	needs   []spot // all must be present, so that a similar body or header is not mistaken for it
-	kind    []spot // alternatives for the exception's type
-	message []spot // alternatives for its message
-	trace   []spot // alternatives for a text that holds both: "TimeoutError: smtp gateway", or a stack trace
+	Needs   []spot // all must be present, so that a similar body or header is not mistaken for it
+	Kind    []spot // alternatives for the exception's type
+	Message []spot // alternatives for its message
+	Trace   []spot // alternatives for a text that holds both: "TimeoutError: smtp gateway", or a stack trace
+}
+
+type originConvention struct {
+	Exchange, Key spot
+	Needs         []spot // required besides these
+}
+
+type workerConvention struct {
+	Queue spot
+	Needs []spot // required besides the queue
+	Topic bool   // a queue has its name, or an exchange does, depending on the application's setup
 }
 
 // Framework is the framework that wrote the message or its failure: the first in the table when it has marks of
 // several, false when it has none.
 func (m *Message) Framework() (Framework, bool) {
 	for k := range m.rows() {
-		return k.name, true
+		return k.Name, true
 	}
 	return "", false
 }
@@ -92,7 +102,7 @@ func (m *Message) Framework() (Framework, bool) {
 func (m *Message) Frameworks() []Framework {
 	var found []Framework
 	for k := range m.rows() {
-		found = append(found, k.name)
+		found = append(found, k.Name)
 	}
 	return found
 }
@@ -110,29 +120,29 @@ func (m *Message) rows() iter.Seq[*framework] {
 }
 
 func (k *framework) wrote(m *Message, marks *marks) bool {
-	return slices.ContainsFunc(k.evidence, func(e evidence) bool { return e.in(m, marks) })
+	return slices.ContainsFunc(k.Evidence, func(e evidence) bool { return e.in(m, marks) })
 }
 
 // in reports whether a message has the evidence. Cheap checks come first.
 func (e *evidence) in(m *Message, marks *marks) bool {
-	if !marks.prefixes.has(e.prefix) || len(m.Headers) == 0 && (len(e.headers) > 0 || len(e.texts) > 0) {
+	if !marks.prefixes.has(e.Prefix) || len(m.Headers) == 0 && (len(e.Headers) > 0 || len(e.Texts) > 0) {
 		return false
 	}
-	for _, name := range e.headers {
+	for _, name := range e.Headers {
 		if _, there := m.Headers[name]; !there {
 			return false
 		}
 	}
 
-	return (&reader{m: m}).has(e.texts) && (e.kind == "" || strings.Contains(m.Properties.Type, e.kind)) &&
+	return (&reader{m: m}).has(e.Texts) && (e.Kind == "" || strings.Contains(m.Properties.Type, e.Kind)) &&
 		e.inBody(m.Body, marks)
 }
 
 func (e *evidence) inBody(body []byte, marks *marks) bool {
-	if len(e.begins) > 0 && !beginsWithOne(body, e.begins) {
+	if len(e.Begins) > 0 && !beginsWithOne(body, e.Begins) {
 		return false
 	}
-	if len(e.members) == 0 {
+	if len(e.Members) == 0 {
 		return true
 	}
 
@@ -140,7 +150,7 @@ func (e *evidence) inBody(body []byte, marks *marks) bool {
 		return false
 	}
 
-	return marks.of(body).hasAll(e.members)
+	return marks.of(body).hasAll(e.Members)
 }
 
 // marks are what scanning a message finds; it is scanned once, whatever is asked about it.

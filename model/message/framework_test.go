@@ -79,13 +79,13 @@ func written() map[Framework]Message {
 func TestEachFrameworkIsRecognizedByWhatItWrites(t *testing.T) {
 	messages := written()
 	for _, k := range frameworks {
-		if k.evidence == nil {
+		if k.Evidence == nil {
 			continue
 		}
-		m, there := messages[k.name]
+		m, there := messages[k.Name]
 		got := m.Frameworks()
-		assert.That(t, there, "%s: %v", k.name, got)
-		assert.List(t, got, []Framework{k.name}, "%v", k.name)
+		assert.That(t, there, "%s: %v", k.Name, got)
+		assert.List(t, got, []Framework{k.Name}, "%v", k.Name)
 	}
 
 	for text, want := range map[string]Framework{

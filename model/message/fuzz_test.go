@@ -243,7 +243,7 @@ func FuzzFailure(f *testing.F) {
 
 	var forms []failureForm
 	for _, k := range frameworks {
-		forms = append(forms, k.failures...)
+		forms = append(forms, k.Failures...)
 	}
 
 	for i := range forms {
@@ -258,13 +258,13 @@ func FuzzFailure(f *testing.F) {
 			spots []spot
 			text  string
 		}{
-			{c.needs, message},
-			{c.trace, trace},
-			{c.message, message},
-			{c.kind, kind},
-			{headers("error", "error_class"), trace},
+			{c.Needs, message},
+			{c.Trace, trace},
+			{c.Message, message},
+			{c.Kind, kind},
+			{[]spot{{inHeaders, path{"error"}}, {inHeaders, path{"error_class"}}}, trace},
 		} {
-			if len(part.spots) > 0 && c.needs[0].in == inHeaders {
+			if len(part.spots) > 0 && c.Needs[0].in == inHeaders {
 				put(m.Headers, part.spots[int(which/64)%len(part.spots)].path, part.text)
 			}
 		}

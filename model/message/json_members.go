@@ -30,24 +30,24 @@ func bitsOfMembers() map[string]members {
 	}
 
 	for _, k := range frameworks {
-		for _, e := range k.evidence {
-			for _, name := range e.members {
+		for _, e := range k.Evidence {
+			for _, name := range e.Members {
 				add(name)
 			}
 		}
 
-		for _, f := range k.failures {
-			first(f.needs, f.kind, f.message, f.trace)
+		for _, f := range k.Failures {
+			first(f.Needs, f.Kind, f.Message, f.Trace)
 		}
 
-		first(k.task, k.eta, k.expires, k.stale, k.left, k.stack, k.failedAt)
-		for _, c := range k.tries {
-			first([]spot{c.spot})
+		first(k.Task, k.Eta, k.Expires, k.Stale, k.Left, k.Stack, k.FailedAt)
+		for _, c := range k.Tries {
+			first([]spot{c.At})
 		}
-	}
 
-	for _, o := range originConventions {
-		first(o.needs, []spot{o.exchange, o.key})
+		if o := k.Origin; o != nil {
+			first(o.Needs, []spot{o.Exchange, o.Key})
+		}
 	}
 
 	return bits

@@ -62,13 +62,16 @@ func (m *Message) ToldOrigin(e *Envelope) (model.Address, bool) {
 
 // writtenOrigin is the origin that a framework or an application wrote into the message.
 func (r *reader) writtenOrigin() (a model.Address, by string, ok bool) {
-	for _, c := range originConventions {
-		exchange, ok := r.text(c.exchange)
-		if !ok || !r.has(c.needs) {
+	for i := range frameworks {
+		c := frameworks[i].Origin
+		if c == nil || !r.has(c.Needs) {
 			continue
 		}
-		if key, ok := r.text(c.key); ok {
-			return r.m.own(model.Address{Exchange: exchange, RoutingKey: key}), c.name, true
+
+		exchange, ok := r.text(c.Exchange)
+		key, complete := r.text(c.Key)
+		if ok && complete {
+			return r.m.own(model.Address{Exchange: exchange, RoutingKey: key}), string(frameworks[i].Name), true
 		}
 	}
 

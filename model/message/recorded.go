@@ -40,8 +40,8 @@ func describesFailure(fields []plainField, maybe bool) bool {
 // origins are the fields of the headers that name an origin, in any order.
 func (m *Message) origins() (found []plainField) {
 	for _, f := range m.headerFields() {
-		if f.role >= queueRole && !f.vague && !slices.ContainsFunc(workerConventions, func(c workerConvention) bool {
-			return c.queue.path[0] == f.at[0] // its row says when it counts
+		if f.role >= queueRole && !f.vague && !slices.ContainsFunc(frameworks, func(k framework) bool {
+			return k.Worker != nil && k.Worker.Queue.path[0] == f.at[0] // its row says when it counts
 		}) {
 			found = append(found, f)
 		}

@@ -50,7 +50,7 @@ type ResetWish struct {
 func (m *Message) Reset(wish ResetWish) (*Message, []Reset) {
 	r := resetter{m: m, wish: wish}
 	for k := range m.rows() {
-		r.framework = k.name
+		r.framework = k.Name
 		r.row(k)
 	}
 
@@ -79,25 +79,25 @@ func (r *resetter) own() *Message {
 }
 
 func (r *resetter) row(k *framework) {
-	for _, p := range k.recovery {
-		r.headers(p, r.removal(MarkRemoved))
+	for _, p := range k.Recovery {
+		r.headers(p.path, r.removal(MarkRemoved))
 	}
 	if r.wish.MarksOnly {
 		return
 	}
-	for i := range k.tries {
-		if c := &k.tries[i]; c.in == inHeaders {
-			r.headers(c.path, r.counter(c))
+	for i := range k.Tries {
+		if c := &k.Tries[i]; c.At.in == inHeaders {
+			r.headers(c.At.path, r.counter(c))
 		} else {
 			r.bodyCounter(c)
 		}
 	}
 
-	if k.stamps {
+	if k.Stamps {
 		r.resetSymfony()
 	}
 
-	for _, s := range k.stale {
+	for _, s := range k.Stale {
 		if s.in == inHeaders {
 			r.removeStale(s.path)
 		} else {
@@ -134,7 +134,7 @@ func (r *resetter) removal(kind ResetKind) func(at []string, v any) (any, bool) 
 func (r *resetter) counter(c *counter) func(at []string, v any) (any, bool) {
 	return func(at []string, v any) (any, bool) {
 		n, ok := count(v)
-		if isList(v) && c.lists {
+		if isList(v) && c.Lists {
 			n, ok = tally(v)
 		}
 
@@ -147,7 +147,7 @@ func (r *resetter) counter(c *counter) func(at []string, v any) (any, bool) {
 		}
 
 		r.note(CounterReset, at[0], strings.Join(at, "."), n)
-		return zeroLike(v), !c.absent
+		return zeroLike(v), !c.Absent
 	}
 }
 
@@ -256,8 +256,8 @@ func (r *resetter) removeStale(p path) {
 // bodyCounter sets a count in a JSON body to 0, and leaves every other byte as it is. Deeper counts are handled with
 // their envelope.
 func (r *resetter) bodyCounter(c *counter) {
-	name := strings.Join(c.path, ".")
-	if len(c.path) != 1 {
+	name := strings.Join(c.At.path, ".")
+	if len(c.At.path) != 1 {
 		return
 	}
 	object, at := r.member(name)
@@ -333,7 +333,7 @@ func (r *resetter) plain() {
 // ownedByFramework reports whether a header is the counter of a framework that the message is of.
 func (r *resetter) ownedByFramework(header string) bool {
 	for k := range r.m.rows() {
-		if slices.ContainsFunc(k.tries, func(c counter) bool { return c.in == inHeaders && c.path[0] == header }) {
+		if slices.ContainsFunc(k.Tries, func(c counter) bool { return c.At.in == inHeaders && c.At.path[0] == header }) {
 			return true
 		}
 	}
@@ -352,7 +352,7 @@ func (r *resetter) plainCounter(f *plainField, name string) {
 		r.note(CounterLeft, f.at[0], name, n)
 		r.resets[len(r.resets)-1].Edit = f.edit("headers")
 	default:
-		r.headers(f.at, r.counter(&counter{lists: true, absent: isList(f.value)}))
+		r.headers(f.at, r.counter(&counter{Lists: true, Absent: isList(f.value)}))
 	}
 }
 

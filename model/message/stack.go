@@ -16,9 +16,9 @@ const maxStack = 64 << 10
 // FailureStack is the stack trace that came with a failure, its first 64 KiB; "" when there is none.
 func (m *Message) FailureStack(f Failure) string {
 	r, k := reader{m: m}, frameworkNamed(f.Source)
-	spots := slices.Clone(k.stack)
-	for _, form := range k.failures {
-		spots = append(spots, form.trace...)
+	spots := slices.Clone(k.Stack)
+	for _, form := range k.Failures {
+		spots = append(spots, form.Trace...)
 	}
 
 	for _, s := range spots {
@@ -42,7 +42,7 @@ func (m *Message) FailureStack(f Failure) string {
 // frameworkNamed is the row of a framework, an empty one when the source of a failure is not a framework.
 func frameworkNamed(source string) framework {
 	for _, k := range frameworks {
-		if string(k.name) == source {
+		if string(k.Name) == source {
 			return k
 		}
 	}
@@ -73,7 +73,7 @@ func (m *Message) Failed(f Failure) (first, last model.Opt[time.Time]) {
 		return first, last
 	}
 	r := reader{m: m}
-	for _, s := range frameworkNamed(f.Source).failedAt {
+	for _, s := range frameworkNamed(f.Source).FailedAt {
 		if text, ok := r.text(s); ok {
 			take(failureTime(text))
 		}

@@ -24,6 +24,13 @@ const (
 	symfonyFailed     = stampClass + "SentToFailureTransportStamp"
 )
 
+// symfonyStamp begins the headers in which Symfony's JSON serializer writes one stamp each.
+const symfonyStamp = "X-Message-Stamp-"
+
+// symfonyBodies are the beginnings of bodies that Symfony's PHP serializer writes: an envelope with escaped quotes and
+// backslashes, in base64 when it is not UTF-8.
+var symfonyBodies, _ = frameworkNamed("Symfony Messenger").bodies()
+
 type symfonyStamps struct {
 	kind, message string    // of the last error
 	class         string    // of the message
@@ -83,7 +90,7 @@ func (m *Message) symfony() (s symfonyStamps, ok bool) {
 
 // stamped are the stamps of a message whose framework has stamps.
 func (k *framework) stamped(m *Message) (symfonyStamps, bool) {
-	if !k.stamps {
+	if !k.Stamps {
 		return symfonyStamps{}, false
 	}
 	return m.symfony()

@@ -7,22 +7,6 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// workerConventions are where frameworks write down the queue in which a message failed.
-var workerConventions = []workerConvention{
-	{name: "NServiceBus", queue: header("NServiceBus.FailedQ")},
-	{name: "Rebus", queue: header("rbs2-source-queue"), needs: headers("rbs2-error-details")},
-	{name: "Rascal", queue: header("rascal", "originalQueue")},
-	{name: "MassTransit", queue: header("MT-Fault-InputAddress")},
-	{name: "Watermill", queue: header("topic_poisoned"), needs: headers("reason_poisoned"), topic: true},
-}
-
-type workerConvention struct {
-	name  string
-	queue spot
-	needs []spot // required besides the queue
-	topic bool   // a queue has its name, or an exchange does, depending on the application's setup
-}
-
 // Statement is the queue in which a message failed, as a framework or an application recorded it.
 type Statement struct {
 	Queue     string
@@ -55,12 +39,17 @@ func (m *Message) Stated(e *Envelope) (stated []Statement) {
 	}
 
 	r := reader{m: m}
-	for _, c := range workerConventions {
-		queue, ok := r.text(c.queue)
-		if !ok || queue == "" || !r.has(c.needs) {
+	for i := range frameworks {
+		k := &frameworks[i]
+		if k.Worker == nil {
 			continue
 		}
-		if s := (Statement{Queue: queue, Framework: c.name, Topic: c.topic}); s.readAddress() {
+
+		queue, ok := r.text(k.Worker.Queue)
+		if !ok || queue == "" || !r.has(k.Worker.Needs) {
+			continue
+		}
+		if s := (Statement{Queue: queue, Framework: string(k.Name), Topic: k.Worker.Topic}); s.readAddress() {
 			stated = append(stated, s)
 			break
 		}
