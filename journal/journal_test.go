@@ -86,18 +86,21 @@ func check(t *testing.T, errs ...error) {
 	must.Do(t, errors.Join(errs...))
 }
 
-// What ends while another program reads the journal has not ended in the middle.
+// What ends while another program reads the journal has not ended in the middle: neither as a record, nor where what it
+// may have sent is replayed.
 func TestEndsWhileItIsRead(t *testing.T) {
 	path := at(t)
 	j, other := open(t, journal.Options{Path: path}), open(t, journal.Options{Path: path})
-	begin(t, j, record(plan.Drop))
+	r, m, p := intended()
+	begin(t, j, r)
 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for range 300 {
-			id, err := j.Begin(t.Context(), record(plan.Drop))
+			id, err := j.Begin(t.Context(), r)
 			assert.Equal(t, err, nil)
+			assert.Equal(t, j.Write(id, []plan.Entry{plan.NewEntry(m, p, false)}, nil), nil)
 			assert.Equal(t, j.Finish(id, nil, plan.Account{}), nil)
 		}
 	}()
@@ -108,6 +111,9 @@ func TestEndsWhileItIsRead(t *testing.T) {
 			ended = true
 		default:
 			assert.Equal(t, len(must.Get(other.Unfinished(t.Context()))(t)), 0, "unfinished")
+			sent := must.Get(other.Replayed(t.Context(), r.Broker, ""))(t)
+			double, _ := plan.NewDoubling(sent, build.Ref("b")).Against(m, p.Reaches).(plan.Double)
+			assert.Equal(t, double.Record, 0, "it may have been sent by the unfinished record")
 		}
 	}
 }
@@ -440,11 +446,21 @@ func TestCopiesOfRefusedMessages(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff(copies, must.Get(j.Record(t.Context(), id))(t).Account.Copies))
 }
 
-// A message whose publishing was intended, with an unknown outcome after a kill, is not sent again.
-func TestCopiesOfAKilledReplay(t *testing.T) {
-	m := message.Message{Position: 1, Body: []byte("{}")}
+// intended is a replay from the queue a, its message, and how that one will be published.
+func intended() (plan.Record, *message.Message, *message.Publishing) {
+	r := record(plan.Replay)
+	r.From, r.Broker, r.Intent = build.Ref("a"), "b:5672", &plan.Intent{Mark: true}
+	m := &message.Message{Position: 1, Body: []byte("{}")}
 	m.Properties.MessageID = "m1"
 	m.Identify()
+	return r, m, &message.Publishing{
+		Address: model.Address{RoutingKey: "w"}, Body: m.Body, Reaches: build.Refs("w"),
+	}
+}
+
+// A message whose publishing was intended, with an unknown outcome after a kill, is not sent again.
+func TestCopiesOfAKilledReplay(t *testing.T) {
+	r, m, p := intended()
 	for name, test := range map[string]struct {
 		settled []plan.Settled
 		ended   bool
@@ -457,15 +473,8 @@ func TestCopiesOfAKilledReplay(t *testing.T) {
 	} {
 		path := at(t)
 		j := open(t, journal.Options{Path: path})
-		r := record(plan.Replay)
-		r.From = build.Ref("a")
-		r.Broker = "b:5672"
-		r.Intent = &plan.Intent{Mark: true}
 		id := begin(t, j, r)
-		p := message.Publishing{
-			Address: model.Address{RoutingKey: "w"}, Body: m.Body, Reaches: build.Refs("w"),
-		}
-		check(t, j.Write(id, []plan.Entry{plan.NewEntry(&m, &p, false)}, test.settled))
+		check(t, j.Write(id, []plan.Entry{plan.NewEntry(m, p, false)}, test.settled))
 
 		if test.ended {
 			check(t, j.Finish(id, nil, plan.Account{}))
@@ -480,7 +489,7 @@ func TestCopiesOfAKilledReplay(t *testing.T) {
 			queue b
 		`))
 		got := plan.New(topology, plan.ActionWant{
-			Operation: plan.Replay, From: build.Ref("b"), Sample: message.MessageList{m}, Planned: 1, Mark: true,
+			Operation: plan.Replay, From: build.Ref("b"), Sample: message.MessageList{*m}, Planned: 1, Mark: true,
 			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}, User: "guest", Sent: sent,
 		})
 

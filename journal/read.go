@@ -100,48 +100,43 @@ func scanRecord(scan scanner) (plan.Record, error) {
 
 	r.Began = time.UnixMilli(began)
 	r.OtherPrints = prints != message.FingerprintKind
-	if ended.Valid {
-		r.Ended = time.UnixMilli(ended.Int64)
-	}
-
 	if sequel.Valid {
 		if err := json.Unmarshal([]byte(sequel.String), &r.Sequel); err != nil {
 			return r, err
 		}
 	}
 
-	r.Account = plan.Account{JournalID: r.ID, Operation: r.Operation, From: r.From, Planned: r.Planned}
+	var a accountJSON
 	if account.Valid {
-		var a accountJSON
 		if err := json.Unmarshal([]byte(account.String), &a); err != nil {
 			return r, err
 		}
-		r.Account.Moved = a.Moved
-		r.Account.Dropped = a.Dropped
-		r.Account.Refused = a.Refused
-		r.Account.Returned = a.Returned
-		r.Account.Unknown = a.Unknown
-		r.Account.Arrived = a.Arrived
-		r.Account.Gone = a.Gone
-		r.Account.Held = a.Held
-		r.Account.Stopped = a.Stopped
-		for _, s := range a.Strayed {
-			queue := r.From.Beside(s.Queue)
-			way := model.Address{Exchange: s.Exchange, RoutingKey: s.RoutingKey}
-			r.Account.Strayed = append(r.Account.Strayed, plan.Stray{Way: way, Queue: queue, Messages: s.Messages})
-		}
+	}
 
-		for _, c := range a.Copies {
-			left := plan.LeftCopies{
-				By: r.From.Beside(c.Queue), Messages: c.Messages, AtMost: c.AtMost,
-			}
-			for _, in := range c.In {
-				left.In = append(left.In, r.From.Beside(in))
-			}
-			r.Account.Copies = append(r.Account.Copies, left)
-		}
-
+	r.Account = plan.Account{
+		JournalID: r.ID, Operation: r.Operation, From: r.From, Planned: r.Planned,
+		Moved: a.Moved, Dropped: a.Dropped, Refused: a.Refused, Returned: a.Returned, Unknown: a.Unknown,
+		Arrived: a.Arrived, Gone: a.Gone, Held: a.Held, Stopped: a.Stopped,
+	}
+	if ended.Valid {
+		r.Ended = time.UnixMilli(ended.Int64)
 		r.Account.Elapsed = r.Ended.Sub(r.Began)
+	}
+
+	for _, s := range a.Strayed {
+		queue := r.From.Beside(s.Queue)
+		way := model.Address{Exchange: s.Exchange, RoutingKey: s.RoutingKey}
+		r.Account.Strayed = append(r.Account.Strayed, plan.Stray{Way: way, Queue: queue, Messages: s.Messages})
+	}
+
+	for _, c := range a.Copies {
+		left := plan.LeftCopies{
+			By: r.From.Beside(c.Queue), Messages: c.Messages, AtMost: c.AtMost,
+		}
+		for _, in := range c.In {
+			left.In = append(left.In, r.From.Beside(in))
+		}
+		r.Account.Copies = append(r.Account.Copies, left)
 	}
 
 	return r, nil
@@ -149,16 +144,10 @@ func scanRecord(scan scanner) (plan.Record, error) {
 
 // complete works out what a record does not contain itself: the outcomes before its end, and what undos brought back.
 func (j *Journal) complete(ctx context.Context, db *sql.DB, r *plan.Record) error {
-	running := r.Ended.IsZero() && j.running(r.ID)
-	if r.Ended.IsZero() && !running { // it may have ended after it was read: that comes before its lock is free
-		if err := eachRow(ctx, db, oneRecord, []any{r.ID}, func(scan scanner) (err error) {
-			*r, err = scanRecord(scan)
-			return err
-		}); err != nil {
-			return err
-		}
+	running, err := j.state(ctx, db, r)
+	if err != nil {
+		return err
 	}
-
 	if err := db.QueryRowContext(ctx, `SELECT coalesce(sum(o.count), 0) FROM outcomes o
 		JOIN records u ON u.id = o.record WHERE u.undoes = ? AND o.outcome = ?`,
 		r.ID, plan.Moved).Scan(&r.Undone); err != nil || !r.Ended.IsZero() {
@@ -169,6 +158,18 @@ func (j *Journal) complete(ctx context.Context, db *sql.DB, r *plan.Record) erro
 	outcomes, err := readOutcomes(ctx, db, r.ID)
 	outcomes.each(func(o plan.Outcome) { r.Account.Add(o, &message.Message{}, "") })
 	return err
+}
+
+// state is whether a program works on a record. One without an end that no program works on may have ended after it was
+// read, which comes before its lock is free: it is read again.
+func (j *Journal) state(ctx context.Context, db *sql.DB, r *plan.Record) (running bool, err error) {
+	if !r.Ended.IsZero() || j.running(r.ID) {
+		return r.Ended.IsZero(), nil
+	}
+	return false, eachRow(ctx, db, oneRecord, []any{r.ID}, func(scan scanner) (err error) {
+		*r, err = scanRecord(scan)
+		return err
+	})
 }
 
 func readOutcomes(ctx context.Context, db queryer, id int64) (o outcomes, err error) {

@@ -14,54 +14,58 @@ import (
 
 // Replayed are the copies that replays on a broker have sent, without those that an undo has brought back.
 func (j *Journal) Replayed(ctx context.Context, broker, cluster string) (*plan.Doubles, error) {
-	d := plan.NewDoubles()
-	return d, j.read(ctx, func(db *sql.DB) error { return j.replayed(ctx, db, d, broker, cluster) })
-}
-
-func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, broker, cluster string) error {
 	const query = `SELECT id, vhost, queue, broker, cluster, began, ended IS NOT NULL,
 		coalesce(json_extract(intent, '$.mark'), 0), resumes
 		FROM records WHERE operation = ? AND fingerprints = ? ORDER BY began, id`
-	type replay struct {
-		plan.Record
-		ended, marked bool
-	}
-
-	var replays []replay
+	d := plan.NewDoubles()
+	var replays []plan.Record
 	resumedBy := map[int64]int64{}
 
-	values := []any{plan.Replay, message.FingerprintKind}
-	if err := eachRow(ctx, db, query, values, func(scan scanner) error {
-		var r replay
-		var began int64
-		err := scan(&r.ID, &r.From.VHost, &r.From.Name, &r.Broker, &r.Cluster, &began, &r.ended, &r.marked, &r.Resumes)
-		if r.Began = time.UnixMilli(began); r.On(broker, cluster) {
-			replays = append(replays, r)
-		}
-		if r.Resumes > 0 {
-			resumedBy[r.Resumes] = r.ID
-		}
-		return err
-	}); err != nil {
-		return err
-	}
-
-	for r := range model.Each(replays) {
-		sender := plan.Sender{From: r.From, Began: r.Began, Marked: r.marked, Record: r.ID}
-		for resumedBy[sender.Record] > 0 {
-			sender.Record = resumedBy[sender.Record]
-		}
-		if j.running(sender.Record) {
-			sender.Record = 0
-		}
-
-		d.Sender(sender)
-		if err := j.copies(ctx, db, r.ID, r.ended, d.Add); err != nil {
+	return d, j.read(ctx, func(db *sql.DB) error {
+		values := []any{plan.Replay, message.FingerprintKind}
+		if err := eachRow(ctx, db, query, values, func(scan scanner) error {
+			r := plan.Record{Intent: &plan.Intent{}}
+			var began int64
+			var ended bool
+			err := scan(&r.ID, &r.From.VHost, &r.From.Name, &r.Broker, &r.Cluster, &began, &ended, &r.Intent.Mark, &r.Resumes)
+			r.Began = time.UnixMilli(began)
+			if ended {
+				r.Ended = r.Began // only that it has ended matters
+			}
+			if r.On(broker, cluster) {
+				replays = append(replays, r)
+			}
+			if r.Resumes > 0 {
+				resumedBy[r.Resumes] = r.ID
+			}
+			return err
+		}); err != nil {
 			return err
 		}
-	}
 
-	return nil
+		for r := range model.Each(replays) {
+			sender := plan.Sender{From: r.From, Began: r.Began, Marked: r.Intent.Mark, Record: r.ID}
+			running, err := j.state(ctx, db, r)
+			if err != nil {
+				return err
+			}
+
+			for resumedBy[sender.Record] > 0 {
+				sender.Record = resumedBy[sender.Record]
+				running = j.running(sender.Record)
+			}
+			if running {
+				sender.Record = 0
+			}
+
+			d.Sender(sender)
+			if err := j.copies(ctx, db, r.ID, !r.Ended.IsZero(), d.Add); err != nil {
+				return err
+			}
+		}
+
+		return nil
+	})
 }
 
 // copies calls each with every copy that a record has sent, or may have sent: after a kill an intended one may be sent,

@@ -156,21 +156,15 @@ func (j *Journal) amend(ctx context.Context, tx *sql.Tx, id int64, settled []pla
 		}
 	} else {
 		before.each(func(o plan.Outcome) {
-			if n := account.count(o); n != nil {
-				*n++
-			}
+			*account.count(o)++
 		})
 	}
 
 	account.Arrived = 0 // a resume has found out more
 	for _, s := range settled {
 		was, _ := before.at(s.Position)
-		if n := account.count(was.Outcome); n != nil {
-			*n--
-		}
-		if n := account.count(s.Outcome); n != nil {
-			*n++
-		}
+		*account.count(was.Outcome)--
+		*account.count(s.Outcome)++
 	}
 
 	if err := writeOutcomes(ctx, tx, id, settled); err != nil {

@@ -49,7 +49,7 @@ type strayJSON struct {
 	Messages   int    `json:"messages"`
 }
 
-// count is the counter of an outcome; nil without one.
+// count is the counter of an outcome; one that nobody reads for any other.
 func (a *accountJSON) count(o plan.Outcome) *int {
 	switch o {
 	case plan.Moved:
@@ -64,7 +64,7 @@ func (a *accountJSON) count(o plan.Outcome) *int {
 		return &a.Unknown
 	}
 
-	return nil
+	return new(int)
 }
 
 // Begin records the beginning of an action, and returns its number. First it deletes old records.
