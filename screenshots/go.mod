@@ -9,6 +9,7 @@ require (
 	github.com/charmbracelet/x/vt v0.0.0-20251215102626-e0db08df7383
 	github.com/creack/pty v1.1.24
 	github.com/dlxtop/dlxtop v0.0.0
+	github.com/go-fonts/dejavu v0.3.2
 	golang.org/x/image v0.47.0
 )
 

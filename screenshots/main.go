@@ -126,10 +126,7 @@ func makeAll(ctx context.Context, node *demo.Node, want wanted) error {
 }
 
 func writePicture(p *paint.Painter, s paint.Screen, l paint.Look, path string) (*image.RGBA, error) {
-	img, err := p.Draw(s, l.Paper)
-	if err != nil {
-		return nil, err
-	}
+	img := p.Draw(s, l.Paper)
 	return img, writePNG(img, path)
 }
 

@@ -72,10 +72,7 @@ func makeTour(ctx context.Context, node *demo.Node, path string) error {
 	if err != nil {
 		return fmt.Errorf("picture tour: %w", err)
 	}
-	moving, err := animation(painter, frames, paint.Dark)
-	if err != nil {
-		return err
-	}
+	moving := animation(painter, frames, paint.Dark)
 	err = save(path, func(w io.Writer) error { return gif.EncodeAll(w, moving) })
 	made(path)
 	return err
@@ -164,16 +161,12 @@ func changes(s, before paint.Screen) image.Rectangle {
 
 // animation makes a GIF of the frames. A frame after the first holds only the area that changed, and in it only the
 // changed pixels: all others are transparent.
-func animation(p *paint.Painter, frames []frame, l paint.Look) (*gif.GIF, error) {
+func animation(p *paint.Painter, frames []frame, l paint.Look) *gif.GIF {
 	bounds := p.Bounds(frames[0].screen.Width, frames[0].screen.Height)
 	moving := &gif.GIF{Config: image.Config{Width: bounds.Dx(), Height: bounds.Dy()}}
 	var pictures []*image.RGBA
 	for _, f := range frames {
-		picture, err := p.Draw(f.screen, l.Paper)
-		if err != nil {
-			return nil, err
-		}
-		pictures = append(pictures, picture)
+		pictures = append(pictures, p.Draw(f.screen, l.Paper))
 	}
 
 	palette := append(color.Palette{color.Transparent}, paint.PaletteOf(255, pictures...)...)
@@ -192,7 +185,7 @@ func animation(p *paint.Painter, frames []frame, l paint.Look) (*gif.GIF, error)
 		moving.Disposal = append(moving.Disposal, gif.DisposalNone)
 	}
 
-	return moving, nil
+	return moving
 }
 
 // onlyChanges returns a part of a picture, transparent where nothing changed.

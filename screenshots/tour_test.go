@@ -33,7 +33,7 @@ func TestAnimation(t *testing.T) {
 		{shown(t, "one\r\n───•"), time.Second},
 	}
 
-	moving := must.Get(animation(p, frames, paint.Dark))(t)
+	moving := animation(p, frames, paint.Dark)
 	var file bytes.Buffer
 	err := gif.EncodeAll(&file, moving)
 	must.Do(t, err)
@@ -58,7 +58,7 @@ func TestAnimation(t *testing.T) {
 			}
 		}
 
-		want := must.Get(p.Draw(frames[i].screen, paint.Dark.Paper))(t)
+		want := p.Draw(frames[i].screen, paint.Dark.Paper)
 		assert.That(t, bytes.Equal(canvas.Pix, want.Pix), "frame %d does not show what the screen shows", i)
 	}
 }

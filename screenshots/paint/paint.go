@@ -19,20 +19,11 @@ type Painter struct {
 	padding int // around the screen, in pixels
 }
 
-// New makes a painter with cells of this width and a padding around the screen, both in pixels. It draws with JetBrains
-// Mono or DejaVu Sans Mono if they are installed, and with Go Mono, which it contains. It returns an error when a
-// font's file cannot be used.
+// New makes a painter with cells of this width and a padding around the screen, both in pixels. It returns an error
+// when the font cannot be used.
 func New(cell, padding int) (*Painter, error) {
-	fonts, err := fonts()
-	if err != nil {
-		return nil, err
-	}
-	glyphs, err := newGlyphs(fonts, cell)
-	if err != nil {
-		return nil, err
-	}
-
-	return &Painter{glyphs, padding}, nil
+	glyphs, err := newGlyphs(cell)
+	return &Painter{glyphs, padding}, err
 }
 
 // Bounds returns the size of a picture of a screen with this many columns and rows.
@@ -47,34 +38,28 @@ func (p *Painter) Pixels(cells image.Rectangle) image.Rectangle {
 		Add(image.Pt(p.padding, p.padding))
 }
 
-// Draw makes a picture of a screen on a terminal's background. It returns an error when a font fails.
-func (p *Painter) Draw(s Screen, background color.RGBA) (*image.RGBA, error) {
+// Draw makes a picture of a screen on a terminal's background.
+func (p *Painter) Draw(s Screen, background color.RGBA) *image.RGBA {
 	img := image.NewRGBA(p.Bounds(s.Width, s.Height))
 	fill(img, img.Rect, background)
 	for y := range s.Height {
 		for x := range s.Width {
-			if err := p.drawCell(img, s.at(x, y), x, y); err != nil {
-				return nil, err
-			}
+			p.drawCell(img, s.at(x, y), x, y)
 		}
 	}
 
-	return img, nil
+	return img
 }
 
-func (p *Painter) drawCell(img *image.RGBA, c Cell, x, y int) error {
+func (p *Painter) drawCell(img *image.RGBA, c Cell, x, y int) {
 	if c.Width == 0 {
-		return nil // the second half of a wide character
+		return // the second half of a wide character
 	}
 	g := p.glyphs
 	area := p.Pixels(image.Rect(x, y, x+c.Width, y+1))
 	fill(img, area, c.Paper)
 	if c.Text != "" {
-		mask, err := g.of(c)
-		if err != nil {
-			return err
-		}
-		for i, shade := range mask {
+		for i, shade := range g.of(c) {
 			if shade > 0 {
 				img.SetRGBA(area.Min.X+i%area.Dx(), area.Min.Y+i/area.Dx(), mix(c.Ink, c.Paper, float64(shade)/(shades-1)))
 			}
@@ -90,8 +75,6 @@ func (p *Painter) drawCell(img *image.RGBA, c Cell, x, y int) error {
 	if c.Struck {
 		rule(area.Min.Y + g.baseline*2/3)
 	}
-
-	return nil
 }
 
 func fill(img *image.RGBA, area image.Rectangle, c color.RGBA) {

@@ -5,25 +5,19 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"os"
-	"path/filepath"
 	"testing"
 
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
-	"golang.org/x/image/font/gofont/gomonobold"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// testPainter draws with the font that every machine has.
 func testPainter(t *testing.T) *Painter {
 	t.Helper()
-	font := must.Get(ownFont())(t)
-	glyphs := must.Get(newGlyphs([]cuts{font}, 12))(t)
-	return &Painter{glyphs, 4}
+	return must.Get(New(12, 4))(t)
 }
 
 // screen returns the screen of a terminal of this size after a text.
@@ -32,11 +26,6 @@ func screen(t *testing.T, text string, width, height int) Screen {
 	emulator := vt.NewEmulator(width, height)
 	must.Get(emulator.WriteString(text))(t)
 	return Dark.Screen(emulator)
-}
-
-func (p *Painter) mustDraw(t *testing.T, s Screen) *image.RGBA {
-	t.Helper()
-	return must.Get(p.Draw(s, Dark.Paper))(t)
 }
 
 // strongest returns the colour in a cell's picture that is farthest from a background.
@@ -63,7 +52,7 @@ func (p *Painter) strongest(img *image.RGBA, x, y int, from color.RGBA) color.RG
 func TestAttributesAreSeen(t *testing.T) {
 	s := screen(t, "H\x1b[2mH\x1b[0;7mH\x1b[0;31mH\x1b[0;2;7mH", 5, 1)
 	p := testPainter(t)
-	img := p.mustDraw(t, s)
+	img := p.Draw(s, Dark.Paper)
 	corner := func(x int) color.RGBA { return img.RGBAAt(p.padding+x*p.glyphs.width, p.padding) }
 
 	faint := mix(Dark.Ink, Dark.Paper, faintPart)
@@ -92,7 +81,7 @@ func TestStylesOfCells(t *testing.T) {
 	assert.That(t, s.at(2, 0).Italic, "the cells are %+v", s.Cells)
 	assert.That(t, s.at(3, 0).Struck, "the cells are %+v", s.Cells)
 	p := testPainter(t)
-	got := p.strongest(p.mustDraw(t, s), 0, 0, Dark.Paper)
+	got := p.strongest(p.Draw(s, Dark.Paper), 0, 0, Dark.Paper)
 	assert.That(t, got == Dark.Ink, "the underline is %v", got)
 }
 
@@ -114,12 +103,12 @@ func TestColours(t *testing.T) {
 func TestLinesJoin(t *testing.T) {
 	p := testPainter(t)
 	g := p.glyphs
-	img := p.mustDraw(t, screen(t, "╭─┬\r\n│█│\r\n╰─▶", 3, 3))
+	img := p.Draw(screen(t, "╭─┬\r\n│█│\r\n╰─▶", 3, 3), Dark.Paper)
 	ink := func(x, y int) bool { return img.RGBAAt(x+p.padding, y+p.padding) != Dark.Paper }
 	middleX, middleY := g.middle()
 	x, y := int(middleX-0.5), int(middleY-0.5)
 
-	arrows := p.mustDraw(t, screen(t, "▲│\r\n│▼", 3, 2))
+	arrows := p.Draw(screen(t, "▲│\r\n│▼", 3, 2), Dark.Paper)
 	for at := y; at < g.height+y; at++ {
 		for column := range 2 {
 			pixel := arrows.RGBAAt(p.padding+column*g.width+x, p.padding+at)
@@ -141,19 +130,18 @@ func TestLinesJoin(t *testing.T) {
 	}
 }
 
-// A character that no font has is drawn as a box; a wide character takes two cells. Go Mono lacks some signs of the
-// screens: they are drawn.
+// The font has the signs of the screens; a character that it lacks is drawn as a box, and a wide one takes two cells.
 func TestOtherCharacters(t *testing.T) {
 	p := testPainter(t)
-	masks := map[string]bool{string(p.glyphs.standIn(glyph{text: "?", width: 1})): true}
-	for sign := range signs {
-		mask := must.Get(p.glyphs.of(Cell{Text: sign, Width: 1}))(t)
-		assert.That(t, !masks[string(mask)], "%s looks like a box or another sign", sign)
-		masks[string(mask)] = true
+	masks := map[string]bool{string(p.glyphs.of(Cell{Text: "世", Width: 1})): true}
+	for _, sign := range "✓✗◇▸•›…→≤" {
+		mask := string(p.glyphs.of(Cell{Text: string(sign), Width: 1}))
+		assert.That(t, !masks[mask], "%c looks like a box or another sign", sign)
+		masks[mask] = true
 	}
 
 	s := screen(t, "世x", 4, 1)
-	img := p.mustDraw(t, s)
+	img := p.Draw(s, Dark.Paper)
 	for _, x := range []int{0, 1, 2} {
 		assert.That(t, p.strongest(img, x, 0, Dark.Paper) != Dark.Paper, "nothing is in cell %d of %+v", x, s.Cells)
 	}
@@ -167,13 +155,13 @@ func TestPicturesAreTheSame(t *testing.T) {
 	for i := range files {
 		p := testPainter(t)
 		var file bytes.Buffer
-		err := PNG(&file, p.mustDraw(t, s))
+		err := PNG(&file, p.Draw(s, Dark.Paper))
 		must.Do(t, err)
 		data := file.Bytes()
 		files[i] = data
 		back := must.Get(png.Decode(bytes.NewReader(data)))(t)
 
-		drawn := p.mustDraw(t, s)
+		drawn := p.Draw(s, Dark.Paper)
 		for y := range drawn.Rect.Dy() {
 			for x := range drawn.Rect.Dx() {
 				must.That(t, color.RGBAModel.Convert(back.At(x, y)) == color.Color(drawn.RGBAAt(x, y)),
@@ -183,27 +171,4 @@ func TestPicturesAreTheSame(t *testing.T) {
 	}
 
 	assert.That(t, bytes.Equal(files[0], files[1]), "the second file is another one")
-}
-
-// The fonts of the machine come first, and Go Mono is always there.
-func TestFonts(t *testing.T) {
-	if found, err := findFonts([]string{t.TempDir()}); err != nil || len(found) != 1 {
-		t.Errorf("without fonts: %v, %v", found, err)
-	}
-
-	folder := t.TempDir()
-	for _, name := range []string{"DejaVuSansMono.ttf", "DejaVuSans.ttf"} {
-		must.Do(t, os.WriteFile(filepath.Join(folder, name), gomonobold.TTF, 0o600))
-	}
-
-	found, err := findFonts([]string{"/nowhere", folder})
-	must.Do(t, err)
-	must.Equal(t, len(found), 3, "found %v, %v", found, err)
-	assert.Equal(t, len(found[1]), 2)
-	if err := os.WriteFile(filepath.Join(folder, "DejaVuSansMono.ttf"), []byte("no font"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	_, err = findFonts([]string{folder})
-	assert.Fails(t, err, "DejaVuSansMono.ttf")
 }

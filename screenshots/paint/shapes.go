@@ -52,58 +52,6 @@ func (g *glyphs) drawn(of glyph) (made mask, ok bool) {
 	return nil, false
 }
 
-// signs are characters that some fonts lack, as strokes: from x, y to x, y, as fractions of a square that is as wide as
-// a cell.
-var signs = map[string][][4]float64{
-	"✓": {{0.05, 0.55, 0.35, 0.9}, {0.35, 0.9, 0.95, 0.15}},
-	"✗": {{0.1, 0.1, 0.9, 0.9}, {0.1, 0.9, 0.9, 0.1}},
-	"◇": {{0.5, 0.05, 0.95, 0.5}, {0.95, 0.5, 0.5, 0.95}, {0.5, 0.95, 0.05, 0.5}, {0.05, 0.5, 0.5, 0.05}},
-	"▸": {
-		{0.3, 0.2, 0.75, 0.5}, {0.75, 0.5, 0.3, 0.8}, {0.3, 0.8, 0.3, 0.2}, {0.3, 0.5, 0.6, 0.5}, {0.35, 0.4, 0.35, 0.6},
-	},
-}
-
-// standIn draws a character that no font has: a sign by its strokes, and anything else as a box, as terminals do.
-func (g *glyphs) standIn(of glyph) mask {
-	strokes, ok := signs[of.text]
-	if !ok {
-		return g.box(g.width * of.width)
-	}
-	side := float64(g.width) - 2
-	top := float64(g.baseline) - side - 1
-	thick := float64(g.thin())
-	if of.style.bold {
-		thick *= 1.5
-	}
-
-	return g.fill(func(x, y float64) float64 {
-		nearest := math.Inf(1)
-		for _, s := range strokes {
-			nearest = min(nearest, toStroke(x, y, 1+s[0]*side, top+s[1]*side, 1+s[2]*side, top+s[3]*side))
-		}
-		return thick/2 + 0.5 - nearest
-	})
-}
-
-func toStroke(x, y, fromX, fromY, toX, toY float64) float64 {
-	dx, dy := toX-fromX, toY-fromY
-	along := max(0, min(1, ((x-fromX)*dx+(y-fromY)*dy)/(dx*dx+dy*dy)))
-	return math.Hypot(x-fromX-along*dx, y-fromY-along*dy)
-}
-
-func (g *glyphs) box(width int) mask {
-	made := make(mask, width*g.height)
-	for y := g.height / 5; y <= g.baseline; y++ {
-		for x := 1; x < width-1; x++ {
-			if y == g.height/5 || y == g.baseline || x == 1 || x == width-2 {
-				made[y*width+x] = shades / 2
-			}
-		}
-	}
-
-	return made
-}
-
 // fill makes the mask of one cell. covers returns the covered share of the pixel with its middle at x, y.
 func (g *glyphs) fill(covers func(x, y float64) float64) mask {
 	made := make(mask, g.width*g.height)
