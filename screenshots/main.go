@@ -97,17 +97,17 @@ func makeAll(ctx context.Context, node *demo.Node, want wanted) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range scenes {
-		if !slices.Contains(want.pictures, s.name) {
+	for _, s := range script.Scenes {
+		if !slices.Contains(want.pictures, s.Name) {
 			continue
 		}
-		path := filepath.Join(folder, s.name+".png")
+		path := filepath.Join(folder, s.Name+".png")
 		screen, err := s.play(ctx, node)
 		if err == nil {
 			_, err = writePicture(painter, screen, paint.Dark, path)
 		}
 		if err != nil {
-			return fmt.Errorf("picture %s: %w", s.name, err)
+			return fmt.Errorf("picture %s: %w", s.Name, err)
 		}
 		made(path)
 	}
@@ -165,8 +165,8 @@ type wanted struct {
 // arguments mean everything.
 func wantedBy(arguments []string) (wanted, error) {
 	all := []string{"tour"}
-	for _, s := range scenes {
-		all = append(all, s.name)
+	for _, s := range script.Scenes {
+		all = append(all, s.Name)
 	}
 	if len(arguments) == 0 {
 		return wanted{pictures: all, sheets: true}, nil
@@ -179,7 +179,7 @@ func wantedBy(arguments []string) (wanted, error) {
 		return w, err
 	}
 
-	return w, known("part of the sheet", w.parts, append(append(namesOf(ways), namesOf(themes)...), namesOf(sizes)...))
+	return w, known("part of the sheet", w.parts, slices.Concat(namesOf(script.Ways), namesOf(themes), namesOf(sizes)))
 }
 
 func known(what string, names, all []string) error {
@@ -192,7 +192,7 @@ func known(what string, names, all []string) error {
 	return nil
 }
 
-func (w way) String() string   { return w.name }
+func (w way) String() string   { return w.Name }
 func (t theme) String() string { return t.name }
 func (s size) String() string  { return fmt.Sprintf("%dx%d", s.width, s.height) }
 

@@ -3,77 +3,78 @@ package main
 import (
 	"cmp"
 	"context"
+	_ "embed"
+	"regexp"
 	"time"
+
+	"github.com/BurntSushi/toml"
 
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
-// scene is one picture of the documentation: the program starts afresh, and the picture is taken at the last stop.
-type scene struct {
-	name string
-	size
-	stops []stop
-	watch time.Duration // wait before the picture is taken; 0 is 5 s, two polls
+//go:embed scenes.toml
+var scenesFile string
+
+// script is what is in scenes.toml.
+var script struct {
+	Scenes []scene `toml:"scene"`
+	Ways   []way   `toml:"way"`
+	Acts   []act   `toml:"act"`
 }
 
-const (
-	enter  = "\r"
-	escape = "\x1b"
-	down   = "\x1b[B"
-)
+func init() {
+	if _, err := toml.Decode(scenesFile, &script); err != nil {
+		panic(err)
+	}
+}
+
+// scene is one picture of the documentation.
+type scene struct {
+	Name  string
+	Size  size // 0: large
+	Stops []stop
+	Watch time.Duration // wait before the picture is taken; 0 is 5 s
+}
+
+// stop is a screen or a dialog: keys lead there from the stop before, and it is reached when the screen shows a text.
+type stop struct {
+	Name  string // of its picture; "": none
+	Keys  keys
+	Until string
+}
+
+// keys are single ones, as a terminal sends them.
+type keys []string
+
+const escape = "\x1b"
 
 var (
-	large, small = size{120, 36}, size{80, 24}
-
-	failed = stop{"", openFailed, "TimeoutError"}
+	namedKeys = map[string]string{"<enter>": "\r", "<esc>": escape, "<down>": "\x1b[B", "<ctrl-r>": "\x12"}
+	singleKey = regexp.MustCompile(`<[a-z-]+>|.`)
 )
 
-var scenes = []scene{
-	{"flows", large, []stop{{"", "j", ""}}, 150 * time.Second},
-	{"flow", large, []stop{{"", "/worker-queue-5s" + enter + enter, "MOVED  "}}, 30 * time.Second},
-	{"flow-retry", large, []stop{{"", "/ucenter@user" + enter + enter, "MOVED  "}}, 30 * time.Second},
-	{"causes", large, []stop{{"", "3", "TimeoutError"}, {"", "jo", "resolved"}, {"", "k", ""}}, 0},
-	{"find", large, []stop{{"", ":find user4" + enter, "found"}}, 0},
-	{"messages", large, []stop{failed}, 0},
-	{"replay", large, []stop{failed, {"", "r", "reaches"}}, 0},
-	{"chart", large, []stop{{"", "/worker-queue-5s" + enter + enter, "MOVED  "}, {"", "kc", ""}}, 90 * time.Second},
-	{"findings", large, []stop{{"", "4", "evidence"}}, 0},
-	{"queues", large, []stop{{"", "2", "ucenter@user@retry"}}, 0},
-	{"journal", large, []stop{
-		failed,
-		{"", "r", "reaches"},
-		{"", enter, "What happened"},
-		{"", enter, "Story"},
-		{"", "d", "enter drop"},
-		{"", enter, "What happened"},
-		{"", "u", "bring back"},
-		{"", enter, "brought back to"},
-		{"", enter + "5", "replay"},
-	}, 0},
-	{"tap", large, []stop{
-		{"", "/worker-queue" + enter + "j" + enter, "MOVED  "},
-		{"", "t", "enter tap"},
-		{"", enter, "held"},
-		{"", down + down, ""},
-	}, 15 * time.Second},
-	{"flows-80x24", small, nil, 0},
-	{"messages-80x24", small, []stop{failed}, 0},
+// UnmarshalText reads keys as the script has them: "/orders<enter>".
+func (k *keys) UnmarshalText(text []byte) error {
+	for _, key := range singleKey.FindAllString(string(text), -1) {
+		*k = append(*k, cmp.Or(namedKeys[key], key))
+	}
+	return nil
 }
 
 func (s scene) play(ctx context.Context, node *demo.Node) (paint.Screen, error) {
-	t, err := openDashboard(ctx, node, paint.Dark, s.size)
+	t, err := openDashboard(ctx, node, paint.Dark, cmp.Or(s.Size, large))
 	if err != nil {
 		return paint.Screen{}, err
 	}
 	defer t.close()
-	for _, stop := range s.stops {
+	for _, stop := range s.Stops {
 		if err := t.goTo(ctx, stop); err != nil {
 			return paint.Screen{}, err
 		}
 	}
 
-	pause(ctx, cmp.Or(s.watch, 5*time.Second))
+	pause(ctx, cmp.Or(s.Watch, 5*time.Second))
 	return t.screen(), ctx.Err()
 }
 

@@ -29,7 +29,16 @@ var themes = []theme{{"dark", paint.Dark}, {"light", paint.Light}, {"ansi", pain
 
 type size struct{ width, height int }
 
-var sizes = []size{large, small, {200, 50}}
+var (
+	large = size{120, 36}
+	sizes = []size{large, {80, 24}, {200, 50}}
+)
+
+// UnmarshalText reads what String writes: "80x24".
+func (s *size) UnmarshalText(text []byte) error {
+	_, err := fmt.Sscanf(string(text), "%dx%d", &s.width, &s.height)
+	return err
+}
 
 // makeSheets makes a contact sheet for each theme, and the single pictures beside it. When parts are selected it makes
 // only the single pictures.
@@ -47,7 +56,7 @@ func makeSheets(ctx context.Context, node *demo.Node, parts []string, folder str
 		var columns [][]*image.RGBA
 		for _, size := range chosen(sizes, parts) {
 			var column []*image.RGBA
-			for _, way := range chosen(ways, parts) {
+			for _, way := range chosen(script.Ways, parts) {
 				shots, err := way.walk(ctx, node, theme, size)
 				if err != nil {
 					return fmt.Errorf("theme %s, %s, %s: %w", theme, size, way, err)

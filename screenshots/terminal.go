@@ -89,37 +89,22 @@ func (t *terminal) await(ctx context.Context, text string) error {
 	return nil
 }
 
-func (t *terminal) press(keys string) {
-	for _, key := range split(keys) {
-		io.WriteString(t.file, key)
-		time.Sleep(20 * time.Millisecond) // or an escape and the next key would be read as one
-	}
+// press presses one key.
+func (t *terminal) press(key string) {
+	io.WriteString(t.file, key)
+	time.Sleep(20 * time.Millisecond) // or an escape and the next key would be read as one
 }
 
 // goTo presses the keys that lead to a stop, and waits until it is reached.
 func (t *terminal) goTo(ctx context.Context, s stop) error {
-	for _, key := range split(s.keys) {
+	for _, key := range s.Keys {
 		t.press(key)
 		if key == escape { // with the next key right after it, it would be read as another key
 			pause(ctx, 400*time.Millisecond)
 		}
 	}
 
-	return t.await(ctx, s.until)
-}
-
-// split splits keys into single ones: a character, or an escape sequence.
-func split(keys string) (single []string) {
-	for len(keys) > 0 {
-		size := 1
-		if strings.HasPrefix(keys, "\x1b[") && len(keys) > 2 {
-			size = 3
-		}
-		single = append(single, keys[:size])
-		keys = keys[size:]
-	}
-
-	return single
+	return t.await(ctx, s.Until)
 }
 
 // screen returns the screen once the program has drawn all of it: when no output has come for a moment, or after half a

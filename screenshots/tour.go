@@ -16,41 +16,13 @@ import (
 
 const tourCell = 8 // the width of a character in pixels
 
-// act is a step of the tour: it waits until the screen shows a text, pauses, and then presses keys, which the line
+// act is a step of the tour: it waits until the screen shows a text, stays, and then presses keys, which the line
 // below the screen shows with their purpose.
 type act struct {
-	until string
-	stay  time.Duration
-	keys  string
-	says  string
-}
-
-// acts show the main job: from the flows to what failed and why, a replay of all messages that failed for one cause, a
-// drop, and its undo.
-var acts = []act{
-	{until: "ucenter@user", stay: 3500 * time.Millisecond, keys: "/ucenter@user" + enter, says: "/  find a flow"},
-	{until: "ucenter@user", stay: 1200 * time.Millisecond, keys: enter, says: "enter  one flow: dots move as messages do"},
-	{until: "MOVED  ", stay: 6 * time.Second, keys: "3", says: "3  what failed, and why: each cause once"},
-	{until: "CAUSE", stay: 3500 * time.Millisecond, keys: "/timeout" + enter, says: "/  find a cause"},
-	{until: "TimeoutError", stay: time.Second, keys: enter, says: "enter  its messages, without consuming them"},
-	{until: "Story", stay: 2500 * time.Millisecond, keys: "j", says: "j  the story of each: what failed, how often, when"},
-	{until: "Story", stay: 2 * time.Second, keys: "R", says: "R  replay all of the cause: who will receive them"},
-	{until: "reaches", stay: 3500 * time.Millisecond, keys: enter, says: "enter  on disk first, then moved"},
-	{until: "What happened", stay: 2500 * time.Millisecond, keys: enter, says: "enter  none is left"},
-	{
-		until: "marks it as resolved", stay: 1500 * time.Millisecond, keys: "o",
-		says: "o  resolved: if it fails again, it is shown as back",
-	},
-	{until: "marked as resolved", stay: 2 * time.Second, keys: escape, says: "esc  the other causes"},
-	{until: "nothing matches", stay: 500 * time.Millisecond, keys: escape, says: "esc  the other causes"},
-	{until: "CAUSE", stay: 2 * time.Second, keys: "/integrity" + enter, says: "/  another cause"},
-	{until: "/ integrity", stay: time.Second, keys: "d", says: "d  drop all of it"},
-	{until: "enter drop", stay: 2 * time.Second, keys: enter, says: "enter  the journal keeps them"},
-	{until: "What happened", stay: 2 * time.Second, keys: enter + "u", says: "u  undo"},
-	{until: "bring back", stay: 2500 * time.Millisecond, keys: enter, says: "enter  bring them back, byte for byte"},
-	{until: "brought back to", stay: 2500 * time.Millisecond, keys: enter, says: "enter  done"},
-	{until: "Error", stay: 1500 * time.Millisecond, keys: "\x12", says: "ctrl-r  read again: they are back"},
-	{until: "Error", stay: 3 * time.Second},
+	Until string
+	Stay  time.Duration
+	Keys  keys
+	Says  string
 }
 
 type frame struct {
@@ -100,28 +72,28 @@ func playTour(ctx context.Context, node *demo.Node) ([]frame, error) {
 		}
 	}
 
-	for _, act := range acts {
+	for _, act := range script.Acts {
 		there := make(chan error, 1) // room for the one result
-		go func() { there <- t.await(ctx, act.until) }()
+		go func() { there <- t.await(ctx, act.Until) }()
 		waiting := true
 		var over time.Time
 		for waiting || time.Now().Before(over) {
 			select {
 			case err := <-there:
 				if err != nil {
-					return nil, fmt.Errorf("%q: %w", act.says, err)
+					return nil, fmt.Errorf("%q: %w", act.Says, err)
 				}
-				waiting, over = false, time.Now().Add(act.stay)
+				waiting, over = false, time.Now().Add(act.Stay)
 			case <-time.After(125 * time.Millisecond):
 				record()
 			}
 		}
 
-		if act.says != "" {
-			says = act.says
+		if act.Says != "" {
+			says = act.Says
 		}
 
-		for _, key := range split(act.keys) {
+		for _, key := range act.Keys {
 			t.press(key)
 			pause(ctx, 60*time.Millisecond) // typing speed
 			record()
