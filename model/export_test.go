@@ -4,6 +4,8 @@ package model
 var (
 	HeadersMatch = headersMatch
 	TopicMatches = topicMatches
+	TopicCovers  = topicCovers
+	TopicOverlap = topicsOverlap
 	TopicWords   = topicWords
 	IsMedial     = isMedial
 )

@@ -100,13 +100,19 @@ func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry 
 
 	route := any
 	route.Keys = KeysAny
-	if !entry.Open {
+	if !entry.Any {
+		keys := append(slices.Clone(entry.Keys), ref.Name)
 		route = t.deadLetterRoute(ref.VHost, exchange, routed{
-			keys:      append(slices.Clone(entry.Keys), ref.Name),
-			keysKnown: true,
+			keys:      keys,
+			keysKnown: len(entry.Patterns) == 0,
+			patterns:  patternsOf(slices.Concat(keys, entry.Patterns)),
 		})
-		route.Exact, route.Keys = false, KeysBound
+
+		route.Exact, route.Keys = false, KeysAny
 		route.Why = "each message keeps its own routing key; these are for the keys that are bound"
+		if len(route.Queues) == 0 || t.routings[ref.VHost].leadsOn(exchange, entry.Patterns) {
+			route.Keys = KeysBound
+		}
 	}
 
 	// A queue that exists to expire its messages leads somewhere: by keys that do not themselves bring messages into it.
@@ -128,9 +134,13 @@ func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry 
 
 // entryKeys are the routing keys with which messages enter a queue, as far as its bindings show.
 type entryKeys struct {
-	Keys []string
-	Open bool // a binding accepts other keys too (fanout, headers, a topic pattern, or through another exchange)
+	Keys     []string
+	Patterns []string // of topic bindings with wildcards
+	Any      bool     // a binding accepts any key (fanout, headers, an exchange that chooses by itself)
 }
+
+// Open reports whether messages may enter with further keys than those that are known.
+func (e entryKeys) Open() bool { return e.Any || len(e.Patterns) > 0 }
 
 // OnlyKey is the routing key of all bindings of a queue, if they share one.
 func (t *Topology) OnlyKey(ref QueueRef) (key string, one bool) {
@@ -153,10 +163,14 @@ func (t *Topology) isLiteral(b *Binding) bool {
 // EntryKeys are the routing keys with which messages enter a queue.
 func (t *Topology) EntryKeys(ref QueueRef) (e entryKeys) {
 	for b := range t.BindingsTo(ref) {
-		if t.isLiteral(b) {
+		x := t.routings[b.VHost].exchanges[b.Source]
+		switch {
+		case t.isLiteral(b):
 			e.Keys = append(e.Keys, b.RoutingKey)
-		} else {
-			e.Open = true
+		case x != nil && x.kind == "topic":
+			e.Patterns = append(e.Patterns, b.RoutingKey)
+		default:
+			e.Any = true
 		}
 	}
 

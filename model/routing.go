@@ -209,7 +209,7 @@ func (x *exchangeRouting) matches(m *routed) []destination {
 	}
 
 	if !m.keysKnown {
-		return x.all
+		return x.overlapping(m.patterns)
 	}
 	if len(m.keys) == 1 && len(x.patterns) == 0 {
 		return x.literal[m.keys[0]]
@@ -237,6 +237,55 @@ func (x *exchangeRouting) matches(m *routed) []destination {
 	return found
 }
 
+// mostOverlaps bounds how many bindings are compared with the patterns of one queue.
+const mostOverlaps = 2_000
+
+// overlapping are the destinations that some key reaches which one of these patterns matches: all of them when no
+// pattern is known.
+func (x *exchangeRouting) overlapping(patterns [][]string) []destination {
+	if patterns == nil || len(patterns)*len(x.all) > mostOverlaps {
+		return x.all
+	}
+	reached := func(words []string) bool {
+		return slices.ContainsFunc(patterns, func(p []string) bool { return topicsOverlap(p, words) })
+	}
+
+	var found []destination
+	for key, to := range x.literal {
+		if reached(topicWords(key)) {
+			found = append(found, to...)
+		}
+	}
+
+	for _, bindings := range x.patterns {
+		for _, b := range bindings {
+			if reached(b.words) {
+				found = append(found, b.destination)
+			}
+		}
+	}
+
+	return unique(found)
+}
+
+// leadsOn reports whether an exchange has a queue for each key that one of these patterns matches.
+func (r *routing) leadsOn(exchange string, patterns []string) bool {
+	for _, p := range patternsOf(patterns) {
+		covers := func(b patternBinding) bool {
+			return topicCovers(b.words, p) && !b.toExchange && r.queues[b.name]
+		}
+		x := r.exchanges[exchange]
+		led := x != nil && slices.ContainsFunc([]string{"#", "*", p[0]}, func(first string) bool {
+			return slices.ContainsFunc(x.patterns[first], covers)
+		})
+		if !led {
+			return false
+		}
+	}
+
+	return true
+}
+
 // inexact is why the matches of this exchange are only the possible set, "" when they are exact.
 func (x *exchangeRouting) inexact(m *routed) string {
 	switch {
@@ -257,6 +306,7 @@ func (x *exchangeRouting) inexact(m *routed) string {
 type routed struct {
 	keys         []string
 	keysKnown    bool
+	patterns     [][]string // the words of patterns that match the keys, when these are not known; nil: any key
 	headers      Table
 	headersKnown bool
 }

@@ -144,6 +144,33 @@ func TestTopicMatchesAsTheRuleSays(t *testing.T) {
 	})
 }
 
+// Two patterns overlap when some key matches both, and one covers another when no key matches the other alone.
+func TestTopicPatternsOverlapAsTheirKeysDo(t *testing.T) {
+	word := rapid.SampledFrom([]string{"a", "b", "*", "#"})
+	keys := [][]string{nil}
+	for n := 0; len(keys[n]) < 5; n++ {
+		for _, w := range []string{"a", "b", "c"} {
+			keys = append(keys, append(slices.Clone(keys[n]), w))
+		}
+	}
+
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.SliceOfN(word, 0, 4).Draw(t, "pattern")
+		q := rapid.SliceOfN(word, 0, 4).Draw(t, "other pattern")
+
+		overlap, alone := false, false
+		for _, key := range keys {
+			matches, other := topicRule(p, key), topicRule(q, key)
+			overlap = overlap || matches && other
+			alone = alone || !matches && other
+		}
+
+		must.That(t, model.TopicOverlap(p, q) == overlap, "%q and %q: overlap %v", p, q, overlap)
+		must.That(t, !alone || !model.TopicCovers(p, q), "%q does not cover %q", p, q)
+		must.That(t, model.TopicCovers(p, p) || slices.Contains(p, "#"), "%q covers itself", p)
+	})
+}
+
 func TestHeadersMatch(t *testing.T) {
 	type expected struct {
 		Name    string
@@ -242,6 +269,26 @@ func TestRejectsThatKeepTheirKeys(t *testing.T) {
 
 	flows := topology.Flows()
 	assert.That(t, len(flows) == 0, "%v", build.Told(flows))
+}
+
+// Services that share both exchanges have the failed queues that the patterns of their bindings lead to.
+func TestRejectsThatKeepKeysOfPatterns(t *testing.T) {
+	type expected struct {
+		Name  string
+		Parts []build.Part
+		Kind  model.KeyKind
+		Flows []string
+	}
+
+	for _, test := range must.Cases[expected](t, "testdata/patterns.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			topology := build.TopologyOf("4.0.5", test.Parts...)
+
+			assert.NoDiff(t, cmp.Diff(test.Flows, build.Told(topology.Flows())))
+			hop, _ := topology.Hop(build.Ref("orders"), model.Rejected)
+			assert.Equal(t, hop.Route.Keys, test.Kind, "%s", hop.Route.Why)
+		})
+	}
 }
 
 func TestDeadLettered(t *testing.T) {

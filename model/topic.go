@@ -17,6 +17,52 @@ func topicWords(key string) []string {
 // topicMatches reports whether a pattern's words match a key's words: * is exactly one word, # any number of them.
 func topicMatches(pattern, key []string) bool { return matches(pattern, key, "#", "*") }
 
+// topicCovers reports whether a pattern surely matches each key that a narrower one matches.
+func topicCovers(pattern, narrower []string) bool {
+	return topicMatches(pattern, narrower) && !(slices.Contains(pattern, "*") && slices.Contains(narrower, "#"))
+}
+
+// topicsOverlap reports whether some key matches both patterns.
+func topicsOverlap(a, b []string) bool {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] && a[0] != "#" {
+		a, b = a[1:], b[1:]
+	}
+	if len(a) > 0 && len(b) > 0 && !isTopicPattern(a[:1]) && !isTopicPattern(b[:1]) {
+		return false
+	}
+
+	// overlap[j] is whether the rest of a, from the word that is looked at, and b[j:] overlap.
+	overlap, before := make([]bool, len(b)+1), make([]bool, len(b)+1)
+	for i := len(a); i >= 0; i-- {
+		for j := len(b); j >= 0; j-- {
+			switch {
+			case i == len(a) && j == len(b):
+				overlap[j] = true
+			case i < len(a) && a[i] == "#":
+				overlap[j] = before[j] || j < len(b) && overlap[j+1]
+			case j < len(b) && b[j] == "#":
+				overlap[j] = overlap[j+1] || i < len(a) && before[j]
+			case i < len(a) && j < len(b) && (a[i] == b[j] || a[i] == "*" || b[j] == "*"):
+				overlap[j] = before[j+1]
+			default:
+				overlap[j] = false
+			}
+		}
+
+		overlap, before = before, overlap
+	}
+
+	return before[0]
+}
+
+func patternsOf(keys []string) [][]string {
+	patterns := make([][]string, len(keys))
+	for i, key := range keys {
+		patterns[i] = topicWords(key)
+	}
+	return patterns
+}
+
 // matches reports whether a pattern matches a text: many stands for any number of elements, one for exactly one.
 func matches[T comparable](pattern, text []T, many, one T) bool {
 	// Two pointers with a single backtrack point: when the rest does not match, the last many takes one element more.
