@@ -26,7 +26,11 @@ func (e *Ended) Facts(now time.Time) []Fact {
 		f.sequel(e.Sequel, now)
 	}
 	if words := plan.ArrivedWords(e.Arrived); words != "" {
-		f.say("later", words+" (after "+e.Since.Local().Format("15:04:05")+")", Stressed)
+		words += " (after " + e.Since.Local().Format("15:04:05") + ")"
+		if !e.Sequel.None() {
+			words += ", what came back among them"
+		}
+		f.say("later", words, Stressed)
 	}
 
 	rest := "still in the queue"
