@@ -159,26 +159,26 @@ func (a app) Init() tea.Cmd {
 // is prepared.
 func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	a.env.Shown = a.env.Now()
-	next, cmd := a.update(msg)
-	next = next.trailed(a)
+	before := a
+	cmd := a.update(msg)
+	a.leaveTrail(before)
 	switch msg.(type) {
 	case polledMsg, shell.AnswerMsg:
-		next.palette = next.palette.refreshed(next)
+		a.palette.refresh(&a)
 	}
 
-	count := next.count()
-	next, read := next.prepared()
-	return next, tea.Batch(cmd, count, read)
+	count := a.count()
+	read := a.prepare()
+	return a, tea.Batch(cmd, count, read)
 }
 
-func (a app) update(msg tea.Msg) (app, tea.Cmd) {
+func (a *app) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.width, a.height = msg.Width, msg.Height
 		if a.env.Styles.Plain {
 			a.width = min(a.width, term.PlainWidth)
 		}
-		return a, nil
 	case tea.KeyMsg:
 		return a.handleKeys(msg)
 	case tea.MouseMsg:
@@ -187,16 +187,15 @@ func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 		// If only the parent is killed, its terminal goes to a shell that does not share it. A terminal that closes sends
 		// SIGHUP only to the leader of its session, which may be make, and make waits.
 		if a.env.Parent != 0 && os.Getppid() != a.env.Parent || a.env.Screen.Gone() {
-			return a, tea.Quit
+			return tea.Quit
 		}
 
 		a.waits = a.env.Work.Waits.Load()
-		return a, tick()
+		return tick()
 	case pollDueMsg:
-		if msg.timer != a.poller.timer || a.poller.paused {
-			return a, nil
+		if msg.timer == a.poller.timer && !a.poller.paused {
+			return a.poll()
 		}
-		return a.poll()
 	case backgroundMsg:
 		return a.background(msg)
 	case polledMsg:
@@ -204,41 +203,35 @@ func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 	case shell.AnswerMsg:
 		return a.answer(msg)
 	case shell.LendMsg:
-		return a, tea.Exec(msg.Program, a.withMouse(msg.Over))
+		return tea.Exec(msg.Program, a.withMouse(msg.Over))
+
 	case shell.LostMsg:
-		cmd := a.poller.lost(msg.Why, a.env)
-		return a, tea.Batch(cmd, shell.AwaitLoss(a.env))
+		return tea.Batch(a.poller.lost(msg.Why, a.env), shell.AwaitLoss(a.env))
 	case countDueMsg:
 		for lane := range a.counters {
 			if c := &a.counters[lane]; c.timer == msg.timer {
 				c.timer = 0 // the next one starts when the screen is visible
 			}
 		}
-
-		return a, nil
 	case shell.CountedMsg:
 		return a.counted(msg)
 	case shell.ChoicesMsg:
 		return a.chosen(msg.Choices)
 	case shell.UnkeptMsg:
-		return a.unkept(msg.Err), nil
+		a.sayUnkept(msg.Err)
 	case shell.HideMsg:
-		cmd := a.hide(msg)
-		return a, tea.Batch(cmd, a.env.Keep(func(c *shell.KeptChoices) { c.Hide(msg) }))
+		return tea.Batch(a.hide(msg), a.env.Keep(func(c *shell.KeptChoices) { c.Hide(msg) }))
 	case shell.PushMsg:
 		return a.push(msg.Screen)
 	case shell.PopMsg:
-		return a.popped(msg), nil
+		a.popped(msg)
 
 	case shell.NoticeMsg:
 		a.notice = msg
-		return a, nil
 	case shell.FollowMsg:
-		cmd := a.env.Follow(msg)
-		return a, cmd
+		return a.env.Follow(msg)
 	case shell.SequelMsg:
-		cmd := a.env.Followed(msg)
-		return a, cmd
+		return a.env.Followed(msg)
 	case suspendMsg:
 		return a.suspend(false)
 	case continuedMsg:
@@ -247,15 +240,16 @@ func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 		return a.poll()
 	}
 
-	return a, nil
+	return nil
 }
 
 // polled keeps the answer to a poll and passes it to the visible tab.
-func (a app) polled(msg polledMsg) (app, tea.Cmd) {
+func (a *app) polled(msg polledMsg) tea.Cmd {
 	ok, wait := a.poller.answered(msg, a.env)
 	if !ok {
-		return a, wait
+		return wait
 	}
+
 	a.history.Record(a.env.Now(), msg.topology.Topology, msg.topology.Flows, msg.topology.Moves)
 	a.latest = msg.topology
 	a.forget(a.env.Now())
@@ -267,7 +261,7 @@ func (a app) polled(msg polledMsg) (app, tea.Cmd) {
 	cmd := a.refresh()
 	a.rest()
 
-	return a, tea.Batch(wait, cmd)
+	return tea.Batch(wait, cmd)
 }
 
 func (a app) top() shell.Screen {
@@ -275,7 +269,7 @@ func (a app) top() shell.Screen {
 	return stack[len(stack)-1].Screen
 }
 
-func (a app) push(s shell.Screen) (app, tea.Cmd) {
+func (a *app) push(s shell.Screen) tea.Cmd {
 	var first tea.Cmd
 	p := a.env.NewPage(s)
 	if a.latest.Topology != nil {
@@ -288,33 +282,31 @@ func (a app) push(s shell.Screen) (app, tea.Cmd) {
 		first = tea.Batch(first, p.Asked(s.Init()))
 	}
 
-	return a, first
+	return first
 }
 
 // back closes the top screen; the tab's own screen stays.
-func (a app) back() (app, tea.Cmd) {
+func (a *app) back() tea.Cmd {
 	t := &a.tabs[a.tab]
 	if len(t.stack) > 1 {
 		t.drop(len(t.stack) - 1)
 	}
-	return a, nil
+	return nil
 }
 
 // popped closes the screen that asked for it, on any tab. It may be closed already, or covered: two keys that are read
 // at once both ask for it.
-func (a app) popped(msg shell.PopMsg) app {
+func (a *app) popped(msg shell.PopMsg) {
 	for i := range a.tabs {
 		t := &a.tabs[i]
 		if top := len(t.stack) - 1; top > 0 && t.stack[top].Number == msg.Page {
 			t.drop(top)
 		}
 	}
-
-	return a
 }
 
 // handleKeys splits input that was typed faster than it was read: the terminal then delivers several keys as one.
-func (a app) handleKeys(msg tea.KeyMsg) (app, tea.Cmd) {
+func (a *app) handleKeys(msg tea.KeyMsg) tea.Cmd {
 	if msg.Type != tea.KeyRunes || len(msg.Runes) < 2 || msg.Paste {
 		return a.handleKey(msg)
 	}
@@ -324,16 +316,14 @@ func (a app) handleKeys(msg tea.KeyMsg) (app, tea.Cmd) {
 		if r == ' ' {
 			one.Type = tea.KeySpace
 		}
-		var cmd tea.Cmd
-		a, cmd = a.handleKey(one)
-		cmds = append(cmds, cmd)
+		cmds = append(cmds, a.handleKey(one))
 	}
 
-	return a, tea.Batch(cmds...)
+	return tea.Batch(cmds...)
 }
 
 // handleKey keeps the order: text input, the screen, global keys.
-func (a app) handleKey(msg tea.KeyMsg) (app, tea.Cmd) {
+func (a *app) handleKey(msg tea.KeyMsg) tea.Cmd {
 	k := a.env.Keys
 	a.notice = shell.NoticeMsg{}
 	a.leaving = a.leaving && term.Is(msg, k.Quit)
@@ -342,18 +332,18 @@ func (a app) handleKey(msg tea.KeyMsg) (app, tea.Cmd) {
 		if isBusy(a.top()) {
 			return a.toScreen(msg) // it stops the run; pressed again, the program ends
 		}
-		return a, tea.Quit
+		return tea.Quit
 	case term.Is(msg, k.Suspend):
 		return a.suspendByKey()
 	case a.tooSmall():
 		if term.Is(msg, k.Quit) && a.unfinished() == "" {
-			return a, tea.Quit
+			return tea.Quit
 		}
-		return a, nil // the effect of other keys would be invisible
+		return nil // the effect of other keys would be invisible
 	case a.palette.open:
 		return a.commanded(msg)
 	case msg.Paste && !a.top().Typing():
-		return a, nil // pasted text is not a sequence of commands
+		return nil // pasted text is not a sequence of commands
 	case a.top().Typing() || term.Offers(a.top().Keys(), msg):
 		return a.toScreen(msg)
 	}
@@ -367,20 +357,20 @@ func (a app) handleKey(msg tea.KeyMsg) (app, tea.Cmd) {
 	return a.toScreen(msg)
 }
 
-func (a app) refuse(why string) (app, tea.Cmd) {
+func (a *app) refuse(why string) tea.Cmd {
 	a.notice = shell.NoticeMsg{Text: why, Bad: true}
-	return a, nil
+	return nil
 }
 
 // quit closes the screens above the tab's own, and from that one the program: at once, or at the second press where
 // something would be lost by it.
-func (a app) quit() (app, tea.Cmd) {
+func (a *app) quit() tea.Cmd {
 	if len(a.tabs[a.tab].stack) > 1 {
 		return a.back()
 	}
 	why := a.unfinished()
 	if why == "" || a.leaving {
-		return a, tea.Quit
+		return tea.Quit
 	}
 	a.leaving = true
 	return a.refuse(why + ": " + a.env.Keys.Quit.Help().Key + " again quits")
@@ -403,36 +393,34 @@ func (a app) unfinished() string {
 	return ""
 }
 
-func (a app) help() (app, tea.Cmd) { return a.push(newHelpScreen(a.env, a.top())) }
+func (a *app) help() tea.Cmd { return a.push(newHelpScreen(a.env, a.top())) }
 
-func (a app) openPalette() (app, tea.Cmd) {
-	a.palette = a.palette.opened(a)
-	return a, nil
+func (a *app) openPalette() tea.Cmd {
+	a.palette.begin(a)
+	return nil
 }
 
-func (a app) pause() (app, tea.Cmd) {
-	cmd := a.poller.toggle(a.env)
-	return a, cmd
+func (a *app) pause() tea.Cmd {
+	return a.poller.toggle(a.env)
 }
 
-func (a app) poll() (app, tea.Cmd) {
-	cmd := a.poller.read(a.env)
-	return a, cmd
+func (a *app) poll() tea.Cmd {
+	return a.poller.read(a.env)
 }
 
-func (a app) read() (app, tea.Cmd) {
-	a, cmd := a.poll()
+func (a *app) read() tea.Cmd {
+	cmd := a.poll()
 	if a.env.Styles.Plain { // ages, too
 		cmd = tea.Batch(cmd, tea.ClearScreen)
 	}
-	return a, cmd
+	return cmd
 }
 
-func (a app) toScreen(msg tea.Msg) (app, tea.Cmd) {
+func (a *app) toScreen(msg tea.Msg) tea.Cmd {
 	t := &a.tabs[a.tab]
 	stack, top := slices.Clone(t.stack), len(t.stack)-1
 	var cmd tea.Cmd
 	stack[top], cmd = stack[top].Takes(msg)
 	t.stack = stack
-	return a, cmd
+	return cmd
 }

@@ -24,20 +24,20 @@ const (
 
 func (a app) tooSmall() bool { return a.width < minWidth || a.height < minHeight }
 
-func (a app) prepared() (app, tea.Cmd) {
+func (a *app) prepare() tea.Cmd {
 	if a.tooSmall() || a.latest.Topology == nil {
-		return a, nil
+		return nil
 	}
 	s, ok := a.top().(shell.Preparing)
 	if !ok {
-		return a, nil
+		return nil
 	}
 	t := &a.tabs[a.tab]
 	t.stack = slices.Clone(t.stack)
 	page := &t.stack[len(t.stack)-1]
 	var cmd tea.Cmd
 	page.Screen, cmd = s.Prepare(a.width, a.height-aboveScreen-len(a.below()))
-	return a, page.Asked(cmd)
+	return page.Asked(cmd)
 }
 
 func (a app) below() []string {
@@ -436,9 +436,9 @@ const wheelRows = 3 // how far one notch of the wheel moves in a list
 
 const tabRow = 1 // the line of the terminal with the tabs
 
-func (a app) handleMouse(msg tea.MouseMsg) (app, tea.Cmd) {
+func (a *app) handleMouse(msg tea.MouseMsg) tea.Cmd {
 	if !a.env.Mouse || a.tooSmall() || a.palette.open {
-		return a, nil
+		return nil
 	}
 	switch {
 	case msg.Button == tea.MouseButtonWheelUp:
@@ -446,17 +446,17 @@ func (a app) handleMouse(msg tea.MouseMsg) (app, tea.Cmd) {
 	case msg.Button == tea.MouseButtonWheelDown:
 		return a.wheel(tea.KeyDown)
 	case msg.Action != tea.MouseActionPress || msg.Button != tea.MouseButtonLeft:
-		return a, nil
+		return nil
 	case msg.Y == a.height-1:
 		return a.clickHint(msg.X)
 	case a.top().Typing():
-		return a, nil
+		return nil
 	case msg.Y == tabRow:
 		if i, ok := a.tabAt(msg.X); ok {
 			a.notice = shell.NoticeMsg{}
 			return a.show(i)
 		}
-		return a, nil
+		return nil
 	}
 
 	return a.click(msg.X, msg.Y-aboveScreen)
@@ -464,7 +464,7 @@ func (a app) handleMouse(msg tea.MouseMsg) (app, tea.Cmd) {
 
 // clickHint presses the key that the footer shows in a column. Consent, and anything with a cost, needs a key: a mouse
 // slips easily.
-func (a app) clickHint(x int) (app, tea.Cmd) {
+func (a *app) clickHint(x int) tea.Cmd {
 	k := a.env.Keys
 	_, rows := a.top().(shell.Clickable) // enter opens one; elsewhere it agrees
 	opens := rows && !a.top().Typing()
@@ -478,7 +478,7 @@ func (a app) clickHint(x int) (app, tea.Cmd) {
 		}
 	}
 
-	return a, nil
+	return nil
 }
 
 func sharesKey(a, b key.Binding) bool {
@@ -486,7 +486,7 @@ func sharesKey(a, b key.Binding) bool {
 }
 
 // wheel moves in a list or scrolls a text, through the keys for that.
-func (a app) wheel(direction tea.KeyType) (app, tea.Cmd) {
+func (a *app) wheel(direction tea.KeyType) tea.Cmd {
 	rows := 1
 	if _, list := a.top().(shell.Clickable); list {
 		rows = wheelRows
@@ -494,26 +494,24 @@ func (a app) wheel(direction tea.KeyType) (app, tea.Cmd) {
 
 	var cmds []tea.Cmd
 	for range rows {
-		var cmd tea.Cmd
-		a, cmd = a.toScreen(tea.KeyMsg{Type: direction})
-		cmds = append(cmds, cmd)
+		cmds = append(cmds, a.toScreen(tea.KeyMsg{Type: direction}))
 	}
 
-	return a, tea.Batch(cmds...)
+	return tea.Batch(cmds...)
 }
 
 // click puts the cursor on a row of the screen, and opens it at the second click.
-func (a app) click(x, y int) (app, tea.Cmd) {
+func (a *app) click(x, y int) tea.Cmd {
 	_, ok := a.top().(shell.Clickable)
 	if !ok || y < 0 || y >= a.height-aboveScreen-len(a.below()) || a.latest.Topology == nil {
-		return a, nil
+		return nil
 	}
-	a, cmd := a.toScreen(shell.ClickMsg{X: x, Y: y})
+	cmd := a.toScreen(shell.ClickMsg{X: x, Y: y})
 	if a.top().(shell.Clickable).Clicked() {
 		return a.toScreen(tea.KeyMsg{Type: tea.KeyEnter})
 	}
 
-	return a, cmd
+	return cmd
 }
 
 // tabAt is the tab whose name is drawn in a column of the tab line.

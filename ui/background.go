@@ -40,25 +40,24 @@ func askBackground(e *shell.Env) tea.Cmd {
 	return tea.Batch(ask, wait)
 }
 
-func (a app) background(msg backgroundMsg) (app, tea.Cmd) {
+func (a *app) background(msg backgroundMsg) tea.Cmd {
 	a.env.Asking = false
 	if !msg.known || a.env.Light == msg.light {
-		return a, nil
+		return nil
 	}
 	a.env.Light = msg.light
 	return a.dressed(a.env.Theme)
 }
 
-func (a app) changeTheme(n name) (app, tea.Cmd) { return a.dressed(term.Theme(n.Name)) }
+func (a *app) changeTheme(n name) tea.Cmd { return a.dressed(term.Theme(n.Name)) }
 
 // dressed switches everything on the screen to the styles of a theme.
-func (a app) dressed(theme term.Theme) (app, tea.Cmd) {
+func (a *app) dressed(theme term.Theme) tea.Cmd {
 	dress(a.env, theme)
 	for i := range a.tabs {
 		a.tabs[i].seen = nil // existing rows keep their styles
 	}
-	cmd := a.refresh()
-	return a, cmd
+	return a.refresh()
 }
 
 func dress(e *shell.Env, theme term.Theme) {

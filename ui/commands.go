@@ -44,7 +44,7 @@ func countFindings(latest shell.TopologyMsg) (n int64, mark string) {
 	return int64(len(latest.Findings)), shell.LevelMark(latest.Findings[0].Level)
 }
 
-type effect func(a app) (app, tea.Cmd)
+type effect func(a *app) tea.Cmd
 
 // command is something that the palette can do, by name.
 type command struct {
@@ -54,8 +54,8 @@ type command struct {
 
 	word    string // the kind of argument: "queue"; "": none
 	offline bool   // it works before the broker was read
-	names   func(a app) []name
-	open    func(a app, n name) (app, tea.Cmd)
+	names   func(a *app) []name
+	open    func(a *app, n name) tea.Cmd
 	// text runs it with any text as argument, if it has no names; the error is one sentence
 	text func(e *shell.Env, text string) (effect, error)
 }
@@ -65,22 +65,22 @@ func findIn(e *shell.Env, text string) (effect, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(a app) (app, tea.Cmd) { return a.push(messages.NewFindScreen(a.env, text, filter)) }, nil
+	return func(a *app) tea.Cmd { return a.push(messages.NewFindScreen(a.env, text, filter)) }, nil
 }
 
 // showAlone shows a tab without what was opened from it.
 func showAlone(i int) effect {
-	return func(a app) (app, tea.Cmd) {
+	return func(a *app) tea.Cmd {
 		var cmd tea.Cmd
 		if i != a.tab {
-			a, cmd = a.show(i)
+			cmd = a.show(i)
 		}
-		a, _ = a.show(i)
-		return a, cmd
+		a.show(i)
+		return cmd
 	}
 }
 
-func commands(a app) []command {
+func commands(a *app) []command {
 	all := allCommands(a)
 	if len(a.env.Contexts) == 0 {
 		all = all[:len(all)-1]
@@ -88,24 +88,24 @@ func commands(a app) []command {
 	return all
 }
 
-func allCommands(a app) (all []command) {
+func allCommands(a *app) (all []command) {
 	for i, screen := range numbered {
 		all = append(all, command{name: a.env.Keys.Screens[i].Help().Desc, does: screen.does, run: showAlone(i)})
 	}
 
 	all = append(all, []command{
 		{
-			name: "flow", does: "open a flow", run: showAlone(0), word: "flow", names: app.flowNames,
-			open: opens("flow", app.hasFlow, flows.NewFlowScreen),
+			name: "flow", does: "open a flow", run: showAlone(0), word: "flow", names: (*app).flowNames,
+			open: opens("flow", (*app).hasFlow, flows.NewFlowScreen),
 		},
 		{
-			name: "queue", does: "open the messages of a queue", run: showAlone(1), word: "queue", names: app.queueNames,
-			open: opens("queue", app.hasQueue, messages.NewScreen),
+			name: "queue", does: "open the messages of a queue", run: showAlone(1), word: "queue", names: (*app).queueNames,
+			open: opens("queue", (*app).hasQueue, messages.NewScreen),
 		},
 		{name: "find", does: "a text, or = and an expression, in all queues", word: "text", text: findIn},
 		{
-			name: "tap", does: "watch messages pass an exchange", run: app.tapHere, word: "exchange",
-			names: app.exchangeNames, open: openTap,
+			name: "tap", does: "watch messages pass an exchange", run: (*app).tapHere, word: "exchange",
+			names: (*app).exchangeNames, open: openTap,
 		},
 	}...)
 
@@ -116,19 +116,19 @@ func allCommands(a app) (all []command) {
 	}
 
 	return append(all, []command{
-		{name: "columns", does: "hide and show columns of this list", run: app.columns},
+		{name: "columns", does: "hide and show columns of this list", run: (*app).columns},
 		{
 			name: "snapshot", does: "write this screen into a new file, as text; FILE.ansi has the colours",
 			word: "file", text: snapshotInto,
 		},
 		{
-			name: "theme", does: "other colours, until you leave", word: "theme", offline: true, names: app.themeNames,
-			open: app.changeTheme,
+			name: "theme", does: "other colours, until you leave", word: "theme", offline: true, names: (*app).themeNames,
+			open: (*app).changeTheme,
 		},
-		{name: "quit", short: "q", does: "leave dlxtop", run: func(a app) (app, tea.Cmd) { return a, tea.Quit }},
+		{name: "quit", short: "q", does: "leave dlxtop", run: func(*app) tea.Cmd { return tea.Quit }},
 		{
-			name: "context", does: "go to another broker", word: "context", offline: true, names: app.contextNames,
-			open: app.goToContext,
+			name: "context", does: "go to another broker", word: "context", offline: true, names: (*app).contextNames,
+			open: (*app).goToContext,
 		},
 	}...)
 }
@@ -141,9 +141,9 @@ type name struct {
 
 // opens opens the screen of the named object, unless it was deleted since it was offered.
 func opens(
-	what string, is func(a app, ref model.QueueRef) bool, screen func(e *shell.Env, ref model.QueueRef) shell.Screen,
-) func(app, name) (app, tea.Cmd) {
-	return func(a app, n name) (app, tea.Cmd) {
+	what string, is func(a *app, ref model.QueueRef) bool, screen func(e *shell.Env, ref model.QueueRef) shell.Screen,
+) func(*app, name) tea.Cmd {
+	return func(a *app, n name) tea.Cmd {
 		if !is(a, n.QueueRef) {
 			return a.gone(what, n)
 		}
@@ -151,41 +151,41 @@ func opens(
 	}
 }
 
-func (a app) hasFlow(ref model.QueueRef) bool {
+func (a *app) hasFlow(ref model.QueueRef) bool {
 	return slices.ContainsFunc(a.latest.Flows, func(f model.Flow) bool { return f.Worker.Queue == ref })
 }
 
-func (a app) hasQueue(ref model.QueueRef) bool {
+func (a *app) hasQueue(ref model.QueueRef) bool {
 	_, ok := a.latest.Topology.Queue(ref)
 	return ok
 }
 
-func openTap(a app, n name) (app, tea.Cmd) {
+func openTap(a *app, n name) tea.Cmd {
 	if s, ok := trace.TapExchange(a.env, a.latest.Topology, model.ExchangeRef(n.QueueRef)); ok {
 		return a.push(s)
 	}
 	return a.gone("exchange", n)
 }
 
-func (a app) flowNames() []name {
+func (a *app) flowNames() []name {
 	return a.namesOf(len(a.latest.Flows), func(i int) model.QueueRef { return a.latest.Flows[i].Worker.Queue })
 }
 
-func (a app) queueNames() []name {
+func (a *app) queueNames() []name {
 	queues := a.latest.Topology.Snapshot.Queues
 	return a.namesOf(len(queues), func(i int) model.QueueRef { return queues[i].QueueRef })
 }
 
-func (a app) exchangeNames() []name {
+func (a *app) exchangeNames() []name {
 	exchanges := a.latest.Topology.Snapshot.Exchanges
 	return slices.DeleteFunc(a.namesOf(len(exchanges), func(i int) model.QueueRef {
 		return model.QueueRef{VHost: exchanges[i].VHost, Name: exchanges[i].Name}
 	}), func(n name) bool { return n.Name == "" }) // RabbitMQ allows no bindings to the default exchange
 }
 
-func (a app) contextNames() []name { return offlineNames(a.env.Contexts, a.env.Title) }
+func (a *app) contextNames() []name { return offlineNames(a.env.Contexts, a.env.Title) }
 
-func (a app) themeNames() []name {
+func (a *app) themeNames() []name {
 	return offlineNames(append(term.Themes(), slices.Sorted(maps.Keys(a.env.OwnThemes))...), a.env.Theme)
 }
 
@@ -203,10 +203,10 @@ func offlineNames[S ~string](texts []S, this S) []name {
 }
 
 // goToContext ends the program, which then restarts with another broker, unless something is running.
-func (a app) goToContext(n name) (app, tea.Cmd) {
+func (a *app) goToContext(n name) tea.Cmd {
 	if n.Name == a.env.Title {
 		a.notice = shell.NoticeMsg{Text: "this is " + n.shown}
-		return a, nil
+		return nil
 	}
 
 	for _, t := range a.tabs {
@@ -219,10 +219,10 @@ func (a app) goToContext(n name) (app, tea.Cmd) {
 	}
 
 	a.next = n.Name
-	return a, tea.Quit
+	return tea.Quit
 }
 
-func (a app) namesOf(n int, at func(i int) model.QueueRef) []name {
+func (a *app) namesOf(n int, at func(i int) model.QueueRef) []name {
 	several := len(a.latest.Topology.Snapshot.VHosts) > 1
 	names := make([]name, n)
 	for i := range names {
@@ -237,7 +237,7 @@ func (a app) namesOf(n int, at func(i int) model.QueueRef) []name {
 	return names
 }
 
-func (a app) gone(what string, n name) (app, tea.Cmd) {
+func (a *app) gone(what string, n name) tea.Cmd {
 	return a.refuse("there is no " + what + " " + n.shown + " any more")
 }
 

@@ -137,9 +137,9 @@ const snapshotTimeout = 10 * time.Second
 
 func snapshotInto(_ *shell.Env, path string) (effect, error) {
 	path, err := shell.Absolute(path)
-	return func(a app) (app, tea.Cmd) {
+	return func(a *app) tea.Cmd {
 		frame := a.View()
-		return a, a.env.Command(snapshotTimeout, func(context.Context) tea.Msg {
+		return a.env.Command(snapshotTimeout, func(context.Context) tea.Msg {
 			if err := writeFrame(path, frame); err != nil {
 				return shell.NoticeMsg{Text: err.Error(), Bad: true}
 			}

@@ -59,7 +59,7 @@ func KeyHelp() []KeyGroup {
 
 		{"in a dialog", dialog},
 		{"where a queue is chosen", choice},
-		{"in a filter, and after " + k.Palette.Help().Key, line.keys(app{}, nil)},
+		{"in a filter, and after " + k.Palette.Help().Key, line.keys(nil, nil)},
 	} {
 		g := group(place.name, place.keys)
 		g.Keys = slices.DeleteFunc(g.Keys, func(k Key) bool {
@@ -85,23 +85,23 @@ func everywhere(k *shell.KeyMap) (all []global) {
 		all = append(all, global{term.Key{Binding: b, Does: does}, run, command})
 	}
 	turn := func(by int) effect {
-		return func(a app) (app, tea.Cmd) { return a.show((a.tab + by + len(a.tabs)) % len(a.tabs)) }
+		return func(a *app) tea.Cmd { return a.show((a.tab + by + len(a.tabs)) % len(a.tabs)) }
 	}
 
 	for i, screen := range k.Screens {
-		add(screen, "the screen "+screen.Help().Desc, func(a app) (app, tea.Cmd) { return a.show(i) }, "")
+		add(screen, "the screen "+screen.Help().Desc, func(a *app) tea.Cmd { return a.show(i) }, "")
 	}
 
 	add(k.NextScreen, "next screen", turn(1), "")
 	add(k.PrevScreen, "previous screen", turn(-1), "")
-	add(k.Palette, "a command, or a flow or queue by a part of its name; the line completes them", app.openPalette, "")
-	add(k.Undo, "undo the last action", app.undo, "undo")
-	add(k.Pause, "stop reading the broker; read it again", app.pause, "pause")
-	add(k.ReadNow, "read the broker again now", app.read, "read")
-	add(k.Help, "help: the keys of this screen", app.help, "help")
-	add(k.Back, "back", app.back, "")
-	add(k.Last, "the screen seen before this one, as with `cd -`; twice: this one again", app.last, "last")
-	add(k.Quit, "back; on the first screen of a tab it quits", app.quit, "")
+	add(k.Palette, "a command, or a flow or queue by a part of its name; the line completes them", (*app).openPalette, "")
+	add(k.Undo, "undo the last action", (*app).undo, "undo")
+	add(k.Pause, "stop reading the broker; read it again", (*app).pause, "pause")
+	add(k.ReadNow, "read the broker again now", (*app).read, "read")
+	add(k.Help, "help: the keys of this screen", (*app).help, "help")
+	add(k.Back, "back", (*app).back, "")
+	add(k.Last, "the screen seen before this one, as with `cd -`; twice: this one again", (*app).last, "last")
+	add(k.Quit, "back; on the first screen of a tab it quits", (*app).quit, "")
 	add(k.ForceQuit, "quit, always, with the terminal restored", nil, "")
 	add(k.Suspend, "suspend; `fg` continues and reads the broker again", nil, "")
 	return all

@@ -104,22 +104,25 @@ func TestAScreenClosesOnce(t *testing.T) {
 	help := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("?")}
 	for name, leave := range map[string]bool{"both keys on the same tab": false, "the tab is left": true} {
 		t.Run(name, func(t *testing.T) {
-			var m tea.Model = newApp(t.Context(), failed(1))
-			m, _ = m.Update(tea.WindowSizeMsg{Width: 120, Height: 36})
-			m, _ = m.(app).push(messages.NewScreen(m.(app).env, ref(failedQueue)))
-			m, _ = m.Update(help)
-			must.Equal(t, len(m.(app).tabs[0].stack), 3, "screens are open")
-			m, first := m.(app).toScreen(help)
-			m, second := m.(app).toScreen(help)
+			a := newApp(t.Context(), failed(1))
+			update := func(msg tea.Msg) {
+				m, _ := a.Update(msg)
+				a = m.(app)
+			}
 
+			update(tea.WindowSizeMsg{Width: 120, Height: 36})
+			a.push(messages.NewScreen(a.env, ref(failedQueue)))
+			update(help)
+			must.Equal(t, len(a.tabs[0].stack), 3, "screens are open")
+
+			first, second := a.toScreen(help), a.toScreen(help)
 			if leave {
-				m, _ = m.(app).show(1)
+				a.show(1)
 			}
-			for _, cmd := range []tea.Cmd{first, second} {
-				m, _ = m.Update(cmd())
-			}
+			update(first())
+			update(second())
 
-			assert.Equal(t, len(m.(app).tabs[0].stack), 2, "screens are left")
+			assert.Equal(t, len(a.tabs[0].stack), 2, "screens are left")
 		})
 	}
 }

@@ -41,7 +41,7 @@ type suggestion struct {
 	run  effect // nil: an argument must follow
 }
 
-func (p palette) opened(a app) palette {
+func (p *palette) begin(a *app) {
 	p.open = true
 	p.wrong = ""
 	p.completed = false
@@ -49,14 +49,13 @@ func (p palette) opened(a app) palette {
 	p.names = map[string][]name{}
 	p.unread = a.latest.Topology == nil
 	p.field.Set("")
-
-	return p.searched(a)
+	p.search(a)
 }
 
-// refreshed offers what a poll or an answer has brought. A completion by tab stays.
-func (p palette) refreshed(a app) palette {
+// refresh offers what a poll or an answer has brought. A completion by tab stays.
+func (p *palette) refresh(a *app) {
 	if !p.open || p.completed {
-		return p
+		return
 	}
 	if p.unread && a.latest.Topology != nil {
 		p.unread, p.names = false, map[string][]name{}
@@ -67,59 +66,53 @@ func (p palette) refreshed(a app) palette {
 		chosen = p.found[p.at].text
 	}
 
-	p = p.searched(a)
+	p.search(a)
 	p.at = max(0, slices.IndexFunc(p.found, func(s suggestion) bool { return s.text == chosen }))
-	return p
 }
 
-func (a app) commanded(msg tea.KeyMsg) (app, tea.Cmd) {
-	var chosen effect
-	if a.palette, chosen = a.palette.handle(msg, a); chosen == nil {
-		return a, nil
+func (a *app) commanded(msg tea.KeyMsg) tea.Cmd {
+	if chosen := a.palette.handle(msg, a); chosen != nil {
+		return chosen(a)
 	}
-	return chosen(a)
+	return nil
 }
 
 // keepCommand keeps the text of a command before it runs: it may quit.
 func keepCommand(text string, run effect) effect {
-	return func(a app) (app, tea.Cmd) {
+	return func(a *app) tea.Cmd {
 		a.env.Commands.Add(text)
 		keep := a.env.Keep(func(c *shell.KeptChoices) { c.Commands = shell.Remembered(c.Commands, text) })
-		a, cmd := run(a)
-		return a, tea.Sequence(keep, cmd)
+		return tea.Sequence(keep, run(a))
 	}
 }
 
 // handle handles a key while the palette is open, and returns what to run.
-func (p palette) handle(msg tea.KeyMsg, a app) (_ palette, chosen effect) {
+func (p *palette) handle(msg tea.KeyMsg, a *app) (chosen effect) {
 	_, pressed := term.Press(p.keys(a, &chosen), msg)
-	switch {
+	switch before := p.field.Text(); {
 	case pressed:
-		return p, chosen
 	case msg.Type == tea.KeyPgUp:
-		return p.moved(a, -paletteRows), nil
+		p.move(a, -paletteRows)
 	case msg.Type == tea.KeyPgDown:
-		return p.moved(a, paletteRows), nil
+		p.move(a, paletteRows)
+	default:
+		if p.field.Update(msg); p.field.Text() != before {
+			p.recall.Restart()
+			p.search(a)
+		}
 	}
 
-	before := p.field.Text()
-	p.field.Update(msg)
-	if p.field.Text() != before {
-		p.recall.Restart()
-		p = p.searched(a)
-	}
-
-	return p, nil
+	return chosen
 }
 
 // keys are the keys of the line; chosen becomes what is to run. Those of a filter do the same.
-func (p *palette) keys(a app, chosen *effect) []term.Key {
+func (p *palette) keys(a *app, chosen *effect) []term.Key {
 	k := p.env.Keys
-	complete := func(by int) func() { return func() { *p = p.complete(a, by) } }
-	move := func(by int) func() { return func() { *p = p.moved(a, by) } }
+	complete := func(by int) func() { return func() { p.complete(a, by) } }
+	move := func(by int) func() { return func() { p.move(a, by) } }
 	return []term.Key{
-		term.On(k.Accept, "keep the filter; run the command", func() { *p, *chosen = p.accept(a) }),
-		term.On(k.Abandon, "clear the filter; close the line", func() { *p = p.closed() }),
+		term.On(k.Accept, "keep the filter; run the command", func() { *chosen = p.accept(a) }),
+		term.On(k.Abandon, "clear the filter; close the line", p.close),
 		term.On(k.Complete, "complete the command, or a name in an expression; again: the next one", complete(1)),
 		term.On(k.CompleteBack, "complete the one before", complete(-1)),
 		term.On(k.ChooseUp, "the suggestion before; from the first one, the command before", move(-1)),
@@ -127,33 +120,35 @@ func (p *palette) keys(a app, chosen *effect) []term.Key {
 	}
 }
 
-func (p palette) closed() palette {
+func (p *palette) close() {
 	p.open = false
 	p.names = nil
 	p.found = nil
-	return p
 }
 
 // accept takes the first suggestion, or the completed one.
-func (p palette) accept(a app) (palette, effect) {
+func (p *palette) accept(a *app) effect {
 	switch {
 	case strings.TrimSpace(p.field.Text()) == "":
-		return p.closed(), nil
+		p.close()
+		return nil
 	case len(p.found) == 0:
 		p.wrong = cmp.Or(p.wrong, p.nothing())
-		return p, nil
+		return nil
 	}
 
 	chosen := p.found[p.at]
 	if chosen.run == nil {
-		return p.complete(a, 1), nil
+		p.complete(a, 1)
+		return nil
 	}
-	return p.closed(), keepCommand(strings.TrimSpace(chosen.text), chosen.run)
+	p.close()
+	return keepCommand(strings.TrimSpace(chosen.text), chosen.run)
 }
 
-func (p palette) complete(a app, by int) palette {
+func (p *palette) complete(a *app, by int) {
 	if len(p.found) == 0 {
-		return p
+		return
 	}
 	if p.completed {
 		p.at = (p.at + by + len(p.found)) % len(p.found)
@@ -163,23 +158,21 @@ func (p palette) complete(a app, by int) palette {
 	p.field.Set(chosen.text)
 	if p.completed = true; chosen.of != "" {
 		p.field.Set(chosen.text + " ")
-		return p.searched(a) // now for names
+		p.search(a) // now for names
 	}
-
-	return p
 }
 
-// moved goes through the suggestions, and from the first one up through earlier commands.
-func (p palette) moved(a app, by int) palette {
+// move goes through the suggestions, and from the first one up through earlier commands.
+func (p *palette) move(a *app, by int) {
 	if p.at == 0 && p.recall.Step(&p.field, min(max(by, -1), 1)) {
-		return p.searched(a)
+		p.search(a)
+		return
 	}
 	p.at = max(0, min(p.at+by, len(p.found)-1))
-	return p
 }
 
-// searched finds suggestions for the typed text.
-func (p palette) searched(a app) palette {
+// search finds suggestions for the typed text.
+func (p *palette) search(a *app) {
 	p.found = nil
 	p.hidden = 0
 	p.at = 0
@@ -194,10 +187,10 @@ func (p palette) searched(a app) palette {
 		case !more || c.name != word:
 		case c.names != nil:
 			p.offerNames(a, c, strings.TrimSpace(argument))
-			return p
+			return
 		case c.text != nil:
 			p.offerText(c, strings.TrimSpace(argument))
-			return p
+			return
 		}
 	}
 
@@ -214,7 +207,7 @@ func (p palette) searched(a app) palette {
 	}
 
 	if p.found = append(p.found, begun...); typed == "" {
-		return p
+		return
 	}
 	p.found = append(p.found, actions(a.top(), typed)...)
 	for i := range all {
@@ -222,8 +215,6 @@ func (p palette) searched(a app) palette {
 			p.offerNames(a, c, typed)
 		}
 	}
-
-	return p
 }
 
 func (p *palette) offerText(c *command, text string) {
@@ -240,7 +231,7 @@ func (p *palette) offerText(c *command, text string) {
 	p.found = append(p.found, s)
 }
 
-func (p *palette) offerNames(a app, c *command, typed string) {
+func (p *palette) offerNames(a *app, c *command, typed string) {
 	if a.latest.Topology == nil && !c.offline {
 		return
 	}
@@ -254,7 +245,7 @@ func (p *palette) offerNames(a app, c *command, typed string) {
 	p.hidden += all - len(found)
 	for _, n := range found {
 		p.found = append(p.found, suggestion{
-			text: c.name + " " + n.shown, does: n.in, run: func(a app) (app, tea.Cmd) { return c.open(a, n) },
+			text: c.name + " " + n.shown, does: n.in, run: func(a *app) tea.Cmd { return c.open(a, n) },
 		})
 	}
 }
@@ -274,7 +265,7 @@ func actions(of shell.Screen, typed string) []suggestion {
 		}
 		found = append(found, suggestion{
 			text: words, does: "key " + b.Help().Key,
-			run: func(a app) (app, tea.Cmd) { return a.handleKey(press) },
+			run: func(a *app) tea.Cmd { return a.handleKey(press) },
 		})
 	}
 
@@ -286,7 +277,7 @@ var wordless = []string{"enter", "esc", "tab", "shift+tab", "up", "down", "left"
 
 func (p palette) nothing() string {
 	word, argument, _ := strings.Cut(strings.TrimSpace(p.field.Text()), " ")
-	for _, c := range allCommands(app{env: p.env}) {
+	for _, c := range allCommands(&app{env: p.env}) {
 		if c.name == word && c.names != nil && (c.offline || !p.unread) {
 			return "there is no " + c.word + " " + model.Printable(strings.TrimSpace(argument))
 		}

@@ -257,9 +257,9 @@ func TestContextWaitsForWhatRuns(t *testing.T) {
 	busy := act.NewUndoScreen(a.env, 7).(act.FollowUpScreen)
 	busy.State = shell.DialogRunning
 	a.tabs[1].stack = append(a.tabs[1].stack, a.env.NewPage(busy))
-	b, _ := a.goToContext(name{QueueRef: model.QueueRef{Name: "staging"}, shown: "staging"})
-	assert.Equal(t, b.next, "", "goes to %q, and says %q", b.next, b.notice.Text)
-	assert.Contains(t, b.notice.Text, "what runs on undo")
+	a.goToContext(name{QueueRef: model.QueueRef{Name: "staging"}, shown: "staging"})
+	assert.Equal(t, a.next, "", "goes to %q, and says %q", a.next, a.notice.Text)
+	assert.Contains(t, a.notice.Text, "what runs on undo")
 }
 
 func TestMoveToAQueueOfChoice(t *testing.T) {

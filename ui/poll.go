@@ -309,10 +309,10 @@ func (a *app) count() tea.Cmd {
 }
 
 // counted takes in an answer, passes it to the screens of the visible tab, and waits for the next one.
-func (a app) counted(msg shell.CountedMsg) (app, tea.Cmd) {
+func (a *app) counted(msg shell.CountedMsg) tea.Cmd {
 	c := &a.counters[msg.Lane]
 	if msg.Request != c.inFlight {
-		return a, nil
+		return nil
 	}
 	msg.Every = c.pace.Every(msg.Took)
 	pause := c.answered(msg.Err, max(msg.Every-msg.Took, 0))
@@ -321,7 +321,7 @@ func (a app) counted(msg shell.CountedMsg) (app, tea.Cmd) {
 	c.timer = a.env.NewRequest()
 	id := c.timer
 	shown := a.tabs[a.tab].send(msg)
-	return a, tea.Batch(shown, tea.Tick(pause, func(time.Time) tea.Msg { return countDueMsg{id} }))
+	return tea.Batch(shown, tea.Tick(pause, func(time.Time) tea.Msg { return countDueMsg{id} }))
 }
 
 // recounted puts counts into the data of all screens, and reports whether that changes: a number shown twice must be

@@ -136,15 +136,15 @@ func (s *suspension) SetStdout(io.Writer) {}
 func (s *suspension) SetStderr(io.Writer) {}
 
 // suspend gives the terminal to the shell until it continues the program.
-func (a app) suspend(over bool) (app, tea.Cmd) {
+func (a *app) suspend(over bool) tea.Cmd {
 	if !suspendable || a.env.Screen == nil {
-		return a, nil
+		return nil
 	}
-	return a, tea.Exec(&suspension{a.env.Screen, over}, a.withMouse(func(error) tea.Msg { return resumedMsg{} }))
+	return tea.Exec(&suspension{a.env.Screen, over}, a.withMouse(func(error) tea.Msg { return resumedMsg{} }))
 }
 
 // suspendByKey does so unless something is in flight that a broker would not wait for: it closes silent connections.
-func (a app) suspendByKey() (app, tea.Cmd) {
+func (a *app) suspendByKey() tea.Cmd {
 	if isBusy(a.top()) {
 		return a.refuse("not suspended: what runs here would lose its connection; wait for its end, or stop it with " +
 			a.env.Keys.ForceQuit.Help().Key)

@@ -21,14 +21,13 @@ type tab struct {
 }
 
 // show goes to a tab. Going to the visible one closes what was opened from it.
-func (a app) show(i int) (app, tea.Cmd) {
+func (a *app) show(i int) tea.Cmd {
 	if i == a.tab {
 		a.tabs[i].drop(1)
-		return a, nil
+		return nil
 	}
 	a.tab = i
-	cmd := a.refresh()
-	return a, cmd
+	return a.refresh()
 }
 
 // refresh sends the latest topology to the screens of the current tab, unless they have it.
@@ -117,18 +116,16 @@ func (a app) place() place {
 	return p
 }
 
-// trailed records the app's previous place, when it shows another screen now.
-func (a app) trailed(before app) app {
-	if a.at() == before.at() {
-		return a
+// leaveTrail records the app's previous place, when it shows another screen now.
+func (a *app) leaveTrail(before app) {
+	if a.at() != before.at() {
+		trail := append(a.trail[:len(a.trail):len(a.trail)], before.place())
+		a.trail = trail[max(0, len(trail)-mostPlaces):]
 	}
-	trail := append(a.trail[:len(a.trail):len(a.trail)], before.place())
-	a.trail = trail[max(0, len(trail)-mostPlaces):]
-	return a
 }
 
 // last goes to the previous screen, on any tab. Done twice, it comes back.
-func (a app) last() (app, tea.Cmd) {
+func (a *app) last() tea.Cmd {
 	if isBusy(a.top()) {
 		return a.refuse("not left: what runs here would be stopped; wait for its end, or stop it with " +
 			a.env.Keys.ForceQuit.Help().Key)
@@ -142,7 +139,7 @@ func (a app) last() (app, tea.Cmd) {
 	}
 
 	a.notice = shell.NoticeMsg{Text: "no other screen was seen before this one"}
-	return a, nil
+	return nil
 }
 
 func isBusy(s shell.Screen) bool {
@@ -167,7 +164,7 @@ func (a app) reaches(p place) bool {
 }
 
 // goTo shows a place, and reopens closed screens on the way to it.
-func (a app) goTo(p place) (app, tea.Cmd) {
+func (a *app) goTo(p place) tea.Cmd {
 	a.tab = p.tab
 	n := a.kept(p)
 	a.tabs[a.tab].drop(n)
@@ -179,9 +176,7 @@ func (a app) goTo(p place) (app, tea.Cmd) {
 	}
 
 	for _, s := range p.way[n:] {
-		var cmd tea.Cmd
-		a, cmd = a.push(s.again())
-		cmds = append(cmds, cmd)
+		cmds = append(cmds, a.push(s.again()))
 		for _, earlier := range trail { // refers to the page that replaces the closed one
 			for i := range earlier.way {
 				if earlier.way[i].page == s.page {
@@ -192,11 +187,11 @@ func (a app) goTo(p place) (app, tea.Cmd) {
 	}
 
 	a.trail = trail
-	return a, tea.Batch(cmds...)
+	return tea.Batch(cmds...)
 }
 
 // answer passes an answer to the screen that asked, on any tab. It is dropped if that was closed.
-func (a app) answer(msg shell.AnswerMsg) (app, tea.Cmd) {
+func (a *app) answer(msg shell.AnswerMsg) tea.Cmd {
 	looked, isLook := msg.Msg.(messages.PeekedMsg)
 	if isLook && looked.Err == nil {
 		a.looks.Remember(looked.Queue, looked.Waits)
@@ -205,7 +200,7 @@ func (a app) answer(msg shell.AnswerMsg) (app, tea.Cmd) {
 	}
 
 	if marked, ok := msg.Msg.(shell.MarkedMsg); ok {
-		return a, a.env.Marks.Take(marked)
+		return a.env.Marks.Take(marked)
 	}
 	var soon tea.Cmd
 	if _, acted := msg.Msg.(shell.EndedMsg[plan.Account]); acted {
@@ -221,30 +216,30 @@ func (a app) answer(msg shell.AnswerMsg) (app, tea.Cmd) {
 		var cmd tea.Cmd
 		t.stack = slices.Clone(t.stack)
 		t.stack[at], cmd = t.stack[at].Takes(msg.Msg)
-		return a, tea.Batch(cmd, soon)
+		return tea.Batch(cmd, soon)
 	}
 
 	if isLook && looked.Err == nil {
-		return a, messages.Closing(looked.Peeked.Messages)
+		return messages.Closing(looked.Peeked.Messages)
 	}
 
-	return a, soon
+	return soon
 }
 
-func (a app) tapHere() (app, tea.Cmd) {
+func (a *app) tapHere() tea.Cmd {
 	if flow, ok := a.top().(flows.FlowScreen); ok && flow.Flow != nil {
-		return a, trace.TapFlow(a.env, a.latest.Topology, flow.Flow, flow.Cursor)
+		return trace.TapFlow(a.env, a.latest.Topology, flow.Flow, flow.Cursor)
 	}
 	return a.refuse("name an exchange: tap EXCHANGE")
 }
 
-func (a app) undo() (app, tea.Cmd) {
+func (a *app) undo() tea.Cmd {
 	if a.env.Journal == nil {
 		return a.refuse("there is no journal to undo from: dlxtop was started with --no-journal")
 	}
 	if f, open := a.top().(act.FollowUpScreen); open {
 		if _, resumes := f.Is.(act.Resuming); !resumes {
-			return a, nil
+			return nil
 		}
 	}
 
@@ -256,7 +251,7 @@ func (a app) undo() (app, tea.Cmd) {
 }
 
 // chosen takes in the choices of earlier starts. Commands of this one are newer.
-func (a app) chosen(c shell.KeptChoices) (app, tea.Cmd) {
+func (a *app) chosen(c shell.KeptChoices) tea.Cmd {
 	a.env.Recall(c)
 	a.env.Commands.Precede(c.Commands)
 	a.palette.recall.Restart()
@@ -267,7 +262,7 @@ func (a app) chosen(c shell.KeptChoices) (app, tea.Cmd) {
 		cmds = append(cmds, a.hide(shell.HideMsg{Screen: name, Titles: titles}))
 	}
 
-	return a, tea.Batch(cmds...)
+	return tea.Batch(cmds...)
 }
 
 // hide sends a choice of columns to any screen with them.
@@ -279,18 +274,16 @@ func (a *app) hide(msg shell.HideMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// unkept says once that choices are lost with the program.
-func (a app) unkept(err error) app {
+// sayUnkept says once that choices are lost with the program.
+func (a *app) sayUnkept(err error) {
 	if !a.saidUnkept {
 		a.saidUnkept = true
 		a.notice = shell.NoticeMsg{Text: "columns and commands are not kept for the next start: " + err.Error(), Bad: true}
 	}
-
-	return a
 }
 
 // columns opens the choice of columns of the visible screen.
-func (a app) columns() (app, tea.Cmd) {
+func (a *app) columns() tea.Cmd {
 	var titles, hidden []string
 	list, ok := a.top().(shell.Columned)
 	if ok {
