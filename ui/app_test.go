@@ -408,14 +408,14 @@ func TestCutting(t *testing.T) {
 		width := rapid.IntRange(0, 30).Draw(t, "width")
 		n := rapid.IntRange(0, 30).Draw(t, "n")
 		all := ansi.StringWidthWc(text)
-		got := ansi.StringWidthWc(term.Cut(text, width, "…"))
+		got := ansi.StringWidthWc(term.Cut(text, width))
 		assert.That(t, got <= width, "cut to %d it has %d cells", width, got)
 		assert.That(t, all > width || got == all, "cut to %d it has %d cells", width, got)
 		got = ansi.StringWidthWc(term.Behind(text, n))
 		assert.That(t, got == max(all-n, 0), "%d cells are behind the first %d of %d", got, n, all)
 
 		for _, part := range []string{
-			term.CutMiddle(text, width), term.Fit(text, width, true, false),
+			term.CutMiddle(text, width), term.PadLeft(text, width),
 			term.Pad(text, width),
 		} {
 			got := ansi.StringWidthWc(part)

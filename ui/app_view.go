@@ -215,10 +215,10 @@ func (a app) findingsCount() string {
 
 		name := model.Plural(n, string(level))
 		if level == findings.LevelInfo {
-			name = model.Count(int64(n)) + " info"
+			name = model.Count(n) + " info"
 		}
 		if a.width < 100 { // the screen of findings has the words
-			name = model.Count(int64(n))
+			name = model.Count(n)
 		}
 		if mark := shell.LevelMark(level); n > 0 {
 			words = append(words, s.Mark(mark).Render(mark+" "+name))
@@ -347,7 +347,7 @@ func (a app) noticeLines() []string {
 	lines := term.Wrap(model.Printable(text), a.width-2)
 	if len(lines) > mostNotice {
 		lines = lines[:mostNotice]
-		lines[mostNotice-1] = term.Cut(lines[mostNotice-1]+" …", a.width-2, "…")
+		lines[mostNotice-1] = term.Cut(lines[mostNotice-1]+" …", a.width-2)
 	}
 
 	for i := range lines {

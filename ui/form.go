@@ -167,7 +167,7 @@ func (m form) View() string {
 			mark = s.Accent.Render(term.MarkCursor) + " "
 		}
 
-		l.Lines = append(l.Lines, mark+s.Muted.Render(term.Fit(m.Names[i], shell.LabelWidth, false, false))+text)
+		l.Lines = append(l.Lines, mark+s.Muted.Render(term.Pad(m.Names[i], shell.LabelWidth))+text)
 	}
 
 	l.Blank()
@@ -201,5 +201,5 @@ func (m form) shown(i, width int) string {
 		return f.View(m.env.Styles, width)
 	}
 
-	return term.Cut(model.Printable(f.Text()), width, "…")
+	return term.Cut(model.Printable(f.Text()), width)
 }

@@ -223,7 +223,7 @@ func (h helpScreen) column(blocks []helpBlock, width int) (lines []string) {
 		lines = append(lines, indent+s.Heading.Render(b.title))
 		for _, k := range b.keys {
 			first, size := utf8.DecodeRuneInString(k.Does)
-			lead := indent + s.Accent.Render(term.Fit(k.Help().Key, room, false, false)) + " "
+			lead := indent + s.Accent.Render(term.Pad(k.Help().Key, room)) + " "
 			does := strings.ToUpper(string(first)) + k.Does[size:] + "."
 			lines = append(lines, s.Text.Wrap(lead, does, width-len(indent)-room-3)...)
 		}
@@ -265,6 +265,6 @@ func (h helpScreen) View(width, height int) string {
 		s.Muted.Render("?") + " not known"
 
 	text := term.Block(h.text.Seen(), width, height-2)
-	return text + "\n" + term.Block([]string{term.Partition(s, "", h.text.Position(), width), term.Cut(marks, width, "…")},
+	return text + "\n" + term.Block([]string{term.Partition(s, "", h.text.Position(), width), term.Cut(marks, width)},
 		width, 2)
 }

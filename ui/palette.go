@@ -320,13 +320,13 @@ func (p palette) view(width int) []string {
 			text += " " + c.of
 		}
 
-		line := " " + mark + look.Render(term.Fit(text, texts, false, false)) + "   " + s.Muted.Render(c.does)
+		line := " " + mark + look.Render(term.Pad(text, texts)) + "   " + s.Muted.Render(c.does)
 		if i == first+paletteRows-1 && (i < len(p.found)-1 || p.hidden > 0) {
-			count := model.Count(int64(len(p.found)-i-1+p.hidden)) + " more "
-			line = term.Spread(term.Cut(line, width-len(count)-1, "…"), s.Muted.Render(count), width)
+			count := model.Count(len(p.found)-i-1+p.hidden) + " more "
+			line = term.Spread(term.Cut(line, width-len(count)-1), s.Muted.Render(count), width)
 		}
 
-		lines = append(lines, term.Cut(line, width, "…"))
+		lines = append(lines, term.Cut(line, width))
 	}
 
 	if len(p.found) == 0 {
@@ -334,7 +334,7 @@ func (p palette) view(width int) []string {
 		if words == "" {
 			words = p.nothing()
 		}
-		lines = append(lines, "   "+term.Cut(s.Danger.Render(term.MarkError+" "+words), width-4, "…"))
+		lines = append(lines, "   "+term.Cut(s.Danger.Render(term.MarkError+" "+words), width-4))
 	}
 
 	for len(lines) < paletteRows+1 {

@@ -48,7 +48,7 @@ func layRow(s *term.Styles, r *body.Row, each int) []string {
 
 	switch {
 	case r.Same && len(left) > each:
-		left = term.Cut(left, each, "…")
+		left = term.Cut(left, each)
 		return beside([]string{s.Text.Render(left)}, []string{s.Text.Render(left)}, "   ", each)
 	case r.Same:
 		return beside(shell.Dressed(s, r.Left, each), shell.Dressed(s, r.Right, each), "   ", each)

@@ -250,7 +250,7 @@ func mendedMessage(s *term.Styles, m *plan.MendedMessage, several bool, width in
 		name = m.Queue.Printable() + "  " + name
 	}
 
-	lines := []string{term.Cut(s.Strong.Render(name), width, "…")}
+	lines := []string{term.Cut(s.Strong.Render(name), width)}
 	d := draftDifferencesOf(&m.Was, &m.Is)
 	return append(lines, d.lay(s, width)...)
 }

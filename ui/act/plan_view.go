@@ -199,7 +199,7 @@ func (shown *shownAction) sayAccount(l *shell.DialogLines, d *shell.Dialog) {
 			break
 		}
 		id := cmp.Or(p.MessageID, p.Fingerprint.String()[:8])
-		l.Say(string(p.Outcome), term.Cut(model.Printable(id), 24, "…")+"  "+model.Printable(p.Reason), s.Text)
+		l.Say(string(p.Outcome), term.Cut(model.Printable(id), 24)+"  "+model.Printable(p.Reason), s.Text)
 	}
 }
 

@@ -100,5 +100,5 @@ func (c *QueueChooser) View(l *shell.DialogLines, height int) {
 
 	l.Blank()
 	l.Hints(shell.Hint(s, "enter", "choose") + shell.Hint(s, "↑ ↓", "move") + shell.Hint(s, "esc", "back") +
-		s.Muted.Render(model.Count(int64(len(shown)))+" of "+model.Count(int64(len(c.list.All)))))
+		s.Muted.Render(model.Count(len(shown))+" of "+model.Count(len(c.list.All))))
 }

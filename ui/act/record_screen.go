@@ -61,7 +61,7 @@ func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
 		func(r EntryRow) int { return r.Position }, byPosition,
 		func(r EntryRow) []string { return []string{r.Id, r.key, r.to, r.state, r.changed} },
 		term.Column[EntryRow]{Title: "#", Width: 6, Right: true, Compare: byPosition}.
-			Text(&s.Muted, func(r EntryRow) string { return model.Count(int64(r.Position)) }),
+			Text(&s.Muted, func(r EntryRow) string { return model.Count(r.Position) }),
 		text("MESSAGE ID", 16, 3, 0, func(r EntryRow) string { return r.Id }),
 		text("ROUTING KEY", 14, 2, 2, func(r EntryRow) string { return r.key }),
 		text("OUTCOME", 16, 4, 0, func(r EntryRow) string { return r.state }),
@@ -169,7 +169,7 @@ func (r RecordScreen) View(width, height int) string {
 // feet are the lines below the list: what changed the messages, that there are more, and why some may be missing.
 func (r RecordScreen) feet(width int) (feet []string) {
 	say := func(words string) {
-		feet = append(feet, "   "+r.Env.Styles.Muted.Render(term.Cut(words, width-4, "…")))
+		feet = append(feet, "   "+r.Env.Styles.Muted.Render(term.Cut(words, width-4)))
 	}
 	if r.record.Edit != "" {
 		say("changed by the jq program " + model.Printable(r.record.Edit))
@@ -232,7 +232,7 @@ func (r RecordScreen) openEntry(row EntryRow) tea.Cmd {
 
 func (s entryScreen) Init() tea.Cmd { return s.reads }
 
-func (s entryScreen) Title() string { return "#" + model.Count(int64(s.row.Position)) }
+func (s entryScreen) Title() string { return "#" + model.Count(s.row.Position) }
 
 func (s entryScreen) Typing() bool { return false }
 

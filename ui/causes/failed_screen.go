@@ -387,7 +387,7 @@ func failedRowOf(ref model.QueueRef, msg shell.TopologyMsg) failedRow {
 	}
 
 	if flows > 1 {
-		row.flowName += " and " + model.Count(int64(flows-1)) + " more"
+		row.flowName += " and " + model.Count(flows-1) + " more"
 	}
 	if flows > 0 {
 		return row

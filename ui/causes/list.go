@@ -199,8 +199,8 @@ func saySample(l *shell.DialogLines, sample *cause.Sample) {
 		if i == 0 {
 			label = "trace"
 		}
-		l.Lines = append(l.Lines, l.Styles.Muted.Render(term.Fit(label, shell.LabelWidth, false, false))+
-			term.Cut(line, l.Width-shell.LabelWidth, "…"))
+		l.Lines = append(l.Lines, l.Styles.Muted.Render(term.Pad(label, shell.LabelWidth))+
+			term.Cut(line, l.Width-shell.LabelWidth))
 	}
 }
 
@@ -251,7 +251,7 @@ func (c *causesList) showCause(reading *Reading, r *causeRow, l *shell.DialogLin
 	}
 
 	if r.Different < r.Messages {
-		say("copies", model.Plural(r.Messages, "message")+", "+model.Count(int64(r.Different))+" different: the others are "+
+		say("copies", model.Plural(r.Messages, "message")+", "+model.Count(r.Different)+" different: the others are "+
 			"copies in other queues", 2)
 	}
 
@@ -393,7 +393,7 @@ func (c *Reading) Unread(s *term.Styles, width, most int) []string {
 	for _, q := range unread {
 		words := term.Wrap(c.unreadWords(q), width-6)
 		if len(words) > each {
-			words = append(words[:each-1:each-1], term.Cut(strings.Join(words[each-1:], " "), width-6, "…"))
+			words = append(words[:each-1:each-1], term.Cut(strings.Join(words[each-1:], " "), width-6))
 		}
 		for _, part := range words {
 			lines = append(lines, "   "+s.Warning.Render(part))

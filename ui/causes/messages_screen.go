@@ -66,7 +66,7 @@ func (s *causeMessagesScreen) keys() []term.Key {
 		all[i] = shell.Unless(none, all[i])
 	}
 
-	count := " " + model.Count(int64(len(s.Rows)))
+	count := " " + model.Count(len(s.Rows))
 
 	return s.KeysWith(
 		one(k.Replay, "replay the message under the cursor", plan.Replay),
@@ -225,6 +225,6 @@ func (c causeQueuesScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 }
 
 func (c causeQueuesScreen) View(width, height int) string {
-	words := c.Env.Styles.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1, "…"))
+	words := c.Env.Styles.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1))
 	return term.Block([]string{words}, width, 1) + "\n" + c.List.View(width, height-1, nil)
 }

@@ -101,7 +101,7 @@ func (c *causePlansScreen) stateOf(i int) term.Field {
 		return s.Warning.Field(d.Summary())
 	case shell.DialogRunning, shell.DialogStopping:
 		a := &d.Account
-		return s.Accent.Field(fmt.Sprintf("%s of %s", model.Count(int64(a.Done())), model.Count(int64(a.Planned))))
+		return s.Accent.Field(fmt.Sprintf("%s of %s", model.Count(a.Done()), model.Count(a.Planned)))
 	case shell.DialogChecking:
 		return s.Muted.Field("reading the topology again …")
 	case shell.DialogPlanning:
@@ -127,8 +127,8 @@ func (c causePlansScreen) View(width, height int) string {
 	foot := c.lines(width)
 	c.foot(foot)
 	lines := []string{ // headlines of them
-		s.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1, "…")),
-		" " + term.Cut(c.headline(), width-2, "…"),
+		s.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1)),
+		" " + term.Cut(c.headline(), width-2),
 	}
 	rows, pane := c.split(height, len(lines)+len(foot.Lines))
 	lines = append(lines, strings.Split(c.table.View(width, rows), "\n")...)

@@ -234,7 +234,7 @@ func (q queuesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 
 	q.below = q.detail(width)
 	if room := height - q.Rows(height, 5); len(q.below) > room && room > 0 {
-		q.below[room-1] = term.Cut(q.below[room-1], width-2, "") + q.Env.Styles.Muted.Render(" …")
+		q.below[room-1] = term.Crop(q.below[room-1], width-2) + q.Env.Styles.Muted.Render(" …")
 	}
 
 	return q, nil
@@ -278,7 +278,7 @@ func (q queuesScreen) detail(width int) []string {
 	}
 
 	for _, way := range shell.ExitLines(s, r.topo.Exits(r.QueueRef)) {
-		lines = append(lines, term.Cut(way, width, "…"))
+		lines = append(lines, term.Cut(way, width))
 	}
 
 	for _, f := range q.Latest.About.Queue(r.QueueRef) {

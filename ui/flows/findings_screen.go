@@ -49,7 +49,7 @@ func findingColumns(s *term.Styles) []term.Column[findingRow] {
 			Title: "LEVEL", Width: 9,
 			Cell: func(r findingRow) term.Field {
 				mark := shell.LevelMark(r.Level)
-				return term.Field{Text: mark + " " + string(r.Level), Style: s.Mark(mark)}
+				return s.Mark(mark).Field(mark + " " + string(r.Level))
 			},
 			Compare: func(a, b findingRow) int { return cmp.Compare(a.place, b.place) },
 		},
@@ -62,7 +62,7 @@ func findingColumns(s *term.Styles) []term.Column[findingRow] {
 		}.Name(&s.Text, findingRow.where),
 		{
 			Title: "WHAT", Width: 20, Flex: 5,
-			Cell:    func(r findingRow) term.Field { return term.Field{Text: r.title, Style: s.Text} },
+			Cell:    func(r findingRow) term.Field { return s.Text.Field(r.title) },
 			Compare: func(a, b findingRow) int { return cmp.Compare(a.Code, b.Code) },
 		},
 	}

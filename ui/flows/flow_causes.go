@@ -82,7 +82,7 @@ func (c *flowCauses) prepare(cursor model.QueueRef, width, height int) tea.Cmd {
 		words, list = model.Printable(cursor.Name)+" of "+words, groupsIn(list, cursor)
 	}
 
-	c.lines = []string{"", " " + s.Strong.Render(term.Cut(words, width-2, "…"))}
+	c.lines = []string{"", " " + s.Strong.Render(term.Cut(words, width-2))}
 	unread := c.reading.Unread(s, width, min(max(height/4, 2), height-len(c.lines)-1))
 	if len(list) == 0 {
 		c.lines = append(c.lines, "   "+s.Muted.Render(c.nothing()))
@@ -140,11 +140,11 @@ func (c *flowCauses) about(g *cause.Group, width int) []string {
 	e := c.reading.Env
 	s, marks := e.Styles, e.Marks
 	const indent = 10
-	count := term.Fit(c.reading.AtLeast()+model.Count(g.Messages), indent-2, true, false)
+	count := term.PadLeft(c.reading.AtLeast()+model.Count(g.Messages), indent-2)
 
 	words := term.Wrap(model.Printable(g.Cause.String()), width-indent-2)
 	if len(words) > 2 {
-		words = append(words[:1:1], term.Cut(strings.Join(words[1:], " "), width-indent-2, "…"))
+		words = append(words[:1:1], term.Cut(strings.Join(words[1:], " "), width-indent-2))
 	}
 
 	lines := []string{s.Danger.Render(count) + "  " + marks.Look(g.ID).Render(words[0])}

@@ -228,7 +228,7 @@ func (s FlowScreen) laid(width, height int) []string {
 	lines := []string{""}
 	lines = append(lines, s.dots.Draw(sc).Render(styles, from, from+rows)...)
 	if rows < sc.Canvas.Height {
-		lines[0] = term.Pad(styles.Muted.Render("  "+model.Count(int64(len(s.picture.Stations())))+
+		lines[0] = term.Pad(styles.Muted.Render("  "+model.Count(len(s.picture.Stations()))+
 			" queues: ↑ ↓ move through them"), width)
 	}
 
@@ -302,7 +302,7 @@ func flowParts(s *term.Styles, t *model.Topology, flow *model.Flow) []part {
 	for _, b := range flow.Buffers {
 		waiting := shell.NumberField(s, t.Waiting(b), s.Waiting)
 		waiting.Text += " waiting"
-		how := term.Field{Text: model.Printable(bufferHow(b)), Style: s.Text}
+		how := s.Text.Field(model.Printable(bufferHow(b)))
 		parts = append(parts, part{string(b.Role), model.Printable(b.Name()), waiting, how, model.Printable(b.Reason)})
 	}
 
@@ -366,10 +366,10 @@ func partLines(s *term.Styles, parts []part, width int, full bool) []string {
 	hows = min(hows, width*2/5)
 	var lines []string
 	for _, p := range parts {
-		line := "   " + s.Muted.Render(term.Fit(p.role, 7, false, false)) + "  " +
-			term.Fit(p.name, names, false, true) + "  " +
-			p.ready.Style.Render(term.Fit(p.ready.Text, readies, true, false)) + "  " +
-			p.how.Style.Render(term.Fit(p.how.Text, hows, false, true))
+		line := "   " + s.Muted.Render(term.Pad(p.role, 7)) + "  " +
+			term.PadMiddle(p.name, names) + "  " +
+			p.ready.Style.Render(term.PadLeft(p.ready.Text, readies)) + "  " +
+			p.how.Style.Render(term.PadMiddle(p.how.Text, hows))
 
 		if !full {
 			if width-ansi.StringWidthWc(line) > 24 { // less than that is useless
@@ -415,7 +415,7 @@ func (s FlowScreen) captionLines(width, height int) []string {
 		most = 1
 	}
 	if len(words) > most {
-		words = append(words[:most-1:most-1], term.Cut(words[most-1], width-6, "")+" …")
+		words = append(words[:most-1:most-1], term.Crop(words[most-1], width-6)+" …")
 	}
 
 	for i, l := range words {
@@ -473,7 +473,7 @@ func (s FlowScreen) logLines(width, room int) []string {
 		style = styles.Warning
 	}
 
-	lines := []string{heading + style.Render(term.Fit(model.Printable(words), max(width-9, 1), false, false))}
+	lines := []string{heading + style.Render(term.Pad(model.Printable(words), max(width-9, 1)))}
 	log := s.live.watch.Log()
 	if len(log) == 0 {
 		words := "nothing moved while this is open"
@@ -484,7 +484,7 @@ func (s FlowScreen) logLines(width, room int) []string {
 			words = "the rates are RabbitMQ's, of the last seconds; no count has seen a move yet"
 		}
 
-		return append(lines, "   "+styles.Muted.Render(term.Cut(words, width-4, "…")))
+		return append(lines, "   "+styles.Muted.Render(term.Cut(words, width-4)))
 	}
 
 	var newest []string // newest first

@@ -48,7 +48,7 @@ func flowColumns(e *shell.Env) []term.Column[shell.FlowRow] {
 
 	return []column{
 		{Title: "", Width: 1, Cell: func(r shell.FlowRow) term.Field {
-			return term.Field{Text: r.Mark, Style: s.Mark(r.Mark)}
+			return s.Mark(r.Mark).Field(r.Mark)
 		}},
 		column{
 			Title:  "FLOW",
@@ -79,11 +79,11 @@ func flowColumns(e *shell.Env) []term.Column[shell.FlowRow] {
 			Title: "CONSUMERS", Width: 9, Right: true,
 			Cell: func(r shell.FlowRow) term.Field {
 				if r.Polled {
-					return term.Field{Text: "polled", Style: s.Text}
+					return s.Text.Field("polled")
 				}
 
 				if r.Consumers.Or(1) == 0 {
-					return term.Field{Text: "none !", Style: s.Danger}
+					return s.Danger.Field("none !")
 				}
 
 				return shell.NumberField(s, r.Consumers, s.Text)
@@ -99,14 +99,14 @@ func flowColumns(e *shell.Env) []term.Column[shell.FlowRow] {
 			Title: "FAILED", Width: 6, Right: true, Most: true,
 			Cell: func(r shell.FlowRow) term.Field {
 				if len(r.Flow.Failed) == 0 {
-					return term.Field{Text: "-", Style: s.Muted}
+					return s.Muted.Field("-")
 				}
 				return shell.NumberField(s, r.Failed, s.Danger)
 			},
 			Compare: func(a, b shell.FlowRow) int { return shell.CompareOpt(a.Failed, b.Failed) },
 		},
 		{Title: "LAST 5 MIN", Width: shell.TrendSteps, Drop: 4, Cell: func(r shell.FlowRow) term.Field {
-			return term.Field{Text: picture.Sparkline(r.Trend), Style: s.Waiting}
+			return s.Waiting.Field(picture.Sparkline(r.Trend))
 		}},
 	}
 }

@@ -295,15 +295,15 @@ func (d *messageDetail) head(s *term.Styles, r *shell.MessageRow, p pane, focus 
 	}
 
 	if lines := d.drawn.lines[p]; focus && len(lines) > d.drawn.height && d.drawn.height > 0 {
-		about = strings.TrimSpace(about + "  " + model.Count(int64(min(d.top(r.Id, p)+d.drawn.height, len(lines)))) +
-			"/" + model.Count(int64(len(lines))))
+		about = strings.TrimSpace(about + "  " + model.Count(min(d.top(r.Id, p)+d.drawn.height, len(lines))) +
+			"/" + model.Count(len(lines)))
 	}
 
 	if about == "" {
 		return name
 	}
 
-	return term.Cut(name+"  "+s.Muted.Render(about), max(width, 1), "…")
+	return term.Cut(name+"  "+s.Muted.Render(about), max(width, 1))
 }
 
 // typed handles a key while a text is looked for: its first line becomes visible.
@@ -497,7 +497,7 @@ func (d *messageDetail) foundWords(id shell.MessageID) string {
 	if words := model.Plural(len(all), "line"); before || d.sought == "" {
 		return words
 	}
-	return "line " + model.Count(int64(at+1)) + " of " + model.Count(int64(len(all)))
+	return "line " + model.Count(at+1) + " of " + model.Count(len(all))
 }
 
 func (s Screen) stepping() bool { return s.filter.field.Visible() || s.detail.find.Visible() }

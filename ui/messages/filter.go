@@ -290,16 +290,16 @@ func (f *messageFilter) hint(s *term.Styles, width int) string {
 			line += "  " + look.Render(model.Printable(c.found[i]))
 		}
 
-		return term.Cut(line, width-1, "…")
+		return term.Cut(line, width-1)
 	case f.err != nil:
 		words := term.MarkWarning + " " + model.Printable(f.err.Error())
-		return "   " + s.Warning.Render(term.Cut(words, width-4, "…"))
+		return "   " + s.Warning.Render(term.Cut(words, width-4))
 	case f.field.Text() == "":
 		words := "text in any case, or = and an expression: =deaths > 3"
 		if len(f.saved) > 0 {
 			words += ", or a saved one: =" + f.saved.Names()[0]
 		}
-		return "   " + s.Muted.Render(term.Cut(words, width-4, "…"))
+		return "   " + s.Muted.Render(term.Cut(words, width-4))
 	}
 
 	return ""

@@ -284,7 +284,7 @@ func FindColumns(e *shell.Env, byID bool) []term.Column[*FindRow] {
 			Middle: true,
 		}.
 			Name(&s.Text, func(r *FindRow) string { return r.queue }),
-		position.Text(&s.Text, func(r *FindRow) string { return model.Count(int64(r.Hit.Position)) }),
+		position.Text(&s.Text, func(r *FindRow) string { return model.Count(r.Hit.Position) }),
 		age.Text(&s.Muted, func(r *FindRow) string {
 			if at, known := r.Hit.Published.Get(); known {
 				return shell.Age(max(e.Shown.Sub(at), 0))
@@ -309,7 +309,7 @@ func FindColumns(e *shell.Env, byID bool) []term.Column[*FindRow] {
 func (s FindScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	s.head = []string{s.headLine(width)}
 	if s.Only.Group != nil {
-		s.head = append(s.head, s.Env.Styles.Strong.Render(term.Cut(" cause: "+s.Only.Words, width-1, "…")))
+		s.head = append(s.head, s.Env.Styles.Strong.Render(term.Cut(" cause: "+s.Only.Words, width-1)))
 	}
 	s.head = append(s.head, s.missedLines(width, max(height/4, 3))...)
 	s.Above = len(s.head)
@@ -334,13 +334,13 @@ func (s FindScreen) headLine(width int) string {
 
 	if s.Only.Group != nil && s.Ended && s.costly && len(s.Rows) == 0 {
 		found = styles.Warning.Render(fmt.Sprintf("%s not read: a look costs, %s reads",
-			model.Count(int64(s.Only.Messages)), s.Env.Keys.Insist.Help().Key))
+			model.Count(s.Only.Messages), s.Env.Keys.Insist.Help().Key))
 	}
 
 	left := " " + styles.Title.Render(s.Title()) + "   " + found
 	if p.Of > 0 {
 		left += styles.Muted.Render(fmt.Sprintf("   %s read in %s of %s", model.Plural(p.Read, "message"),
-			model.Count(int64(p.Queues)), model.Plural(p.Of, "queue")))
+			model.Count(p.Queues), model.Plural(p.Of, "queue")))
 	}
 
 	right := ""
@@ -412,7 +412,7 @@ func (s FindScreen) missedLines(width, height int) (lines []string) {
 		text := "not read: " + model.Printable(s.Missed[i].Words())
 		words := term.Wrap(text, width-6)
 		if 2*len(s.Missed) > height {
-			words = []string{term.Cut(text, width-6, "…")}
+			words = []string{term.Cut(text, width-6)}
 		}
 
 		if room := height - len(lines); len(words) > room || len(words) == room && i < len(s.Missed)-1 {

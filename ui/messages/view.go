@@ -69,7 +69,7 @@ func (s Screen) aboveLines(width, height int) []string {
 
 	if s.only.Group != nil {
 		words := " cause: " + s.only.Words
-		lines = append(lines, s.env.Styles.Strong.Render(term.Cut(words, width-1, "…")))
+		lines = append(lines, s.env.Styles.Strong.Render(term.Cut(words, width-1)))
 	}
 
 	for _, l := range append(s.dueLines(), s.troubles()...) {
@@ -197,13 +197,13 @@ func (s Screen) headLine(width int) string {
 		}
 
 		if shown := len(s.Table.Shown); int64(shown) != n {
-			left = append(left, "showing "+model.Count(int64(shown)))
+			left = append(left, "showing "+model.Count(shown))
 		}
 		if chosen := len(s.Table.Chosen); chosen > 0 {
-			left = append(left, styles.Chosen.Render(term.MarkChosen+" "+model.Count(int64(chosen))+" selected"))
+			left = append(left, styles.Chosen.Render(term.MarkChosen+" "+model.Count(chosen)+" selected"))
 		}
 		if s.Taken > 0 {
-			left = append(left, model.Count(int64(s.Taken))+" taken out")
+			left = append(left, model.Count(s.Taken)+" taken out")
 		}
 
 		seen := "read " + shell.Age(max(s.env.Shown.Sub(s.Peeked.TakenAt), 0)) + " ago"
@@ -283,7 +283,7 @@ func (s Screen) costLine(width int) string {
 			style = s.env.Styles.Warning
 		}
 		words := " " + peek.LooksLeft(left, plan.Budget) + " (delivery limit); each marks the messages as redelivered"
-		return term.Pad(style.Render(term.Cut(words, width, "…")), width)
+		return term.Pad(style.Render(term.Cut(words, width)), width)
 	}
 
 	words := " peek: no cost"
@@ -372,7 +372,7 @@ func (s Screen) dueLines() []term.Span {
 		words := "a message has come back since it was seen here: id " + model.Printable(id)
 		if n > 1 {
 			words = fmt.Sprintf("%s messages have come back since they were seen here, most often id %s",
-				model.Count(int64(n)), model.Printable(id))
+				model.Count(n), model.Printable(id))
 		}
 
 		if times > 1 {

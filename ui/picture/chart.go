@@ -91,7 +91,7 @@ func (c Chart) Lines(styles *term.Styles, height int) []string {
 }
 
 func chartRow(styles *term.Styles, label, edge, cells string, style term.Style) string {
-	return " " + styles.Muted.Render(term.Fit(label, chartLabels, true, false)+edge) + style.Render(cells)
+	return " " + styles.Muted.Render(term.PadLeft(label, chartLabels)+edge) + style.Render(cells)
 }
 
 func highestOf(values []float64) float64 { return slices.Max(append([]float64{0}, values...)) }

@@ -113,12 +113,12 @@ func groupBlock(g group, cursor model.QueueRef) boxed {
 		if s.Queue == cursor {
 			mark = term.ToneAccent.Span(term.MarkCursor + " ")
 		}
-		b.lines = append(b.lines, append(term.Spans{mark, s.tone.Span(term.Fit(s.name, names+2, false, false))}, facts[i]...))
+		b.lines = append(b.lines, append(term.Spans{mark, s.tone.Span(term.Pad(s.name, names+2))}, facts[i]...))
 		b.queues = append(b.queues, s.Queue)
 	}
 
 	if hidden := len(g.stations) - (to - from); hidden > 0 {
-		b.lines = append(b.lines, term.Spans{term.ToneMuted.Span("  +" + model.Count(int64(hidden)) + " more")})
+		b.lines = append(b.lines, term.Spans{term.ToneMuted.Span("  +" + model.Count(hidden) + " more")})
 	}
 
 	b = b.measured()

@@ -164,7 +164,7 @@ func (b *builder) headDue(buffer *model.Buffer, q *model.Queue) (long, short ter
 	case kind == HeadUnknown && past <= 0:
 		return due(term.ToneMuted, "", "head due: unknown", "head due: unknown")
 	case past > 0:
-		words += ", blocks " + model.Count(int64(past))
+		words += ", blocks " + model.Count(past)
 		return due(term.ToneWarning, term.MarkWarning, " head due in "+words, " due "+words)
 	case kind == headNow:
 		return due(term.ToneText, "", "head due now", "due now")

@@ -46,8 +46,11 @@ func aligned(stations []Station, columns int) []term.Spans {
 	lines := make([]term.Spans, len(stations))
 	for n, s := range stations {
 		for i, piece := range s.short[:min(len(s.short), columns)] {
-			text := term.Fit(piece.Text, widths[i], i == 0, false)
-			if i > 0 && widths[i] > 0 {
+			text := term.Pad(piece.Text, widths[i])
+			switch {
+			case i == 0:
+				text = term.PadLeft(piece.Text, widths[i])
+			case widths[i] > 0:
 				text = "  " + text
 			}
 			lines[n] = append(lines[n], piece.Tone.Span(text))
@@ -269,7 +272,7 @@ func (b *builder) addFailed() {
 		g.stations = append(g.stations, s)
 	}
 	if n := len(b.flow.Parked); n > 0 {
-		g.heading += ", " + model.Count(int64(n)) + " parked"
+		g.heading += ", " + model.Count(n) + " parked"
 	}
 
 	b.p.failed = g
@@ -420,5 +423,5 @@ func keyWords(keys []string) string {
 	if len(words) > 16 && len(keys) > 1 {
 		return model.Count(len(keys)) + " keys"
 	}
-	return term.Fit(words, min(len([]rune(words)), 18), false, true)
+	return term.PadMiddle(words, min(len([]rune(words)), 18))
 }

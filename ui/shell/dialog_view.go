@@ -69,7 +69,7 @@ func (l *DialogLines) Say(label, text string, look term.Style) (from int) {
 }
 
 func (l *DialogLines) label(text string) string {
-	return l.Styles.Muted.Render(term.Fit(text, LabelWidth, false, false))
+	return l.Styles.Muted.Render(term.Pad(text, LabelWidth))
 }
 
 func (l *DialogLines) SayFirst(most int, label, text string, look term.Style) {

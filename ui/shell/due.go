@@ -168,7 +168,7 @@ func (m *TopologyMsg) Soonest(f *model.Flow, now time.Time) picture.HeadState {
 // DueField is when the next message leaves a flow's buffers, or how many are held back beyond their time.
 func DueField(s *term.Styles, h picture.HeadState, now time.Time) term.Field {
 	if h.Blocked.Past > 0 {
-		return s.Warning.Field("blocked " + model.Count(int64(h.Blocked.Past)))
+		return s.Warning.Field("blocked " + model.Count(h.Blocked.Past))
 	}
 	kind, words := h.Kind(now), h.Words(now)
 	switch {

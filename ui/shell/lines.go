@@ -40,7 +40,7 @@ func StoryLines(s *term.Styles, m *message.Message, events []story.Event, width 
 		}
 
 		parts := slices.DeleteFunc([]string{e.What, e.Where, e.Detail}, func(part string) bool { return part == "" })
-		at = s.Muted.Render(term.Fit(at, storyTimes, false, false))
+		at = s.Muted.Render(term.Pad(at, storyTimes))
 		words := model.Printable(strings.Join(parts, "  "))
 		lines = append(lines, storyLook(s, &e).Wrap(at, words, width-storyTimes)...)
 		if !brief {

@@ -188,7 +188,7 @@ func (r *MessageRow) place() string {
 	if r.Position >= 100_000 {
 		return strconv.Itoa(int(r.Position))
 	}
-	return model.Count(int64(r.Position))
+	return model.Count(r.Position)
 }
 
 func rowID(r *MessageRow) MessageID { return r.Id }

@@ -60,7 +60,7 @@ func (s Spans) fit(width int) Spans {
 			out, left = append(out, piece), left-w
 			continue
 		}
-		return append(out, Span{Cut(piece.Text, left, "…"), piece.Tone})
+		return append(out, Span{Cut(piece.Text, left), piece.Tone})
 	}
 
 	return out

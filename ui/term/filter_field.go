@@ -82,7 +82,7 @@ func (f TextField) View(s *Styles, width int) string {
 		before = "…" + Behind(before, w-room+1)
 	}
 
-	return Cut(before+s.Cursor.Render(under)+after, width, "")
+	return Crop(before+s.Cursor.Render(under)+after, width)
 }
 
 // FilterField filters a list: "/" opens it, typing narrows the list at once, enter keeps it, esc clears it.

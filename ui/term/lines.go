@@ -35,8 +35,13 @@ func Spread(left, right string, width int) string {
 	return Pad(left, width-r-1) + " " + right
 }
 
-// Cut cuts a text, possibly styled, to at most width cells, with tail in place of what is cut off.
-func Cut(text string, width int, tail string) string {
+// Cut cuts a text, possibly styled, to at most width cells, with "…" in place of what is cut off.
+func Cut(text string, width int) string { return cut(text, width, "…") }
+
+// Crop is Cut without a mark.
+func Crop(text string, width int) string { return cut(text, width, "") }
+
+func cut(text string, width int, tail string) string {
 	if ansi.StringWidthWc(text) <= width {
 		return text
 	}
@@ -90,7 +95,7 @@ func Overlay(s *Styles, picture, box string, width, height int) string {
 		if y >= len(under) {
 			break
 		}
-		under[y] = Pad(Cut(under[y], left, ""), left) + Pad(line, w) + Behind(under[y], left+w)
+		under[y] = Pad(Crop(under[y], left), left) + Pad(line, w) + Behind(under[y], left+w)
 	}
 
 	return strings.Join(under, "\n")
@@ -99,7 +104,7 @@ func Overlay(s *Styles, picture, box string, width, height int) string {
 // Framed draws a box with a title around lines; width is that of the whole box.
 func Framed(s *Styles, title string, lines []string, width int) string {
 	inner := max(1, width-4)
-	title = Cut(title, inner-2, "…")
+	title = Cut(title, inner-2)
 	out := make([]string, 0, len(lines)+2)
 	out = append(out, s.Border.Render("╭ ")+s.Title.Render(title)+
 		s.Border.Render(" "+strings.Repeat("─", max(0, inner-ansi.StringWidthWc(title)))+"╮"))
@@ -232,31 +237,11 @@ func Highlight(line, text string, s Style) string {
 	for _, at := range places.FindAllStringIndex(plain, -1) {
 		found := plain[at[0]:at[1]]
 		from := ansi.StringWidthWc(plain[:at[0]])
-		dressed += Behind(Cut(line, from, ""), drawn) + s.Render(found)
+		dressed += Behind(Crop(line, from), drawn) + s.Render(found)
 		drawn = from + ansi.StringWidthWc(found)
 	}
 
 	return dressed + Behind(line, drawn)
-}
-
-// Fit makes text exactly width cells wide: cut with "…" or filled with spaces.
-func Fit(text string, width int, right, middle bool) string {
-	n := ansi.StringWidthWc(text)
-	if n > width {
-		if middle {
-			text = CutMiddle(text, width)
-		} else {
-			text = Cut(text, width, "…")
-		}
-		n = ansi.StringWidthWc(text)
-	}
-
-	blank := strings.Repeat(" ", max(0, width-n))
-	if right {
-		return blank + text
-	}
-
-	return text + blank
 }
 
 // CutMiddle shortens text to width cells and keeps both ends.
@@ -266,17 +251,23 @@ func CutMiddle(text string, width int) string {
 		return text
 	}
 	if width < 5 {
-		return Cut(text, width, "…")
+		return Cut(text, width)
 	}
-	front := Cut(text, width/2, "")
+	front := Crop(text, width/2)
 	return front + "…" + Behind(text, n-(width-1-ansi.StringWidthWc(front)))
 }
 
 // Pad fills a line, possibly styled, to width cells, or cuts it.
 func Pad(line string, width int) string {
-	n := ansi.StringWidthWc(line)
-	if n > width {
-		return Cut(line, max(0, width), "…")
-	}
-	return line + strings.Repeat(" ", width-n)
+	line = Cut(line, max(0, width))
+	return line + strings.Repeat(" ", max(0, width-ansi.StringWidthWc(line)))
 }
+
+// PadLeft is Pad with the blanks before the text.
+func PadLeft(text string, width int) string {
+	text = Cut(text, width)
+	return strings.Repeat(" ", max(0, width-ansi.StringWidthWc(text))) + text
+}
+
+// PadMiddle is Pad for texts that differ at both ends.
+func PadMiddle(text string, width int) string { return Pad(CutMiddle(text, width), width) }

@@ -117,7 +117,7 @@ func (l *List[K, T]) View(width, height int, empty []string) string {
 	}
 
 	if l.Filter.Visible() {
-		found := model.Count(int64(len(l.Table.Shown))) + " of " + model.Count(int64(len(l.Table.All)))
+		found := model.Count(len(l.Table.Shown)) + " of " + model.Count(len(l.Table.All))
 		picture += "\n" + l.Filter.View(s, width, found)
 	}
 

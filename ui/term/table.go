@@ -43,6 +43,18 @@ func (c Column[T]) Name(look *Style, of func(T) string) Column[T] {
 	return c.Text(look, of)
 }
 
+// pad fills a text to width cells, or cuts it.
+func (c *Column[T]) pad(text string, width int) string {
+	switch {
+	case c.Right:
+		return PadLeft(text, width)
+	case c.Middle:
+		return PadMiddle(text, width)
+	}
+
+	return Pad(text, width)
+}
+
 // Table is a windowed list with a cursor and a selection that follow the identity of items: whatever a refresh
 // reorders, the cursor stays on its item, and on its line of the screen. Only visible rows are made.
 //

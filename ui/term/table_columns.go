@@ -140,7 +140,8 @@ func (t *Table[K, T]) head(widths []int, width int) string {
 			}
 		}
 
-		b.WriteString(strings.Repeat(" ", space) + style.Render(Fit(title, wide, c.Right, false)))
+		c.Middle = false // unlike the names below it, a title differs at its beginning
+		b.WriteString(strings.Repeat(" ", space) + style.Render(c.pad(title, wide)))
 	}
 
 	return Pad(b.String(), width)
@@ -158,7 +159,7 @@ func (t *Table[K, T]) row(i int, fields []Field, widths []int, width int) string
 		if widths[i] == 0 {
 			continue
 		}
-		cell := Fit(fields[i].Text, widths[i], c.Right, c.Middle)
+		cell := c.pad(fields[i].Text, widths[i])
 		if !under { // one style for the whole row: colours on top of it would be hard to read in some themes
 			cell = fields[i].Style.Render(cell)
 		}
@@ -179,15 +180,15 @@ func (t *Table[K, T]) Position() string {
 		return "none"
 	}
 	if t.drawn.height < 1 { // on a plain screen, in turn with its pane
-		return model.Count(int64(t.Index+1)) + " of " + model.Count(int64(len(t.Shown)))
+		return model.Count(t.Index+1) + " of " + model.Count(len(t.Shown))
 	}
 	first := t.drawn.top + 1
 	last := min(t.drawn.top+t.drawn.height, len(t.Shown))
 	if first == 1 && last == len(t.Shown) {
-		return "all " + model.Count(int64(len(t.Shown)))
+		return "all " + model.Count(len(t.Shown))
 	}
 
-	return model.Count(int64(first)) + "–" + model.Count(int64(last)) + " of " + model.Count(int64(len(t.Shown)))
+	return model.Count(first) + "–" + model.Count(last) + " of " + model.Count(len(t.Shown))
 }
 
 // Hide hides the columns with these titles, and shows the others. The first one stays: it identifies the row.

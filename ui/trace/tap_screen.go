@@ -358,12 +358,12 @@ func tapColumns(s *term.Styles) []term.Column[*tapRow] {
 		{Title: "FROM", Width: 14, Max: 44, Flex: 4, Middle: true, Cell: func(r *tapRow) term.Field {
 			switch {
 			case r.passed.Unclear != "":
-				return term.Field{Text: term.MarkWarning + " " + r.from, Style: s.Warning}
+				return s.Warning.Field(term.MarkWarning + " " + r.from)
 			case r.passed.From == "":
-				return term.Field{Text: r.from, Style: s.Muted}
+				return s.Muted.Field(r.from)
 			}
 
-			return term.Field{Text: r.from, Style: s.Text}
+			return s.Text.Field(r.from)
 		}},
 		column{Title: "REASON", Width: 9}.
 			Text(&s.Text, func(r *tapRow) string { return model.Printable(string(r.passed.Reason)) }),
