@@ -253,7 +253,7 @@ func (h helpScreen) Typing() bool  { return false }
 // Keys makes a second "?" close the help.
 func (h helpScreen) Keys() []term.Key {
 	k := h.env.Keys
-	return append([]term.Key{term.On(k.Help, "", func() tea.Cmd { return shell.Pop }).As("close")},
+	return append([]term.Key{term.On(k.Help, "", shell.Pop).As("close")},
 		term.Named(k.Up, k.Down, k.PageUp, k.PageDown)...)
 }
 

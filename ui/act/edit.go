@@ -183,17 +183,13 @@ func (d *PlanDialog) edited(saved shell.EndedMsg[[]byte]) tea.Cmd {
 
 func (d *PlanDialog) editKeys() []term.Key {
 	k := d.Env.Keys
-	wrong, leave := d.edit.state == editWrong, "back"
-	if wrong {
-		leave = "discard the edit"
-	}
-
+	wrong := d.edit.state == editWrong
 	return []term.Key{
 		term.On(k.Edit, "", d.openEditor).As("edit again").When(wrong),
 		term.On(k.Cancel, "", func() {
 			d.edit.stop()
 			d.State = shell.DialogClosed
-		}).As(leave).When(d.edit.state != editOpen),
+		}).AsIf(wrong, "discard the edit").When(d.edit.state != editOpen),
 	}
 }
 
@@ -208,7 +204,7 @@ func (d *PlanDialog) editView(l *shell.DialogLines) string {
 	case editOpen:
 		l.Say("", "the editor has the message …", s.Muted)
 	case editWrong:
-		l.Say("", term.MarkError+" what was typed cannot be read: "+model.Printable(d.edit.wrong), s.Danger)
+		l.Fail("what was typed cannot be read: " + d.edit.wrong)
 		l.Say("", "Nothing is lost, and nothing was sent.", s.Text)
 		l.Blank()
 		l.Keys(d.editKeys()...)

@@ -160,7 +160,7 @@ func (d *ExportDialog) View(width, _ int) string {
 
 	l.Named(to, &d.Path)
 	if d.wrong != "" {
-		l.Say("", term.MarkError+" "+model.Printable(d.wrong), s.Danger)
+		l.Fail(d.wrong)
 	}
 
 	l.Blank()

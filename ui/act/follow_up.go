@@ -101,12 +101,10 @@ func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	case tea.KeyMsg:
 		cmd = f.Press(msg, f.offer(), f.keys())
 	default:
-		ended := f.State == shell.DialogEnded
-		cmd = f.Executing(msg)
-
-		if f.State == shell.DialogEnded && !ended {
+		var ended bool
+		if cmd, ended = f.Executing(msg); ended {
 			f.Is.noteDone(f.Env, &f.Account)
-			cmd = tea.Batch(cmd, shell.Following(f.Is.action(), f.topology, &f.Account))
+			cmd = shell.Following(f.Is.action(), f.topology, &f.Account)
 		}
 	}
 

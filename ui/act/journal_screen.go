@@ -120,11 +120,6 @@ func (j JournalScreen) Keys() []term.Key { return j.keys() }
 
 func (j *JournalScreen) keys() []term.Key {
 	r, ok := j.Table.Current()
-	brokers := "all brokers"
-	if j.every {
-		brokers = "this broker"
-	}
-
 	k := j.Env.Keys
 	return j.List.Keys(
 		term.On(k.Open, "open what is under the cursor", shell.Opening(NewRecordScreen, j.Env, r)).As("messages").When(ok),
@@ -132,7 +127,7 @@ func (j *JournalScreen) keys() []term.Key {
 			When(ok),
 		term.On(k.Resume, "resume the action under the cursor, if it did not come to its end",
 			shell.Opening(NewResumeScreen, j.Env, r.ID)).As("resume this").When(ok && r.Resumable()),
-		term.On(k.Brokers, "records of all brokers; of this one again", j.turnBrokers).As(brokers).
+		term.On(k.Brokers, "records of all brokers; of this one again", j.turnBrokers).AsIf(j.every, "this broker").
 			When(j.every || len(j.records) > len(j.Table.All)))
 }
 

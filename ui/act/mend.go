@@ -76,11 +76,6 @@ func (p *MendPrompt) Keys(on MendAnswers) []term.Key {
 		}
 	}
 
-	leave := "back"
-	if p.State == MendTrying {
-		leave = "stop"
-	}
-
 	return []term.Key{
 		term.On(k.Confirm, "", func() tea.Cmd { return p.try(on.Try) }).As("try it").When(typing),
 		term.On(k.ChooseUp, "", recall(-1)).As("earlier programs").When(typing),
@@ -88,7 +83,7 @@ func (p *MendPrompt) Keys(on MendAnswers) []term.Key {
 		term.On(k.Confirm, "", closing(on.Agree)).As("to the replay").When(shown && p.refusal == ""),
 		term.On(k.Mend, "", func() { p.State = MendTyping }).As("edit the program").When(shown),
 		term.Key{Binding: k.Down}.As("more").When(shown),
-		term.On(k.Cancel, "", closing(on.Back)).As(leave),
+		term.On(k.Cancel, "", closing(on.Back)).As("back").AsIf(p.State == MendTrying, "stop"),
 	}
 }
 
@@ -182,7 +177,7 @@ func (p *MendPrompt) above(l *shell.DialogLines) {
 		l.Say("", "each message is {body, headers, properties, exchange, routing_key}: change it in place, as in "+
 			".body.quantity |= tonumber", s.Muted)
 		if p.wrong != "" {
-			l.Say("", term.MarkError+" "+model.Printable(p.wrong), s.Danger)
+			l.Fail(p.wrong)
 		}
 	}
 
@@ -198,7 +193,7 @@ func (p *MendPrompt) above(l *shell.DialogLines) {
 func (p *MendPrompt) sayMended(l *shell.DialogLines) {
 	s, m := l.Styles, p.mended
 	if p.refusal != "" {
-		l.Say("", term.MarkError+" not possible: "+model.Printable(p.refusal), s.Danger)
+		l.Fail("not possible: " + p.refusal)
 	}
 	if m == nil {
 		return

@@ -135,17 +135,17 @@ func (d *QueueAction) Update(msg tea.Msg) (cmd tea.Cmd) {
 			d.Others.Arrived = msg.Result.Or(d.Others.Arrived)
 		}
 	default:
-		running := d.State != shell.DialogEnded
 		was := d.Account.Canary
-		cmd = d.Executing(msg)
+		var ended bool
+		cmd, ended = d.Executing(msg)
 		if is := d.Account.Canary; is.Phase != was.Phase || is.Sent != was.Sent {
 			d.waited = d.Env.Shown
 		}
 
-		if running && d.State == shell.DialogEnded {
+		if ended {
 			d.Env.ActTogether()
 			d.settle()
-			cmd = tea.Batch(cmd, d.countArrived(), shell.Following(d.Action(), d.Topology, &d.Account))
+			cmd = tea.Batch(d.countArrived(), shell.Following(d.Action(), d.Topology, &d.Account))
 		}
 	}
 

@@ -199,8 +199,7 @@ func saySample(l *shell.DialogLines, sample *cause.Sample) {
 		if i == 0 {
 			label = "trace"
 		}
-		l.Lines = append(l.Lines, l.Styles.Muted.Render(term.Pad(label, shell.LabelWidth))+
-			term.Cut(line, l.Width-shell.LabelWidth))
+		l.Line(label, term.Cut(line, l.Width-shell.LabelWidth))
 	}
 }
 

@@ -208,7 +208,7 @@ func (c *causePlansScreen) keys() []term.Key {
 			return c.env.Marks.Turn(c.latest.Topology, c.only.Group, cause.Resolved)
 		}).When(ended && !rest && whole),
 		term.On(k.Confirm, "", c.leave).As("close").When(ended && !rest),
-		term.On(k.Cancel, leaving, func() tea.Cmd { return shell.Pop }).As(leave))
+		term.On(k.Cancel, leaving, shell.Pop).As(leave))
 }
 
 // options are the keys that change all plans which have not run.

@@ -47,11 +47,6 @@ func (s *FlowScreen) keys() []term.Key {
 		return s.causes.keys()
 	}
 
-	chart := "chart"
-	if s.chart {
-		chart = "close the chart"
-	}
-
 	k := s.env.Keys
 	why := noFailed(s.Flow)
 	round := func(by int) func() { return func() { s.move(by, true) } }
@@ -68,7 +63,7 @@ func (s *FlowScreen) keys() []term.Key {
 			return trace.TapFlow(s.env, s.latest.Topology, s.Flow, s.Cursor)
 		}),
 		term.On(k.Chart, "chart the queue under the cursor over five minutes; close the chart",
-			func() { s.chart = !s.chart }).As(chart),
+			func() { s.chart = !s.chart }).AsIf(s.chart, "close the chart"),
 		term.On(k.NextPane, "next queue", round(1)).As("next queue"),
 		term.On(k.PrevPane, "previous queue", round(-1)).As("previous queue"))
 

@@ -101,11 +101,6 @@ func (d *messageDetail) panes(k *shell.KeyMap) []term.Key {
 // keys are those for the body, and those that end the detail or show less of it.
 func (d *messageDetail) keys(k *shell.KeyMap) (shows, ends []term.Key) {
 	shows = k.Body(&d.raw, &d.folded, func() { d.drawn.widths[paneBody] = 0 })
-	opens := "this pane alone"
-	if d.alone {
-		opens = "all panes"
-	}
-
 	return shows, []term.Key{
 		term.On(k.Back, "end the search, then back to the messages", d.leave).As("messages"),
 		term.On(k.Quit, "back to the messages", func() {
@@ -114,7 +109,7 @@ func (d *messageDetail) keys(k *shell.KeyMap) (shows, ends []term.Key) {
 		}).As("messages"),
 		term.On(k.Open, "this pane on the whole screen; again: all panes", func() {
 			d.zoomed, d.alone = true, !d.alone
-		}).As(opens).Shown(d.alone || !d.drawn.narrow || !d.zoomed),
+		}).As("this pane alone").AsIf(d.alone, "all panes").Shown(d.alone || !d.drawn.narrow || !d.zoomed),
 	}
 }
 

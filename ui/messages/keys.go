@@ -31,15 +31,10 @@ func (s *Screen) keys() []term.Key {
 	}
 
 	refused, some := s.Refused.Refusal.Overridable(), len(s.Rows) > 0
-	insist := "read"
-	if refused {
-		insist = "look anyway"
-	}
-
 	keys := []term.Key{
 		term.On(k.Insist, "look anyway, where a look is refused for its cost", func() tea.Cmd {
 			return s.look(refused, false)
-		}).As(insist).When(refused || s.unasked),
+		}).As("read").AsIf(refused, "look anyway").When(refused || s.unasked),
 		s.acts(k.Replay, "replay the selection, else the message under the cursor", plan.Replay, s.aimed).Shown(some),
 		s.acts(k.Drop, "drop the selection, else the message under the cursor", plan.Drop, s.aimed).Shown(some),
 	}
@@ -83,11 +78,6 @@ func (s *Screen) listKeys(some bool) []term.Key {
 	move, edit, mends, copies := s.each()
 	choosing := s.Table.Choosing()
 	filtered := s.filter.field.Text() != ""
-	clears := "clear the selection"
-	if filtered {
-		clears = "clear the filter"
-	}
-
 	zoom := func() {
 		if _, ok := s.Table.Current(); ok {
 			s.detail.zoom()
@@ -107,7 +97,8 @@ func (s *Screen) listKeys(some bool) []term.Key {
 			When(s.env.Files != nil))
 
 	keys = slices.Concat(keys, s.detail.panes(k), s.steps(filtered))
-	keys = append(keys, term.On(k.Back, "clear the filter, or the selection", s.clear).As(clears).
+	keys = append(keys, term.On(k.Back, "clear the filter, or the selection", s.clear).
+		As("clear the selection").AsIf(filtered, "clear the filter").
 		When(some && (filtered || len(s.Table.Chosen) > 0)))
 	keys = append(append(keys, s.Table.Sorting()...), term.On(k.More, "read more messages: 5,000, 50,000, 200,000",
 		func() tea.Cmd {

@@ -42,7 +42,7 @@ func (c *ColumnsScreen) keys() []term.Key {
 		term.On(k.ChooseAll, "", func() tea.Cmd { return c.hide(nil) }).As("show all"),
 		term.On(k.Up, "", move(-1)),
 		term.On(k.Down, "", move(1)),
-		term.On(k.Back, "", func() tea.Cmd { return Pop }).As("done"),
+		term.On(k.Back, "", Pop).As("done"),
 	}
 }
 

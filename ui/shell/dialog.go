@@ -286,20 +286,21 @@ func (d *Dialog) progress() tea.Cmd {
 	return d.feed.Next(func(a plan.Account) tea.Msg { return ProgressMsg{id, a} })
 }
 
-func (d *Dialog) Executing(msg tea.Msg) tea.Cmd {
+// Executing takes in how far the run has come, and reports whether this is its end.
+func (d *Dialog) Executing(msg tea.Msg) (cmd tea.Cmd, ended bool) {
 	switch msg := msg.(type) {
 	case ProgressMsg:
 		if msg.request == d.Request && (d.State == DialogRunning || d.State == DialogStopping) {
 			d.Account = msg.Account
-			return d.progress()
+			return d.progress(), false
 		}
 	case EndedMsg[plan.Account]:
-		if d.Ended(msg.Request, msg.Err) {
+		if ended = d.Ended(msg.Request, msg.Err); ended {
 			d.Account = msg.Result
 		}
 	}
 
-	return nil
+	return nil, ended
 }
 
 // Consent is a number of messages that must be typed when a plain enter is too easy. Meanwhile, keys other than digits
@@ -401,8 +402,8 @@ func (c *Consent) Say(l *DialogLines, o *Offer) {
 	case !c.Wrong || c.Given(o):
 		l.Blank()
 	case typed == "":
-		l.Say("", term.MarkError+" Nothing was changed: first type "+want+".", l.Styles.Danger)
+		l.Fail("Nothing was changed: first type " + want + ".")
 	default:
-		l.Say("", term.MarkError+" Nothing was changed: you typed "+typed+", not "+want+".", l.Styles.Danger)
+		l.Fail("Nothing was changed: you typed " + typed + ", not " + want + ".")
 	}
 }

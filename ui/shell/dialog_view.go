@@ -72,6 +72,14 @@ func (l *DialogLines) label(text string) string {
 	return l.Styles.Muted.Render(term.Pad(text, LabelWidth))
 }
 
+// Line adds a line as it is, beside a label.
+func (l *DialogLines) Line(label, line string) { l.Lines = append(l.Lines, l.label(label)+line) }
+
+// Fail says in one sentence what is wrong, or not possible.
+func (l *DialogLines) Fail(words string) {
+	l.Say("", term.MarkError+" "+model.Printable(words), l.Styles.Danger)
+}
+
 func (l *DialogLines) SayFirst(most int, label, text string, look term.Style) {
 	from := l.Say(label, text, look)
 	l.Lines = l.Lines[:min(len(l.Lines), from+most)]
@@ -208,11 +216,11 @@ func (d *Dialog) Fit(l *DialogLines, most int) {
 }
 
 func (l *DialogLines) Field(f *term.TextField) {
-	l.Lines = append(l.Lines, l.label("")+l.Styles.Accent.Render("> ")+f.View(l.Styles, l.Width-LabelWidth-2))
+	l.Line("", l.Styles.Accent.Render("> ")+f.View(l.Styles, l.Width-LabelWidth-2))
 }
 
 func (l *DialogLines) Named(label string, f *term.TextField) {
-	l.Lines = append(l.Lines, l.label(label)+f.View(l.Styles, l.Width-LabelWidth))
+	l.Line(label, f.View(l.Styles, l.Width-LabelWidth))
 }
 
 // Keys names keys.
@@ -236,7 +244,7 @@ func (l *DialogLines) Hints(text string) {
 		line = parts[0]
 		for _, part := range parts[1:] {
 			if ansi.StringWidthWc(line+narrow+part) > room {
-				l.Lines = append(l.Lines, l.label("")+line)
+				l.Line("", line)
 				line = part
 			} else {
 				line += narrow + part
@@ -244,7 +252,7 @@ func (l *DialogLines) Hints(text string) {
 		}
 	}
 
-	l.Lines = append(l.Lines, l.label("")+line)
+	l.Line("", line)
 }
 
 func (l *DialogLines) Box(title string) string { return term.Framed(l.Styles, title, l.Lines, l.Outer) }
@@ -286,7 +294,7 @@ func (d *Dialog) SayAsked(l *DialogLines, o *Offer, keys []term.Key) {
 	if o.Refusal == "" {
 		d.Consent.Say(l, o)
 	} else {
-		l.Say("", term.MarkError+" "+"not possible: "+model.Printable(o.Refusal), s.Danger)
+		l.Fail("not possible: " + o.Refusal)
 		if o.Insists != "" {
 			l.Say("", d.Env.Keys.Insist.Help().Key+" "+o.Override, s.Text)
 		}
@@ -305,8 +313,7 @@ func (d *Dialog) SayProgress(l *DialogLines, outcomes []action.Fact) {
 		share = min(a.Done()*width/a.Planned, width)
 	}
 
-	l.Lines = append(l.Lines, strings.Repeat(" ", LabelWidth)+s.Good.Render(strings.Repeat("█", share))+
-		s.Muted.Render(strings.Repeat("░", width-share)))
+	l.Line("", s.Good.Render(strings.Repeat("█", share))+s.Muted.Render(strings.Repeat("░", width-share)))
 	l.Say("done", model.Count(a.Done())+" of "+model.Count(a.Planned), s.Strong)
 	l.Tell(outcomes)
 	if a.Canary.Phase != "" {

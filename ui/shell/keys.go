@@ -143,19 +143,11 @@ func (k *KeyMap) Body(raw, folded *bool, changed func()) []term.Key {
 		}
 	}
 
-	keys := []term.Key{
-		term.On(k.Raw, "the body as it lies in the queue; again: decoded", turn(raw)),
-		term.On(k.Fold, "fold the body to its outermost level; again: all of it", turn(folded)),
+	return []term.Key{
+		term.On(k.Raw, "the body as it lies in the queue; again: decoded", turn(raw)).AsIf(*raw, "read body"),
+		term.On(k.Fold, "fold the body to its outermost level; again: all of it", turn(folded)).
+			AsIf(*folded, "unfold the body"),
 	}
-
-	if *raw {
-		keys[0] = keys[0].As("read body")
-	}
-	if *folded {
-		keys[1] = keys[1].As("unfold the body")
-	}
-
-	return keys
 }
 
 // Unless makes a key say why it cannot be used now; "" changes nothing.

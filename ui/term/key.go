@@ -17,11 +17,13 @@ type Key struct {
 }
 
 // On makes a key that runs something.
-func On[F func() | func() tea.Cmd](b key.Binding, does string, run F) Key {
+func On[F func() | func() tea.Cmd | func() tea.Msg](b key.Binding, does string, run F) Key {
 	k := Key{Binding: b, Does: does}
 	switch run := any(run).(type) {
 	case func() tea.Cmd:
 		k.Run = run
+	case func() tea.Msg:
+		k.Run = func() tea.Cmd { return run }
 	case func():
 		k.Run = func() tea.Cmd {
 			run()
@@ -35,6 +37,14 @@ func On[F func() | func() tea.Cmd](b key.Binding, does string, run F) Key {
 // As gives it other words in the footer.
 func (k Key) As(words string) Key {
 	k.Binding = Describe(k.Binding, words)
+	return k
+}
+
+// AsIf is As, if that holds.
+func (k Key) AsIf(holds bool, words string) Key {
+	if holds {
+		return k.As(words)
+	}
 	return k
 }
 

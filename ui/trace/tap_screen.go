@@ -102,13 +102,8 @@ func (s *tapScreen) keys() []term.Key {
 			term.On(k.ChooseAll, "also messages that no queue takes; again: only those that queues take", func() {
 				s.tapUnrouted(!unrouted)
 			}).As(s.unroutedWords()),
-			term.On(k.Cancel, "", func() tea.Cmd { return shell.Pop }),
+			term.On(k.Cancel, "", shell.Pop),
 		}
-	}
-
-	pause := "pause the list"
-	if s.paused {
-		pause = "go on"
 	}
 
 	ended := s.State == shell.DialogEnded
@@ -117,7 +112,7 @@ func (s *tapScreen) keys() []term.Key {
 		term.On(k.Pause, "stop the list, or let it go on", func() {
 			s.paused = !s.paused
 			s.fetch()
-		}).As(pause).When(!ended))
+		}).As("pause the list").AsIf(s.paused, "go on").When(!ended))
 }
 
 func (s *tapScreen) turnExchange() {
@@ -455,7 +450,7 @@ func (s *tapScreen) ask(l *shell.DialogLines) {
 
 	l.Blank()
 	if refusal := s.forbidden(); refusal != "" {
-		l.Say("", term.MarkError+" not possible: "+refusal, styles.Danger)
+		l.Fail("not possible: " + refusal)
 		l.Blank()
 	}
 
