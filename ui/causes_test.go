@@ -211,8 +211,8 @@ func TestCausesBudget(t *testing.T) {
 	free := peek.Plan{Method: peek.Consume, Free: true}
 	for i := range 40 {
 		at := ref(fmt.Sprint("q", i))
-		r.Order = append(r.Order, at)
-		r.Queues[at] = &causes.Queue{Ref: at, Limit: causes.Page, Plan: free, Ready: build.Some(900)}
+		q := &causes.Queue{Ref: at, Limit: causes.Page, Plan: free, Ready: build.Some(900)}
+		r.Order, r.Queues[at] = append(r.Order, q), q
 	}
 
 	depth := int64(900)

@@ -274,7 +274,7 @@ func TestMoreIsOfferedAgain(t *testing.T) {
 		Plan: peek.Plan{Method: peek.Stream, Free: true}, Depth: build.Some(50_000),
 	}
 
-	reading.Queues[q.Ref], reading.Order = q, []model.QueueRef{q.Ref}
+	reading.Queues[q.Ref], reading.Order = q, []*causes.Queue{q}
 	for range 2 {
 		must.That(t, reading.More() == 1, "more is not offered")
 		reading.Extend()

@@ -49,7 +49,7 @@ func (c *Reading) AskOnce() {
 	if c.Request != 0 || c.asks != asksNothing || c.Broker == "" {
 		return
 	}
-	unread := slices.DeleteFunc(c.Costly(), func(q *Queue) bool { return !q.Plan.Counts || q.left() == 0 })
+	unread := only(c.Costly(), func(q *Queue) bool { return q.Plan.Counts && q.left() > 0 })
 	if len(unread) > 0 && c.Env.MayAskOnce(c.Broker) {
 		c.asks, c.asked = asksOnce, unread
 	}
@@ -88,10 +88,15 @@ func consentKeys(k *shell.KeyMap) []key.Binding {
 	return []key.Binding{k.AskEach, k.WhileHalf, k.Always}
 }
 
-// limited reports whether looks at one of the queues use up a delivery limit.
-func (c *Reading) limited() bool {
-	return slices.ContainsFunc(c.Order, func(ref model.QueueRef) bool { return c.Queues[ref].Plan.Counts })
+// of are the queues for which a condition holds.
+func (c *Reading) of(is func(*Queue) bool) []*Queue { return only(c.Order, is) }
+
+func only(queues []*Queue, is func(*Queue) bool) []*Queue {
+	return slices.DeleteFunc(slices.Clone(queues), func(q *Queue) bool { return !is(q) })
 }
+
+// counts reports whether looks at the queue use up its delivery limit.
+func (q *Queue) counts() bool { return q.Plan.Counts }
 
 // Keys are the keys that read more, or those of the open question.
 func (c *Reading) Keys() []term.Key {
@@ -133,7 +138,7 @@ func (c *Reading) Dialog(width int) string {
 	l := shell.NewDialogLines(s, width)
 	if c.asks != asksConsent {
 		words := "A look at these queues costs more than the mark \"redelivered\". Each is read once."
-		if slices.ContainsFunc(c.asked, func(q *Queue) bool { return q.Plan.Counts }) {
+		if slices.ContainsFunc(c.asked, (*Queue).counts) {
 			words = "One look reads all of a queue and uses 1 of its delivery limit. Every screen and command then shows " +
 				"what it read."
 		}
@@ -255,7 +260,7 @@ func (c *Reading) Waiting(width int) []string {
 
 	say(s.Strong, "%s wait in %s, not read yet", model.Plural(waiting, "message"), where)
 
-	limited := slices.DeleteFunc(slices.Clone(queues), func(q *Queue) bool { return !q.Plan.Counts })
+	limited := only(queues, (*Queue).counts)
 	if len(limited) > 0 {
 		say(s.Text, "One look reads all of a queue and uses 1 of its delivery limit: %s", fewestLeft(limited))
 	} else {
@@ -265,13 +270,30 @@ func (c *Reading) Waiting(width int) []string {
 	say(s.Text, "%s reads them; looks begin: %s (%s changes that)", keys.Insist.Help().Key,
 		c.Env.LookConsent(c.Broker).Words(), keys.Looks.Help().Key)
 
-	for _, ref := range c.Order {
-		if q := c.Queues[ref]; q.refusal.Refused() || q.err != nil || !q.Plan.Allowed() && q.left() > 0 {
+	for _, q := range c.Order {
+		if q.refusal.Refused() || q.err != nil || !q.Plan.Allowed() && q.left() > 0 {
 			say(s.Warning, "%s", c.unreadWords(q))
 		}
 	}
 
-	return append(lines, c.freeing(limited, width)...)
+	for _, f := range c.freeing(limited) {
+		names := make([]string, len(f.Queues))
+		for i, ref := range f.Queues {
+			names[i] = ref.Printable()
+		}
+
+		lines = append(lines, "")
+		if f.Command == "" {
+			say(s.Muted, "Looks stay limited at %s: %s", namesOf(names, 3), model.Printable(f.Why))
+			continue
+		}
+
+		say(s.Muted, "Looks at %s cost nothing any more after this on a node of the broker (%s copies it):",
+			namesOf(names, 3), keys.Copy.Help().Key)
+		say(s.Text, "%s", f.Command)
+	}
+
+	return lines
 }
 
 // fewestLeft says how many looks are left where the fewest are.
@@ -288,47 +310,19 @@ func fewestLeft(queues []*Queue) string {
 	return words
 }
 
-// freeing is the command that makes looks at the queues free, for a shell.
-func (c *Reading) freeing(queues []*Queue, width int) (lines []string) {
+// freeing are the commands that make looks at queues free, for a shell.
+func (c *Reading) freeing(queues []*Queue) []peek.Freed {
 	refs := make([]model.QueueRef, len(queues))
 	for i, q := range queues {
 		refs[i] = q.Ref
 	}
-
-	s := c.Env.Styles
-	for _, f := range peek.Freeing(c.topology, refs) {
-		names := make([]string, len(f.Queues))
-		for i, ref := range f.Queues {
-			names[i] = ref.Printable()
-		}
-
-		lines = append(lines, "")
-		if f.Command == "" {
-			words := "Looks stay limited at " + namesOf(names, 3) + ": " + model.Printable(f.Why)
-			lines = append(lines, shell.Indented(s.Muted, words, width)...)
-			continue
-		}
-
-		words := "Looks at " + namesOf(names, 3) + " cost nothing any more after this on a node of the broker (" +
-			c.Env.Keys.Copy.Help().Key + " copies it):"
-		lines = append(lines, shell.Indented(s.Muted, words, width)...)
-		lines = append(lines, shell.Indented(s.Text, f.Command, width)...)
-	}
-
-	return lines
+	return peek.Freeing(c.topology, refs)
 }
 
-// commands are the commands that make looks free, a line each; "" without any.
+// commands are these commands for all queues, a line each; "" without any.
 func (c *Reading) commands() string {
-	var refs []model.QueueRef
-	for _, ref := range c.Order {
-		if c.Queues[ref].Plan.Counts {
-			refs = append(refs, ref)
-		}
-	}
-
 	var all []string
-	for _, f := range peek.Freeing(c.topology, refs) {
+	for _, f := range c.freeing(c.of((*Queue).counts)) {
 		if f.Command != "" {
 			all = append(all, f.Command)
 		}

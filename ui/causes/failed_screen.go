@@ -93,7 +93,7 @@ func (f *failedScreen) keys() []term.Key {
 		term.On(k.Failed, "the failed queues; there, the causes again", func() { f.listed = true }).As("queues"),
 	}, f.reading.Keys(), of)
 
-	limited := f.reading.limited()
+	limited := len(f.reading.of((*Queue).counts)) > 0
 	keys = append(keys,
 		term.On(k.Looks, "when looks begin that use up a delivery limit", f.reading.askConsent).When(limited),
 		term.On(k.Copy, "before anything was read: copy the command that makes looks free", f.copyCommands).
@@ -136,7 +136,7 @@ func (f failedScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 		}
 	case ReadMsg:
 		if f.reading.Answered(msg) {
-			if f.sorting && !slices.ContainsFunc(f.reading.Order, f.reading.wanted) {
+			if f.sorting && !slices.ContainsFunc(f.reading.Order, func(q *Queue) bool { return q.Wanted }) {
 				f.sorting = false
 				f.causes.sort(f.reading)
 			}

@@ -2,7 +2,6 @@ package causes
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -25,8 +24,8 @@ func (c *Reading) seek(now time.Time) tea.Cmd {
 		return nil
 	}
 	var sought []Queue
-	for _, ref := range c.Order {
-		if q := c.Queues[ref]; !q.sought {
+	for _, q := range c.Order {
+		if !q.sought {
 			q.sought = true
 			if q.ReadAt.IsZero() {
 				sought = append(sought, *q)
@@ -198,11 +197,7 @@ func (c *Reading) Finishing(but *Queue) func(*ReadMsg) {
 func (c *Reading) earlier() string {
 	var count int64
 	var first, last time.Time
-	for _, ref := range c.Order {
-		q := c.Queues[ref]
-		if q.Earlier == nil {
-			continue
-		}
+	for _, q := range c.recalled() {
 		count += q.Read
 		if first.IsZero() || q.ReadAt.Before(first) {
 			first = q.ReadAt
@@ -225,6 +220,5 @@ func (c *Reading) earlier() string {
 
 func (c *Reading) clock(at time.Time) string { return shell.ClockOf(model.Some(at), c.Env.Shown) }
 
-func (c *Reading) recalls() bool {
-	return slices.ContainsFunc(c.Order, func(ref model.QueueRef) bool { return c.Queues[ref].Earlier != nil })
-}
+// recalled are the queues that are only known from the index.
+func (c *Reading) recalled() []*Queue { return c.of(func(q *Queue) bool { return q.Earlier != nil }) }

@@ -162,7 +162,7 @@ func (c *causesList) settle(r *Reading, now time.Time) {
 		c.opened = now
 	}
 
-	if !c.shown && (!r.first(now) || len(r.List) > 0 && (now.Sub(c.opened) >= causesWait || r.recalls())) {
+	if !c.shown && (!r.first(now) || len(r.List) > 0 && (now.Sub(c.opened) >= causesWait || len(r.recalled()) > 0)) {
 		c.shown = true
 		c.sort(r)
 	}
@@ -262,13 +262,7 @@ func (c *causesList) showCause(reading *Reading, r *causeRow, l *shell.DialogLin
 }
 
 func (c *Reading) Empty() bool {
-	for _, q := range c.Queues {
-		if q.total().Or(1) > 0 {
-			return false
-		}
-	}
-
-	return true
+	return len(c.of(func(q *Queue) bool { return q.total().Or(1) > 0 })) == 0
 }
 
 // Words say how much was read: "14 failed queues 1,180 of 1,204 read; M reads the rest".
@@ -277,8 +271,7 @@ func (c *Reading) Words() string {
 	known := true
 	whole := true
 	extends := false
-	for _, ref := range c.Order {
-		q := c.Queues[ref]
+	for _, q := range c.Order {
 		total, ok := q.total().Get()
 		known = known && ok
 		count, left = count+max(total, q.Read), left+q.left()
@@ -330,8 +323,8 @@ func (c *Reading) Words() string {
 
 // AtLeast stands before the counts of causes until all messages were read.
 func (c *Reading) AtLeast() string {
-	for _, ref := range c.Order {
-		if mark := c.Queues[ref].atLeast(); mark != "" {
+	for _, q := range c.Order {
+		if mark := q.atLeast(); mark != "" {
 			return mark
 		}
 	}
@@ -373,13 +366,7 @@ func (q *Queue) why() string {
 
 // Unread are the queues with unread messages, each with its reason, in at most this many lines.
 func (c *Reading) Unread(s *term.Styles, width, most int) []string {
-	var unread []*Queue
-	for _, ref := range c.Order {
-		if q := c.Queues[ref]; q.why() != "" {
-			unread = append(unread, q)
-		}
-	}
-
+	unread := c.of(func(q *Queue) bool { return q.why() != "" })
 	each, more := 1, 0 // lines for one queue
 	if 2*len(unread) <= most {
 		each = 2

@@ -42,7 +42,7 @@ type Reading struct {
 	Groups   *cause.Groups
 	Queues   map[model.QueueRef]*Queue
 	Broker   string           // the name of its cluster
-	Order    []model.QueueRef // of the queues, as in the topology
+	Order    []*Queue         // as in the topology
 	gone     []model.QueueRef // deleted queues whose messages are still in the groups
 	done     int              // how many doings since the start are taken in
 	leaving  []shell.Doing    // those not applied to the groups yet
@@ -124,7 +124,7 @@ func NewReading(e *shell.Env) *Reading {
 // Polled takes in a poll: these are the failed queues now.
 func (c *Reading) Polled(t *model.Topology, refs []model.QueueRef) {
 	c.catchUp()
-	c.Order = refs
+	c.Order = nil
 	c.Broker = t.Snapshot.Overview.ClusterName
 	c.topology = t
 
@@ -137,6 +137,7 @@ func (c *Reading) Polled(t *model.Topology, refs []model.QueueRef) {
 			c.Queues[ref] = q
 		}
 
+		c.Order = append(c.Order, q)
 		q.Ready = model.Opt[int64]{}
 		q.CountedAt = time.Time{}
 		if now, ok := t.Queue(ref); ok && !now.CountedAt.Before(q.settled.Add(model.StatisticsLag)) {
@@ -239,8 +240,8 @@ func (c *Reading) Next(now time.Time) tea.Cmd {
 		return cmd
 	}
 	var best *Queue
-	for _, ref := range c.Order {
-		if q := c.Queues[ref]; c.due(q, now) && (q.first() || c.affords(q, now)) &&
+	for _, q := range c.Order {
+		if c.due(q, now) && (q.first() || c.affords(q, now)) &&
 			(best == nil || q.before(best)) {
 			best = q
 		}
@@ -444,8 +445,7 @@ func (c *Reading) Answered(msg ReadMsg) bool {
 
 // first reports whether queues are still to be read for the first time.
 func (c *Reading) first(now time.Time) bool {
-	return c.Env.Broker != nil && slices.ContainsFunc(c.Order, func(ref model.QueueRef) bool {
-		q := c.Queues[ref]
+	return c.Env.Broker != nil && slices.ContainsFunc(c.Order, func(q *Queue) bool {
 		return q.ReadAt.IsZero() && (c.due(q, now) || q == c.at)
 	})
 }
@@ -458,15 +458,7 @@ func (c *Reading) rereadFree() {
 }
 
 // More is how many queues have further messages to read on.
-func (c *Reading) More() (n int) {
-	for _, q := range c.Queues {
-		if q.extends() {
-			n++
-		}
-	}
-
-	return n
-}
+func (c *Reading) More() int { return len(c.of((*Queue).extends)) }
 
 // extends reports whether more of a queue can be read. Where a look costs, it has read all that there was, so that is
 // what came since.
@@ -485,21 +477,17 @@ func (q *Queue) extends() bool {
 // Extend reads on, and asks first where that has a cost.
 func (c *Reading) Extend() {
 	var costly []*Queue
-	for _, ref := range c.Order {
-		q := c.Queues[ref]
-		if q == nil || !q.extends() {
-			continue
-		}
-		if !q.Plan.Free {
+	for _, q := range c.Order {
+		switch {
+		case !q.extends():
+		case !q.Plan.Free:
 			costly = append(costly, q)
-			continue
+		default:
+			if q.Read >= int64(q.Limit) {
+				q.Limit = min(q.Limit*messages.PeekFactor, messages.PeekMost)
+			}
+			q.Plan.Limit, q.Wanted = q.Limit, true
 		}
-
-		if q.Read >= int64(q.Limit) {
-			q.Limit = min(q.Limit*messages.PeekFactor, messages.PeekMost)
-		}
-
-		q.Plan.Limit, q.Wanted = q.Limit, true
 	}
 
 	c.ask(costly)
@@ -509,8 +497,7 @@ func (c *Reading) Extend() {
 // those that an earlier start has read.
 func (c *Reading) Costly() []*Queue {
 	var queues, earlier []*Queue
-	for _, ref := range c.Order {
-		q := c.Queues[ref]
+	for _, q := range c.Order {
 		switch {
 		case !q.Plan.Allowed() || q.Plan.Free:
 		case q.Agreed || q == c.at && c.wish.Agreed: // its look is in flight
@@ -528,8 +515,6 @@ func (c *Reading) Costly() []*Queue {
 
 	return queues
 }
-
-func (c *Reading) wanted(ref model.QueueRef) bool { return c.Queues[ref].Wanted }
 
 func (c *Reading) limitOf(ref model.QueueRef) int {
 	if q := c.Queues[ref]; q != nil {

@@ -1,7 +1,6 @@
 package flows
 
 import (
-	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -78,7 +77,7 @@ func (c *flowCauses) prepare(cursor model.QueueRef, width, height int) tea.Cmd {
 	s := e.Styles
 	words := c.reading.Words()
 	list := append([]cause.Group(nil), c.reading.List...)
-	if len(c.reading.Order) > 1 && slices.Contains(c.reading.Order, cursor) {
+	if len(c.reading.Order) > 1 && c.reading.Queues[cursor] != nil {
 		words, list = model.Printable(cursor.Name)+" of "+words, groupsIn(list, cursor)
 	}
 
