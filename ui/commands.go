@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -233,7 +232,7 @@ func (a *app) namesOf(n int, at func(i int) model.QueueRef) []name {
 		}
 	}
 
-	slices.SortStableFunc(names, func(a, b name) int { return cmp.Compare(a.shown, b.shown) })
+	slices.SortStableFunc(names, term.By(func(n name) string { return n.shown }))
 	return names
 }
 

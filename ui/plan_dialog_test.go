@@ -242,16 +242,15 @@ func TestKeysWhileItPlans(t *testing.T) {
 
 	planned := func() {
 		t.Helper()
-		var again tea.Cmd
-		if d, again = d.Update(make()); again != nil { // for keys typed earlier
-			d, _ = d.Update(again())
+		if again := d.Update(make()); again != nil { // for keys typed earlier
+			d.Update(again())
 		}
 		must.That(t, d.State == shell.DialogAsking, "%v: %v", d.State, d.Plan.Refusal)
 	}
 
 	press := func(keys ...tea.KeyMsg) {
 		for _, k := range keys {
-			d, make = d.Update(k)
+			make = d.Update(k)
 		}
 	}
 

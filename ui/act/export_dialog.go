@@ -61,22 +61,21 @@ func (d *ExportDialog) Keys() []term.Key {
 	return []term.Key{term.On(k.Confirm, "", d.write).As(writes), term.On(k.Cancel, "", leave)}
 }
 
-func (d ExportDialog) Update(msg tea.Msg) (ExportDialog, tea.Cmd) {
+func (d *ExportDialog) Update(msg tea.Msg) (cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.EndedMsg[ExportedFiles]:
 		if d.Ended(msg.Request, msg.Err) {
 			return d.written(msg.Result)
 		}
 	case tea.KeyMsg:
-		cmd, pressed := term.Press(d.Keys(), msg)
-		if !pressed && d.State == shell.DialogAsking {
+		var pressed bool
+		if cmd, pressed = term.Press(d.Keys(), msg); !pressed && d.State == shell.DialogAsking {
 			d.wrong = ""
 			d.Path.Update(msg)
 		}
-		return d, cmd
 	}
 
-	return d, nil
+	return cmd
 }
 
 func (d *ExportDialog) write() tea.Cmd {
@@ -115,7 +114,7 @@ func (d *ExportDialog) write() tea.Cmd {
 }
 
 // written takes in the end of the writing. If it failed the path can be changed.
-func (d ExportDialog) written(what ExportedFiles) (ExportDialog, tea.Cmd) {
+func (d *ExportDialog) written(what ExportedFiles) tea.Cmd {
 	d.State = shell.DialogClosed
 	files := ""
 	n := len(what.paths)
@@ -128,13 +127,13 @@ func (d ExportDialog) written(what ExportedFiles) (ExportDialog, tea.Cmd) {
 
 	words := fmt.Sprintf("%s written to %s", model.Plural(what.messages, "message"), files)
 	if d.Err == nil {
-		return d, shell.Notice(words, false)
+		return shell.Notice(words, false)
 	}
 	if files == "" {
 		words = "no file was written"
 	}
 	if errors.Is(d.Err, context.Canceled) {
-		return d, shell.Notice("stopped: "+words, true)
+		return shell.Notice("stopped: "+words, true)
 	}
 	d.State, d.wrong = shell.DialogAsking, shell.ReadableError(d.Err)
 	if files != "" {
@@ -142,7 +141,7 @@ func (d ExportDialog) written(what ExportedFiles) (ExportDialog, tea.Cmd) {
 	}
 
 	d.Parts = d.Parts[len(what.paths):] // files already written stay
-	return d, nil
+	return nil
 }
 
 func (d *ExportDialog) View(width, _ int) string {

@@ -36,76 +36,48 @@ type JournalScreen struct {
 func NewJournalScreen(e *shell.Env) shell.Screen {
 	j := JournalScreen{fresh: true}
 	j.Listing = shell.NewListing(e, "journal", func(r plan.Record) int64 { return r.ID },
-		func(a, b plan.Record) int { return cmp.Compare(b.ID, a.ID) }, func(r plan.Record) []string { return r.Texts() },
-		journalColumns(e, false, 0)...)
+		func(a, b plan.Record) int { return cmp.Compare(b.ID, a.ID) }, func(r plan.Record) []string { return r.Texts() }, nil)
+	j.setColumns(0)
 	return j
 }
 
 // wholeOutcome is how wide an outcome may be that pushes other columns out of a narrow terminal.
 const wholeOutcome = 44
 
-// journalColumns are the columns: every adds the broker to the person, outcome is the width of the longest one.
-func journalColumns(e *shell.Env, every bool, outcome int) []term.Column[plan.Record] {
-	s := e.Styles
-	type column = term.Column[plan.Record]
+// setColumns sets the columns: with records of every broker a person's includes the broker. outcome is the width of
+// the longest one.
+func (j *JournalScreen) setColumns(outcome int) {
+	e, s := j.Env, j.Env.Styles
 	who, width := (*plan.Record).Person, 8
-	if every {
+	if j.every {
 		who, width = (*plan.Record).Who, 16
 	}
 
-	return []column{
-		column{Title: "#", Width: 4, Right: true, Compare: func(a, b plan.Record) int { return cmp.Compare(a.ID, b.ID) }}.
-			Text(&s.Muted, func(r plan.Record) string { return fmt.Sprint(r.ID) }),
-		column{Title: "WHEN", Width: 12, Compare: func(a, b plan.Record) int { return a.Began.Compare(b.Began) }}.
-			Text(&s.Text, func(r plan.Record) string { return dayOrTime(r.Began, e.Shown) }),
-		{
-			Title: "OUTCOME", Width: min(max(outcome, 12), wholeOutcome), Flex: 20,
-			Cell: func(r plan.Record) term.Field {
-				look := s.Text
-				if r.Unfinished() || r.Uncertain() > 0 {
-					look = s.Warning
-				}
-
-				return look.Field(r.ToldSince())
-			},
-			Compare: func(a, b plan.Record) int { return cmp.Compare(a.Planned, b.Planned) },
-		},
-		column{
-			Title:   "WHAT",
-			Width:   7,
-			Flex:    2,
-			Drop:    2,
-			Compare: func(a, b plan.Record) int { return cmp.Compare(a.Operation, b.Operation) },
-		}.Text(&s.Text, func(r plan.Record) string { return r.What() }),
-		column{
-			Title:   "QUEUE",
-			Width:   12,
-			Flex:    3,
-			Max:     40,
-			Middle:  true,
-			Compare: func(a, b plan.Record) int { return cmp.Compare(a.From.Name, b.From.Name) },
-		}.Text(&s.Text, func(r plan.Record) string { return r.From.Printable() }),
-
-		column{
-			Title:  "TO",
-			Width:  10,
-			Flex:   2,
-			Max:    40,
-			Middle: true,
-			Drop:   1,
-			Blank:  true,
-		}.
-			Text(&s.Text, func(r plan.Record) string { return model.Printable(r.Where()) }),
-		column{
-			Title:  "WHO",
-			Width:  width,
-			Flex:   1,
-			Max:    32,
-			Middle: true,
-			Drop:   3,
-		}.
-			Text(&s.Muted, func(r plan.Record) string { return model.Printable(who(&r)) }),
+	j.Table.Cells = func(r plan.Record) []term.Field {
+		look := s.Text
+		if r.Unfinished() || r.Uncertain() > 0 {
+			look = s.Warning
+		}
+		return []term.Field{
+			s.Muted.Field(fmt.Sprint(r.ID)).By(float64(r.ID)),
+			s.Text.Field(dayOrTime(r.Began, e.Shown)).ByTime(r.Began),
+			look.Field(r.ToldSince()).By(float64(r.Planned)),
+			s.Text.Field(r.What()),
+			s.Text.Field(r.From.Printable()),
+			s.Text.Field(model.Printable(r.Where())),
+			s.Muted.Field(model.Printable(who(&r))),
+		}
 	}
+
+	j.Table.SetColumns([]term.Column{
+		{Title: "#", Width: 4, Right: true, Sorts: true},
+		{Title: "WHEN", Width: 12, Sorts: true},
+		{Title: "OUTCOME", Width: min(max(outcome, 12), wholeOutcome), Flex: 20, Sorts: true},
+		{Title: "WHAT", Width: 7, Flex: 2, Drop: 2, Sorts: true},
+		{Title: "QUEUE", Width: 12, Flex: 3, Max: 40, Middle: true, Sorts: true},
+		{Title: "TO", Width: 10, Flex: 2, Max: 40, Middle: true, Drop: 1, Blank: true},
+		{Title: "WHO", Width: width, Flex: 1, Max: 32, Middle: true, Drop: 3},
+	})
 }
 
 // dayOrTime is the time of what was done today, to the second, and the day and time of what was done before.
@@ -143,7 +115,7 @@ func (j *JournalScreen) list() {
 		outcome = max(outcome, ansi.StringWidthWc(shown[i].ToldSince()))
 	}
 
-	j.Table.SetColumns(journalColumns(j.Env, j.every, outcome))
+	j.setColumns(outcome)
 	j.Table.Set(shown)
 	if j.fresh && j.read {
 		j.fresh = false

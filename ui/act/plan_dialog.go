@@ -140,23 +140,22 @@ func OtherKeys(e *shell.Env) (dialog, choice []term.Key) {
 	return d.Keys(), c.Keys(nil, nil)
 }
 
-func (d PlanDialog) Update(msg tea.Msg) (_ PlanDialog, cmd tea.Cmd) {
+func (d *PlanDialog) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.EndedMsg[*message.Message]:
-		cmd = d.drafted(msg)
+		return d.drafted(msg)
 	case shell.EndedMsg[[]byte]:
-		cmd = d.edited(msg)
+		return d.edited(msg)
 	case tea.KeyMsg:
-		cmd = d.handleKey(msg)
-	default:
-		planning := d.State == shell.DialogPlanning
-		cmd = d.QueueAction.Update(msg)
-		if planning && d.State == shell.DialogAsking {
-			cmd = d.planned()
-		}
+		return d.handleKey(msg)
 	}
 
-	return d, cmd
+	planning := d.State == shell.DialogPlanning
+	cmd := d.QueueAction.Update(msg)
+	if planning && d.State == shell.DialogAsking {
+		return d.planned()
+	}
+	return cmd
 }
 
 // planned shows what a program makes of the messages, and applies keys typed before there was a plan, if they are

@@ -1,7 +1,6 @@
 package act
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,29 +44,29 @@ type Entries struct {
 
 func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
 	s := e.Styles
-	text := func(title string, width, flex, drop int, of func(EntryRow) string) term.Column[EntryRow] {
-		return term.Column[EntryRow]{
-			Title: title,
-			Width: width,
-			Flex:  flex,
-			Max:   60,
-			Drop:  drop,
-		}.Name(&s.Text, of)
-	}
-
-	byPosition := func(a, b EntryRow) int { return cmp.Compare(a.Position, b.Position) }
+	position := func(r EntryRow) int { return r.Position }
+	texts := func(r EntryRow) []string { return []string{r.Id, r.key, r.to, r.state, r.changed} }
 
 	return RecordScreen{record: r, Listing: shell.NewListing(e, fmt.Sprintf("%s %d", r.Operation, r.ID),
-		func(r EntryRow) int { return r.Position }, byPosition,
-		func(r EntryRow) []string { return []string{r.Id, r.key, r.to, r.state, r.changed} },
-		term.Column[EntryRow]{Title: "#", Width: 6, Right: true, Compare: byPosition}.
-			Text(&s.Muted, func(r EntryRow) string { return model.Count(r.Position) }),
-		text("MESSAGE ID", 16, 3, 0, func(r EntryRow) string { return r.Id }),
-		text("ROUTING KEY", 14, 2, 2, func(r EntryRow) string { return r.key }),
-		text("OUTCOME", 16, 4, 0, func(r EntryRow) string { return r.state }),
-		text("SENT TO", 14, 2, 0, func(r EntryRow) string { return r.to }),
-		text("CHANGED", 12, 4, 0, func(r EntryRow) string { return r.changed }),
-		text("KEPT", 5, 0, 1, func(r EntryRow) string { return r.size }),
+		position, term.By(position), texts,
+		func(r EntryRow) []term.Field {
+			return []term.Field{
+				s.Muted.Field(model.Count(r.Position)).By(float64(r.Position)),
+				s.Text.Field(r.Id),
+				s.Text.Field(r.key),
+				s.Text.Field(r.state),
+				s.Text.Field(r.to),
+				s.Text.Field(r.changed),
+				s.Text.Field(r.size),
+			}
+		},
+		term.Column{Title: "#", Width: 6, Right: true, Sorts: true},
+		term.Column{Title: "MESSAGE ID", Width: 16, Flex: 3, Max: 60, Sorts: true},
+		term.Column{Title: "ROUTING KEY", Width: 14, Flex: 2, Max: 60, Drop: 2, Sorts: true},
+		term.Column{Title: "OUTCOME", Width: 16, Flex: 4, Max: 60, Sorts: true},
+		term.Column{Title: "SENT TO", Width: 14, Flex: 2, Max: 60, Sorts: true},
+		term.Column{Title: "CHANGED", Width: 12, Flex: 4, Max: 60, Sorts: true},
+		term.Column{Title: "KEPT", Width: 5, Drop: 1, Sorts: true},
 	)}
 }
 

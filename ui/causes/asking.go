@@ -298,7 +298,7 @@ func (c *Reading) Waiting(width int) []string {
 
 // fewestLeft says how many looks are left where the fewest are.
 func fewestLeft(queues []*Queue) string {
-	left := func(a, b *Queue) int { return cmp.Compare(a.deliveriesLeft(), b.deliveriesLeft()) }
+	left := term.By((*Queue).deliveriesLeft)
 	fewest := slices.MinFunc(queues, left)
 	most := slices.MaxFunc(queues, left)
 

@@ -125,7 +125,7 @@ func (f failedScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 			rows[i] = failedRowOf(ref, msg)
 		}
 
-		f.queues.Table.SetColumns(failedColumns(f.env.Styles, slices.ContainsFunc(rows,
+		f.queues.Table.SetColumns(failedColumns(slices.ContainsFunc(rows,
 			func(r failedRow) bool { return r.looks.Counts })))
 		f.queues.Table.Set(rows)
 
@@ -287,7 +287,8 @@ type failedRow struct {
 
 func newFailedQueues(e *shell.Env) failedQueues {
 	q := failedQueues{shell.NewListing(e, "failed", func(r failedRow) model.QueueRef { return r.Queue }, fullestFirst,
-		func(r failedRow) []string { return []string{r.name, r.flowName} }, failedColumns(e.Styles, false)...)}
+		func(r failedRow) []string { return []string{r.name, r.flowName} },
+		func(r failedRow) []term.Field { return r.cells(e.Styles) }, failedColumns(false)...)}
 	q.Hides = true
 	return q
 }
@@ -300,51 +301,32 @@ func fullestFirst(a, b failedRow) int {
 }
 
 // failedColumns are the columns; limited adds the remaining looks, which only some versions limit.
-func failedColumns(s *term.Styles, limited bool) []term.Column[failedRow] {
-	type column = term.Column[failedRow]
-	columns := []column{
-		column{
-			Title:  "FAILED QUEUE",
-			Width:  24,
-			Flex:   3,
-			Max:    52,
-			Middle: true,
-		}.
-			Name(&s.Text, func(r failedRow) string { return r.name }),
-		{
-			Title: "MESSAGES", Width: 9, Right: true, Most: true,
-			Cell:    func(r failedRow) term.Field { return shell.ReadyField(s, r.ready, r.down, s.Danger) },
-			Compare: func(a, b failedRow) int { return shell.CompareOpt(a.ready, b.ready) },
-		},
-
-		shell.Rates(column{Title: "IN/s", Width: 7, Right: true, Most: true}, s,
-			func(r failedRow) model.Opt[float64] { return r.in }),
-		column{
-			Title:  "OF FLOW",
-			Width:  16,
-			Flex:   2,
-			Max:    40,
-			Middle: true,
-		}.
-			Name(&s.Text, func(r failedRow) string { return r.flowName }),
-		{
-			Title: "CONSUMERS", Width: 9, Right: true, Drop: 1,
-			Cell: func(r failedRow) term.Field { return shell.NumberField(s, r.consumers, s.Text) },
-		},
-		column{Title: "TYPE", Width: 9, Drop: 2}.Text(&s.Muted, func(r failedRow) string { return r.kind }),
+func failedColumns(limited bool) []term.Column {
+	columns := []term.Column{
+		{Title: "FAILED QUEUE", Width: 24, Flex: 3, Max: 52, Middle: true, Sorts: true},
+		{Title: "MESSAGES", Width: 9, Right: true, Most: true},
+		{Title: "IN/s", Width: 7, Right: true, Most: true},
+		{Title: "OF FLOW", Width: 16, Flex: 2, Max: 40, Middle: true, Sorts: true},
+		{Title: "CONSUMERS", Width: 9, Right: true, Drop: 1},
+		{Title: "TYPE", Width: 9, Drop: 2},
 	}
-
 	if limited {
-		columns = append(columns, term.Column[failedRow]{
-			Title:   "LOOKS LEFT",
-			Width:   10,
-			Right:   true,
-			Cell:    func(r failedRow) term.Field { return r.looks.Field(s) },
-			Compare: func(a, b failedRow) int { return cmp.Compare(a.looks.Left, b.looks.Left) },
-		})
+		columns = append(columns, term.Column{Title: "LOOKS LEFT", Width: 10, Right: true, Sorts: true})
 	}
 
 	return columns
+}
+
+func (r failedRow) cells(s *term.Styles) []term.Field {
+	return []term.Field{
+		s.Text.Field(r.name),
+		shell.ReadyField(s, r.ready, r.down, s.Danger),
+		shell.RateField(s, r.in),
+		s.Text.Field(r.flowName),
+		shell.NumberField(s, r.consumers, s.Text),
+		s.Muted.Field(r.kind),
+		r.looks.Field(s).By(float64(r.looks.Left)),
+	}
 }
 
 // FailedRefs are the failed queues by topology and names, and those in which a look found failures; or those of one

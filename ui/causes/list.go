@@ -45,62 +45,39 @@ func newCausesList(e *shell.Env) causesList {
 	least := new(string)
 	c := causesList{places: map[cause.ID]int{}, least: least}
 	c.Listing = shell.NewListing(e, "causes", func(r causeRow) cause.ID { return r.ID },
-		func(a, b causeRow) int { return cmp.Compare(a.place, b.place) },
-		func(r causeRow) []string { return []string{r.Words, r.workers} }, causeColumns(e, least)...)
+		term.By(func(r causeRow) int { return r.place }),
+		func(r causeRow) []string { return []string{r.Words, r.workers} },
+		func(r causeRow) []term.Field { return causeCells(e, least, r) },
+		term.Column{Title: "CAUSE", Width: 28, Flex: 8, Sorts: true},
+		term.Column{Title: "MESSAGES", Width: 8, Right: true, Most: true},
+		term.Column{Title: "WORKER", Width: 10, Flex: 1, Max: 30, Middle: true, Sorts: true},
+		term.Column{Title: "FIRST", Width: 6, Drop: 1, Sorts: true},
+		term.Column{Title: "LAST", Width: 8, Most: true},
+		term.Column{Title: "LAST HOUR", Width: 9, Drop: 2, Blank: true},
+		term.Column{Title: "STATE", Width: 13, Sorts: true})
 	c.Hides, c.Above = true, 1 // the line that says what was read
 	c.Table.SortBy("MESSAGES")
 
 	return c
 }
 
-func causeColumns(e *shell.Env, least *string) []term.Column[causeRow] {
+// causeCells are the cells of a cause; least stands before its count.
+func causeCells(e *shell.Env, least *string, r causeRow) []term.Field {
 	s := e.Styles
-	type column = term.Column[causeRow]
+	count := *least + model.Count(r.Messages)
+	if r.Messages >= 100_000 {
+		count = strings.ReplaceAll(count, " ", "") // for the width of the column
+	}
 
-	return []column{
-		{
-			Title: "CAUSE", Width: 28, Flex: 8,
-			Cell:    func(r causeRow) term.Field { return e.Marks.Look(r.ID).Field(r.Words) },
-			Compare: func(a, b causeRow) int { return cmp.Compare(a.Words, b.Words) },
-		},
-		{
-			Title: "MESSAGES", Width: 8, Right: true, Most: true,
-			Cell: func(r causeRow) term.Field {
-				text := *least + model.Count(r.Messages)
-				if r.Messages >= 100_000 {
-					text = strings.ReplaceAll(text, " ", "") // for the width of the column
-				}
-
-				return s.Danger.Field(text)
-			},
-			Compare: func(a, b causeRow) int { return cmp.Compare(a.Messages, b.Messages) },
-		},
-		column{
-			Title:  "WORKER",
-			Width:  10,
-			Flex:   1,
-			Max:    30,
-			Middle: true,
-		}.
-			Name(&s.Text, func(r causeRow) string { return r.workers }),
-		{
-			Title: "FIRST", Width: 6, Drop: 1,
-
-			Cell:    func(r causeRow) term.Field { return s.Muted.Field(shell.ClockOf(r.First, e.Shown)) },
-			Compare: func(a, b causeRow) int { return a.First.Or(time.Time{}).Compare(b.First.Or(time.Time{})) },
-		},
-		{
-			Title: "LAST", Width: 8, Most: true,
-			Cell:    func(r causeRow) term.Field { return s.Text.Field(shell.AgoOf(r.Last, e.Shown)) },
-			Compare: func(a, b causeRow) int { return a.Last.Or(time.Time{}).Compare(b.Last.Or(time.Time{})) },
-		},
-		column{Title: "LAST HOUR", Width: 9, Drop: 2, Blank: true}.
-			Text(&s.Danger, func(r causeRow) string { return picture.Sparkline(r.recent) }),
-		{
-			Title: "STATE", Width: 13,
-			Cell:    func(r causeRow) term.Field { return e.Marks.Look(r.ID).Field(e.Marks.Words(r.ID)) },
-			Compare: func(a, b causeRow) int { return cmp.Compare(e.Marks.Rank(a.ID), e.Marks.Rank(b.ID)) },
-		},
+	look := e.Marks.Look(r.ID)
+	return []term.Field{
+		look.Field(r.Words),
+		s.Danger.Field(count).By(float64(r.Messages)),
+		s.Text.Field(r.workers),
+		s.Muted.Field(shell.ClockOf(r.First, e.Shown)).ByTime(r.First.Or(time.Time{})),
+		s.Text.Field(shell.AgoOf(r.Last, e.Shown)).ByTime(r.Last.Or(time.Time{})),
+		s.Danger.Field(picture.Sparkline(r.recent)),
+		look.Field(e.Marks.Words(r.ID)).By(float64(e.Marks.Rank(r.ID))),
 	}
 }
 

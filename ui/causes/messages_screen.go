@@ -35,7 +35,7 @@ func newCauseMessagesScreen(e *shell.Env, only messages.OfCause, limits func(mod
 
 	search := messages.NewSearchScreen(e, "messages of a cause", find.Want{
 		Has: only.Has, Queue: func(ref model.QueueRef) bool { return queues[ref] }, Hits: causeMessagesMost,
-	}, messages.FindColumns(e, true))
+	})
 	search.Only = only
 	return causeMessagesScreen{FindScreen: search, limits: limits, done: e.Done()}
 }
@@ -148,25 +148,22 @@ type causeQueueRow struct {
 }
 
 func newCauseQueuesScreen(e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int) shell.Screen {
-	type column = term.Column[causeQueueRow]
 	s := e.Styles
 	c := causeQueuesScreen{only: only, limits: limits}
 	c.Listing = shell.NewListing(e, "queues of a cause", func(r causeQueueRow) model.QueueRef { return r.Of },
 		func(a, b causeQueueRow) int {
 			return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.name, b.name))
 		}, func(r causeQueueRow) []string { return []string{r.name} },
-		column{
-			Title:  "QUEUE",
-			Width:  30,
-			Flex:   1,
-			Max:    70,
-			Middle: true,
-		}.
-			Name(&s.Text, func(r causeQueueRow) string { return r.name }),
-		shell.Numbers(column{Title: "OF THE CAUSE", Width: 12, Right: true, Most: true}, s, &s.Danger,
-			func(r causeQueueRow) model.Opt[int64] { return model.Some(int64(r.Messages)) }),
-		shell.Numbers(column{Title: "MESSAGES", Width: 9, Right: true, Most: true}, s, &s.Text,
-			func(r causeQueueRow) model.Opt[int64] { return r.ready }))
+		func(r causeQueueRow) []term.Field {
+			return []term.Field{
+				s.Text.Field(r.name),
+				shell.NumberField(s, model.Some(int64(r.Messages)), s.Danger),
+				shell.NumberField(s, r.ready, s.Text),
+			}
+		},
+		term.Column{Title: "QUEUE", Width: 30, Flex: 1, Max: 70, Middle: true, Sorts: true},
+		term.Column{Title: "OF THE CAUSE", Width: 12, Right: true, Most: true},
+		term.Column{Title: "MESSAGES", Width: 9, Right: true, Most: true})
 
 	rows := make([]causeQueueRow, len(only.Queues))
 	for i, q := range only.Queues {

@@ -1,8 +1,8 @@
 package causes
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,37 +29,26 @@ type causePlanRow struct {
 
 func newCausePlanTable(e *shell.Env, wish messages.Wish) term.Table[model.QueueRef, causePlanRow] {
 	s := e.Styles
-	type column = term.Column[causePlanRow]
-	columns := []column{
-		column{
-			Title:  "QUEUE",
-			Width:  20,
-			Flex:   2,
-			Max:    50,
-			Middle: true,
-		}.
-			Text(&s.Text, func(r causePlanRow) string { return r.name }),
-		{
-			Title: "MESSAGES", Width: 8, Right: true,
-			Cell: func(r causePlanRow) term.Field { return shell.NumberField(s, r.messages, s.Danger) },
-		},
+	publishes := wish.Asks != messages.AsksPath && wish.Operation.Publishes()
+	columns := []term.Column{
+		{Title: "QUEUE", Width: 20, Flex: 2, Max: 50, Middle: true},
+		{Title: "MESSAGES", Width: 8, Right: true},
+		{Title: "TO", Width: 14, Flex: 1, Max: 40, Middle: true},
+		{Title: "STATE", Width: 20, Flex: 2},
+	}
+	const to = 2
+	if !publishes {
+		columns = slices.Delete(columns, to, to+1)
 	}
 
-	if wish.Asks != messages.AsksPath && wish.Operation.Publishes() {
-		columns = append(columns, column{
-			Title:  "TO",
-			Width:  14,
-			Flex:   1,
-			Max:    40,
-			Middle: true,
-		}.
-			Text(&s.Text, func(r causePlanRow) string { return r.to }))
-	}
-
-	state := func(r causePlanRow) term.Field { return r.state }
-	columns = append(columns, column{Title: "STATE", Width: 20, Flex: 2, Cell: state})
 	return term.NewTable(e.Kit(), func(r causePlanRow) model.QueueRef { return r.queue },
-		func(a, b causePlanRow) int { return cmp.Compare(a.index, b.index) }, columns...)
+		term.By(func(r causePlanRow) int { return r.index }), func(r causePlanRow) []term.Field {
+			cells := []term.Field{s.Text.Field(r.name), shell.NumberField(s, r.messages, s.Danger), s.Text.Field(r.to), r.state}
+			if !publishes {
+				cells = slices.Delete(cells, to, to+1)
+			}
+			return cells
+		}, columns...)
 }
 
 func (c *causePlansScreen) show() {
@@ -484,8 +473,8 @@ func (c *causePlansScreen) tried() {
 
 // saved passes a message to the dialog of an export. When that closes, this screen does, too.
 func (c *causePlansScreen) saved(msg tea.Msg) tea.Cmd {
-	var cmd tea.Cmd
-	if c.wish.saving, cmd = c.wish.saving.Update(msg); c.wish.saving.Open() {
+	cmd := c.wish.saving.Update(msg)
+	if c.wish.saving.Open() {
 		return cmd
 	}
 	return tea.Batch(cmd, shell.Pop)

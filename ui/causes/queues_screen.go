@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -34,78 +33,39 @@ type queueRow struct {
 
 func NewQueuesScreen(e *shell.Env) shell.Screen {
 	q := queuesScreen{Listing: shell.NewListing(e, "queues", func(r queueRow) model.QueueRef { return r.QueueRef },
-		func(a, b queueRow) int { return cmp.Compare(a.name, b.name) },
-		func(r queueRow) []string { return []string{r.name} }, queueColumns(e.Styles)...)}
+		term.By(func(r queueRow) string { return r.name }), func(r queueRow) []string { return []string{r.name} },
+		func(r queueRow) []term.Field { return r.cells(e.Styles) },
+		term.Column{Title: "QUEUE", Width: 20, Flex: 4, Max: 56, Middle: true, Sorts: true},
+		term.Column{Title: "TYPE", Width: 9, Drop: 3, Sorts: true},
+		term.Column{Title: "ROLE", Width: 7, Drop: 1, Sorts: true},
+		term.Column{Title: "READY", Width: 8, Right: true, Most: true},
+		term.Column{Title: "UNACKED", Width: 7, Right: true, Drop: 4, Most: true},
+		term.Column{Title: "CONS", Width: 4, Right: true, Most: true},
+		term.Column{Title: "IN/s", Width: 6, Right: true, Drop: 2, Most: true},
+		term.Column{Title: "OUT/s", Width: 6, Right: true, Drop: 2, Most: true},
+		term.Column{Title: "TTL", Width: 5, Drop: 1, Sorts: true},
+		term.Column{Title: "DEAD-LETTERS TO", Width: 16, Flex: 3, Max: 40, Drop: 2})}
 	q.Hides = true
 	return q
 }
 
-func queueColumns(s *term.Styles) []term.Column[queueRow] {
-	type column = term.Column[queueRow]
-	return []column{
-		column{
-			Title:  "QUEUE",
-			Width:  20,
-			Flex:   4,
-			Max:    56,
-			Middle: true,
-		}.
-			Name(&s.Text, func(r queueRow) string { return r.name }),
-		column{Title: "TYPE", Width: 9, Drop: 3}.Name(&s.Muted, queueRow.kind),
-		{
-			Title: "ROLE", Width: 7, Drop: 1,
+func (r queueRow) cells(s *term.Styles) []term.Field {
+	ttl := s.Muted.Field("-").By(-1)
+	if set := r.topo.Settings(r.QueueRef).TTL; set.Set {
+		ttl = s.Waiting.Field(model.ShortDuration(set.Value)).By(float64(set.Value))
+	}
 
-			Cell:    func(r queueRow) term.Field { return r.roleField(s) },
-			Compare: func(a, b queueRow) int { return cmp.Compare(a.role, b.role) },
-		},
-		{
-			Title: "READY", Width: 8, Right: true, Most: true,
-			Cell:    func(r queueRow) term.Field { return shell.ReadyField(s, r.Ready, r.Outage() != model.NoOutage, s.Text) },
-			Compare: func(a, b queueRow) int { return shell.CompareOpt(a.Ready, b.Ready) },
-		},
-		shell.Numbers(column{
-			Title: "UNACKED",
-			Width: 7,
-			Right: true,
-			Drop:  4,
-
-			Most: true,
-		}, s, &s.Text,
-			func(r queueRow) model.Opt[int64] { return r.Unacked }),
-		shell.Numbers(column{Title: "CONS", Width: 4, Right: true, Most: true}, s, &s.Text,
-			func(r queueRow) model.Opt[int64] { return r.Consumers }),
-		shell.Rates(column{
-			Title: "IN/s",
-			Width: 6,
-			Right: true,
-			Drop:  2,
-			Most:  true,
-		}, s,
-			func(r queueRow) model.Opt[float64] { return r.moves.In }),
-
-		shell.Rates(column{
-			Title: "OUT/s",
-			Width: 6,
-			Right: true,
-			Drop:  2,
-			Most:  true,
-		}, s,
-			func(r queueRow) model.Opt[float64] { return r.moves.Out }),
-		{
-			Title: "TTL", Width: 5, Drop: 1,
-			Cell: func(r queueRow) term.Field {
-				if ttl := r.ttl(); ttl >= 0 {
-					return s.Waiting.Field(model.ShortDuration(ttl))
-				}
-
-				return s.Muted.Field("-")
-			},
-			Compare: func(a, b queueRow) int { return cmp.Compare(a.ttl(), b.ttl()) },
-		},
-		{
-			Title: "DEAD-LETTERS TO", Width: 16, Flex: 3, Max: 40, Drop: 2,
-			Cell: func(r queueRow) term.Field { return r.wayOut(s) },
-		},
+	return []term.Field{
+		s.Text.Field(r.name),
+		s.Muted.Field(r.kind()),
+		r.roleField(s),
+		shell.ReadyField(s, r.Ready, r.Outage() != model.NoOutage, s.Text),
+		shell.NumberField(s, r.Unacked, s.Text),
+		shell.NumberField(s, r.Consumers, s.Text),
+		shell.RateField(s, r.moves.In),
+		shell.RateField(s, r.moves.Out),
+		ttl,
+		r.wayOut(s),
 	}
 }
 
@@ -132,14 +92,6 @@ func (r queueRow) roleField(s *term.Styles) term.Field {
 	}
 
 	return s.Text.Field(string(r.role))
-}
-
-// ttl is the queue's message TTL, -1 when it has none.
-func (r queueRow) ttl() time.Duration {
-	if ttl := r.topo.Settings(r.QueueRef).TTL; ttl.Set {
-		return ttl.Value
-	}
-	return -1
 }
 
 func (r queueRow) wayOut(s *term.Styles) term.Field {

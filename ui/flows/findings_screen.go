@@ -1,7 +1,6 @@
 package flows
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -33,39 +32,19 @@ func NewFindingsScreen(e *shell.Env) shell.Screen {
 		short[f.Code] = f.Short
 	}
 
-	f := findingsScreen{short: short, Listing: shell.NewListing(e, "findings",
+	s := e.Styles
+	return findingsScreen{short: short, Listing: shell.NewListing(e, "findings",
 		func(r findingRow) findings.Identity { return r.Identity() },
-		func(a, b findingRow) int { return cmp.Compare(a.place, b.place) },
+		term.By(func(r findingRow) int { return r.place }),
 		func(r findingRow) []string { return []string{r.Code, r.where(), r.title, string(r.Level)} },
-		findingColumns(e.Styles)...)}
-
-	return f
-}
-
-func findingColumns(s *term.Styles) []term.Column[findingRow] {
-	type column = term.Column[findingRow]
-	return []column{
-		{
-			Title: "LEVEL", Width: 9,
-			Cell: func(r findingRow) term.Field {
-				mark := shell.LevelMark(r.Level)
-				return s.Mark(mark).Field(mark + " " + string(r.Level))
-			},
-			Compare: func(a, b findingRow) int { return cmp.Compare(a.place, b.place) },
+		func(r findingRow) []term.Field {
+			mark := shell.LevelMark(r.Level)
+			level := s.Mark(mark).Field(mark + " " + string(r.Level))
+			return []term.Field{level.By(float64(r.place)), s.Text.Field(r.where()), s.Text.Field(r.title)}
 		},
-		column{
-			Title:  "WHERE",
-			Width:  18,
-			Flex:   2,
-			Max:    40,
-			Middle: true,
-		}.Name(&s.Text, findingRow.where),
-		{
-			Title: "WHAT", Width: 20, Flex: 5,
-			Cell:    func(r findingRow) term.Field { return s.Text.Field(r.title) },
-			Compare: func(a, b findingRow) int { return cmp.Compare(a.Code, b.Code) },
-		},
-	}
+		term.Column{Title: "LEVEL", Width: 9, Sorts: true},
+		term.Column{Title: "WHERE", Width: 18, Flex: 2, Max: 40, Middle: true, Sorts: true},
+		term.Column{Title: "WHAT", Width: 20, Flex: 5, Sorts: true})}
 }
 
 func (r findingRow) where() string {

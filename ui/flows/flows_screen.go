@@ -37,77 +37,47 @@ func NewFlowsScreen(e *shell.Env) shell.Screen {
 		return texts
 	}
 
-	f := flowsScreen{Listing: shell.NewListing(e, "flows", worker, shell.Worst, texts, flowColumns(e)...)}
+	f := flowsScreen{Listing: shell.NewListing(e, "flows", worker, shell.Worst, texts,
+		func(r shell.FlowRow) []term.Field { return flowCells(e.Styles, r) },
+		term.Column{Width: 1},
+		term.Column{Title: "FLOW", Width: 20, Flex: 4, Max: 44, Middle: true, Sorts: true},
+		term.Column{Title: "WAITING", Width: 7, Right: true, Most: true},
+		term.Column{Title: "BUFFERS", Width: 11, Flex: 3, Max: 30, Sorts: true},
+		term.Column{Title: "NEXT DUE", Width: 10, Drop: 3},
+		term.Column{Title: "MOVED/s", Width: 7, Right: true, Drop: 1, Most: true},
+		term.Column{Title: "CONSUMERS", Width: 9, Right: true, Sorts: true},
+		term.Column{Title: "IN WORKER", Width: 9, Right: true, Drop: 2, Most: true},
+		term.Column{Title: "FAILED", Width: 6, Right: true, Most: true},
+		term.Column{Title: "LAST 5 MIN", Width: shell.TrendSteps, Drop: 4})}
 	f.Hides = true
 	return f
 }
 
-func flowColumns(e *shell.Env) []term.Column[shell.FlowRow] {
-	s := e.Styles
-	type column = term.Column[shell.FlowRow]
+func flowCells(s *term.Styles, r shell.FlowRow) []term.Field {
+	consumers := shell.NumberField(s, r.Consumers, s.Text)
+	switch {
+	case r.Polled:
+		consumers.Text, consumers.Style = "polled", s.Text
+	case r.Consumers.Or(1) == 0:
+		consumers.Text, consumers.Style = "none !", s.Danger
+	}
 
-	return []column{
-		{Title: "", Width: 1, Cell: func(r shell.FlowRow) term.Field {
-			return s.Mark(r.Mark).Field(r.Mark)
-		}},
-		column{
-			Title:  "FLOW",
-			Width:  20,
-			Flex:   4,
-			Max:    44,
-			Middle: true,
-		}.
-			Name(&s.Text, func(r shell.FlowRow) string { return r.Name }),
-		shell.Numbers(column{Title: "WAITING", Width: 7, Right: true, Most: true}, s, &s.Waiting,
-			func(r shell.FlowRow) model.Opt[int64] { return r.Waiting }),
-		column{Title: "BUFFERS", Width: 11, Flex: 3, Max: 30}.
-			Name(&s.Text, func(r shell.FlowRow) string { return r.Buffers }),
+	failed := shell.NumberField(s, r.Failed, s.Danger)
+	if len(r.Flow.Failed) == 0 {
+		failed = s.Muted.Field("-")
+	}
 
-		{
-			Title: "NEXT DUE", Width: 10, Drop: 3,
-			Cell: func(r shell.FlowRow) term.Field { return *r.Due },
-		},
-		shell.Rates(column{
-			Title: "MOVED/s",
-			Width: 7,
-			Right: true,
-			Drop:  1,
-			Most:  true,
-		}, s,
-			func(r shell.FlowRow) model.Opt[float64] { return r.Moved }),
-		{
-			Title: "CONSUMERS", Width: 9, Right: true,
-			Cell: func(r shell.FlowRow) term.Field {
-				if r.Polled {
-					return s.Text.Field("polled")
-				}
-
-				if r.Consumers.Or(1) == 0 {
-					return s.Danger.Field("none !")
-				}
-
-				return shell.NumberField(s, r.Consumers, s.Text)
-			},
-			Compare: func(a, b shell.FlowRow) int { return shell.CompareOpt(a.Consumers, b.Consumers) },
-		},
-		{
-			Title: "IN WORKER", Width: 9, Right: true, Drop: 2, Most: true,
-			Cell:    func(r shell.FlowRow) term.Field { return shell.ReadyField(s, r.Ready, r.Down, s.Text) },
-			Compare: func(a, b shell.FlowRow) int { return shell.CompareOpt(a.Ready, b.Ready) },
-		},
-		{
-			Title: "FAILED", Width: 6, Right: true, Most: true,
-			Cell: func(r shell.FlowRow) term.Field {
-				if len(r.Flow.Failed) == 0 {
-					return s.Muted.Field("-")
-				}
-				return shell.NumberField(s, r.Failed, s.Danger)
-			},
-			Compare: func(a, b shell.FlowRow) int { return shell.CompareOpt(a.Failed, b.Failed) },
-		},
-		{Title: "LAST 5 MIN", Width: shell.TrendSteps, Drop: 4, Cell: func(r shell.FlowRow) term.Field {
-			return s.Waiting.Field(picture.Sparkline(r.Trend))
-		}},
+	return []term.Field{
+		s.Mark(r.Mark).Field(r.Mark),
+		s.Text.Field(r.Name),
+		shell.NumberField(s, r.Waiting, s.Waiting),
+		s.Text.Field(r.Buffers),
+		*r.Due,
+		shell.RateField(s, r.Moved),
+		consumers,
+		shell.ReadyField(s, r.Ready, r.Down, s.Text),
+		failed,
+		s.Waiting.Field(picture.Sparkline(r.Trend)),
 	}
 }
 

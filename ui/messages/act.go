@@ -21,7 +21,7 @@ import (
 // updateDialog passes a message to the dialog. When an action ends, what it took out of the queue leaves the table.
 func (s *Screen) updateDialog(msg tea.Msg) (cmd tea.Cmd) {
 	ended := s.Dialog.State == shell.DialogEnded
-	s.Dialog, cmd = s.Dialog.Update(msg)
+	cmd = s.Dialog.Update(msg)
 	switch {
 	case s.Dialog.State == shell.DialogEnded && !ended:
 		s.settle()
@@ -50,15 +50,15 @@ func (a *messageActions) box() box {
 	return nil
 }
 
-func (s *Screen) toBox(msg tea.Msg) (cmd tea.Cmd) {
+func (s *Screen) toBox(msg tea.Msg) tea.Cmd {
 	switch {
 	case s.Dialog.Open():
 		return s.updateDialog(msg)
 	case s.saving.Open():
-		s.saving, cmd = s.saving.Update(msg)
+		return s.saving.Update(msg)
 	}
 
-	return cmd
+	return nil
 }
 
 func (a messageActions) Busy() bool { return a.Dialog.IsBusy() || a.saving.IsBusy() }

@@ -35,10 +35,10 @@ type messageFilter struct {
 	field    term.FilterField
 	complete completion
 	saved    filter.Saved
-	parsed   *filter.Filter // the current filter: the last text that could be parsed; nil: none
-	err      error          // why the text cannot be parsed
-	request  shell.Request  // the search in flight; 0: none
-	cancel   func()         // ends it
+	parsed   *filter.Filter     // the current filter: the last text that could be parsed; nil: none
+	err      error              // why the text cannot be parsed
+	request  shell.Request      // the search in flight; 0: none
+	cancel   context.CancelFunc // ends it
 }
 
 func newMessageFilter(e *shell.Env) messageFilter {
@@ -65,7 +65,7 @@ func (f messageFilter) sought() string {
 
 // apply parses the text and filters the rows: at once if that is quick, otherwise in a command. A text that cannot be
 // parsed leaves the previous filter.
-func (f messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (messageFilter, tea.Cmd) {
+func (f *messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (cmd tea.Cmd) {
 	text := f.field.Text()
 	f.request, f.err = 0, nil
 	if f.cancel != nil {
@@ -75,7 +75,7 @@ func (f messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (messageFil
 
 	if strings.TrimSpace(text) == "" {
 		f.parsed = nil
-		return f, nil
+		return nil
 	}
 
 	parsed, err := f.saved.Filter(text)
@@ -86,7 +86,7 @@ func (f messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (messageFil
 	}
 
 	if f.parsed == nil {
-		return f, nil
+		return nil
 	}
 	bytes := 0
 	for _, r := range rows {
@@ -98,13 +98,13 @@ func (f messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (messageFil
 		defer stop()
 		if matched, err := search(ctx, f.parsed, rows); ctx.Err() == nil {
 			f.takeMatched(matched, err, rows)
-			return f, nil
+			return nil
 		}
 	}
 
 	f.request = e.NewRequest()
 	id, sought := f.request, f.parsed
-	cmd, cancel := e.Stoppable(func(ctx context.Context) tea.Msg {
+	cmd, f.cancel = e.Stoppable(func(ctx context.Context) tea.Msg {
 		matched, err := search(ctx, sought, rows)
 		if ctx.Err() != nil {
 			return nil
@@ -112,8 +112,7 @@ func (f messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (messageFil
 		return shell.EndedMsg[[]bool]{Request: id, Result: matched, Err: err}
 	})
 
-	f.cancel = cancel
-	return f, cmd
+	return cmd
 }
 
 // search searches every message, on all processors, until ctx ends.

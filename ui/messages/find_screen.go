@@ -66,17 +66,52 @@ type prepared struct {
 }
 
 func NewFindScreen(e *shell.Env, text string, sought *filter.Filter) shell.Screen {
-	return NewSearchScreen(e, "find "+model.Printable(text), find.Want{Filter: sought, Hits: findsMost},
-		FindColumns(e, false))
+	return NewSearchScreen(e, "find "+model.Printable(text), find.Want{Filter: sought, Hits: findsMost})
 }
 
 // NewSearchScreen shows the results of a want, and reads only the queues that it is narrowed to.
-func NewSearchScreen(e *shell.Env, title string, want find.Want, columns []term.Column[*FindRow]) FindScreen {
+func NewSearchScreen(e *shell.Env, title string, want find.Want) FindScreen {
 	want.Limit = searchesMost
 	want.ReadOnly = e.ReadOnly
+
+	ofCause := want.Has != nil // then the place of the match says nothing
+	third := term.Column{Title: "IN", Width: 14, Max: 24, Flex: 1, Sorts: true}
+	if ofCause {
+		third = term.Column{Title: "MESSAGE ID", Width: 14, Max: 36, Flex: 1, Drop: 3, Sorts: true}
+	}
+
 	return FindScreen{Want: want, Listing: shell.NewListing(e, title, func(r *FindRow) int { return r.number },
-		func(a, b *FindRow) int { return cmp.Compare(a.number, b.number) },
-		func(r *FindRow) []string { return []string{r.queue, r.key, r.id, r.where, r.folded} }, columns...)}
+		term.By(func(r *FindRow) int { return r.number }),
+		func(r *FindRow) []string { return []string{r.queue, r.key, r.id, r.where, r.folded} },
+		func(r *FindRow) []term.Field {
+			if ofCause {
+				return r.cells(e, r.id)
+			}
+			return r.cells(e, r.where)
+		},
+
+		term.Column{Title: "QUEUE", Width: 20, Flex: 2, Max: 40, Middle: true, Sorts: true},
+		term.Column{Title: "#", Width: 7, Right: true, Sorts: true},
+		term.Column{Title: "AGE", Width: 8, Right: true, Drop: 2, Sorts: true},
+		term.Column{Title: "ROUTING KEY", Width: 14, Flex: 1, Max: 28, Middle: true, Drop: 1, Sorts: true},
+		third,
+		term.Column{Title: "TEXT", Width: 20, Flex: 4})}
+}
+
+func (r *FindRow) cells(e *shell.Env, third string) []term.Field {
+	s, age := e.Styles, "?"
+	if at, known := r.Hit.Published.Get(); known {
+		age = shell.Age(max(e.Shown.Sub(at), 0))
+	}
+
+	return []term.Field{
+		s.Text.Field(r.queue),
+		s.Text.Field(model.Count(r.Hit.Position)).By(float64(r.Hit.Position)),
+		s.Muted.Field(age).By(-float64(r.Hit.Published.Or(e.Shown).UnixMilli())),
+		s.Text.Field(r.key),
+		s.Muted.Field(third),
+		s.Text.Field(r.folded),
+	}
 }
 
 // Close ends the search: the root calls it when the screen is closed.
@@ -245,66 +280,6 @@ func (s *FindScreen) news(msg findNewsMsg) tea.Cmd {
 }
 
 const findPane = 6 // lines below the list for the message under the cursor
-
-// FindColumns show where the match is in a message, or the message's id.
-func FindColumns(e *shell.Env, byID bool) []term.Column[*FindRow] {
-	type column = term.Column[*FindRow]
-	s := e.Styles
-	third := column{Title: "IN", Width: 14, Max: 24, Flex: 1}.Name(&s.Muted, func(r *FindRow) string { return r.where })
-	if byID {
-		third = column{
-			Title: "MESSAGE ID",
-			Width: 14,
-			Max:   36,
-			Flex:  1,
-			Drop:  3,
-		}.
-			Name(&s.Muted, func(r *FindRow) string { return r.id })
-	}
-
-	position := column{
-		Title: "#", Width: 7, Right: true,
-		Compare: func(a, b *FindRow) int { return cmp.Compare(a.Hit.Position, b.Hit.Position) },
-	}
-
-	age := column{
-		Title:   "AGE",
-		Width:   8,
-		Right:   true,
-		Drop:    2,
-		Compare: func(a, b *FindRow) int { return b.Hit.Published.Or(e.Shown).Compare(a.Hit.Published.Or(e.Shown)) },
-	}
-
-	return []column{
-		column{
-			Title:  "QUEUE",
-			Width:  20,
-			Flex:   2,
-			Max:    40,
-			Middle: true,
-		}.
-			Name(&s.Text, func(r *FindRow) string { return r.queue }),
-		position.Text(&s.Text, func(r *FindRow) string { return model.Count(r.Hit.Position) }),
-		age.Text(&s.Muted, func(r *FindRow) string {
-			if at, known := r.Hit.Published.Get(); known {
-				return shell.Age(max(e.Shown.Sub(at), 0))
-			}
-
-			return "?"
-		}),
-		column{
-			Title:  "ROUTING KEY",
-			Width:  14,
-			Flex:   1,
-			Max:    28,
-			Middle: true,
-			Drop:   1,
-		}.
-			Name(&s.Text, func(r *FindRow) string { return r.key }),
-		third,
-		column{Title: "TEXT", Width: 20, Flex: 4}.Text(&s.Text, func(r *FindRow) string { return r.folded }),
-	}
-}
 
 func (s FindScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	s.head = []string{s.headLine(width)}

@@ -196,8 +196,8 @@ func (s *Screen) clear() tea.Cmd {
 	return nil
 }
 
-func (s *Screen) filtered() (cmd tea.Cmd) {
-	s.filter, cmd = s.filter.apply(s.env, s.Rows)
+func (s *Screen) filtered() tea.Cmd {
+	cmd := s.filter.apply(s.env, s.Rows)
 	if !s.filter.pending() {
 		s.Table.Narrow(s.match())
 	}

@@ -322,8 +322,8 @@ func (s *Screen) looked(msg PeekedMsg) (cmd tea.Cmd) {
 		s.used = model.Some(msg.Peeked.Highest)
 	}
 
-	s.Table.SetColumns(shell.MessageColumns(s.env, s.Waits, s.Topology.IsBuffer(s.Queue)))
-	s.filter, cmd = s.filter.apply(s.env, s.Rows)
+	shell.SetMessageColumns(s.env, &s.Table, s.Waits, s.Topology.IsBuffer(s.Queue))
+	cmd = s.filter.apply(s.env, s.Rows)
 	s.Table.Match = s.match()
 	s.Table.Set(s.Rows)
 	s.Table.Regain()

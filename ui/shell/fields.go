@@ -20,50 +20,42 @@ func NumberField(s *term.Styles, n model.Opt[int64], some term.Style) term.Field
 	v, ok := n.Get()
 	switch {
 	case !ok:
-		return s.Muted.Field("?")
+		return unknownField(s)
 	case v == 0:
 		return s.Muted.Field("0")
 	}
 
-	return some.Field(model.Count(v))
+	return some.Field(model.Count(v)).By(float64(v))
 }
 
-func Numbers[T any](c term.Column[T], s *term.Styles, some *term.Style, of func(T) model.Opt[int64]) term.Column[T] {
-	c.Cell = func(item T) term.Field { return NumberField(s, of(item), *some) }
-	c.Compare = func(a, b T) int { return CompareOpt(of(a), of(b)) }
-	return c
-}
-
-func Rates[T any](c term.Column[T], s *term.Styles, of func(T) model.Opt[float64]) term.Column[T] {
-	c.Cell = func(item T) term.Field { return rateField(s, of(item)) }
-	c.Compare = func(a, b T) int { return CompareOpt(of(a), of(b)) }
-	return c
-}
+// unknownField is sorted below all numbers.
+func unknownField(s *term.Styles) term.Field { return s.Muted.Field("?").By(-1) }
 
 // ReadyField is how many messages are ready in a queue, or that it is unknown because the queue is down.
 func ReadyField(s *term.Styles, ready model.Opt[int64], down bool, some term.Style) term.Field {
 	if down {
-		return s.Danger.Field("down")
+		return s.Danger.Field("down").By(float64(ready.Or(-1)))
 	}
 	return NumberField(s, ready, some)
 }
 
-func rateField(s *term.Styles, r model.Opt[float64]) term.Field {
+func RateField(s *term.Styles, r model.Opt[float64]) term.Field {
 	v, ok := r.Get()
+	look, text := s.Good, strconv.FormatFloat(v, 'f', 1, 64)
 	switch {
 	case !ok:
-		return s.Muted.Field("?")
+		return unknownField(s)
 	case v < 0.05:
-		return s.Muted.Field("0.0")
+		look, text = s.Muted, "0.0"
 	case v >= 1000:
-		return s.Good.Field(model.Count(int64(v + 0.5)))
+		text = model.Count(int64(v + 0.5))
 	}
 
-	return s.Good.Field(strconv.FormatFloat(v, 'f', 1, 64))
+	return look.Field(text).By(v)
 }
 
-// CompareOpt sorts unknown values below known ones.
-func CompareOpt[N cmp.Ordered](a, b model.Opt[N]) int {
+// compareOpt sorts unknown values below known ones.
+func compareOpt[N cmp.Ordered](a, b model.Opt[N]) int {
 	x, known := a.Get()
 	y, other := b.Get()
 	switch {

@@ -102,7 +102,7 @@ func (r *FlowRow) sumBuffers(msg *TopologyMsg) (waits []model.QueueRef) {
 
 // Worst sorts first what needs attention, then by the number of failures.
 func Worst(a, b FlowRow) int {
-	return cmp.Or(cmp.Compare(a.rank, b.rank), CompareOpt(b.Failed, a.Failed), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.rank, b.rank), compareOpt(b.Failed, a.Failed), cmp.Compare(a.Name, b.Name))
 }
 
 func ReadyOf(t *model.Topology, ref model.QueueRef) model.Opt[int64] {

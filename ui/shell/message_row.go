@@ -3,6 +3,7 @@ package shell
 import (
 	"cmp"
 	"context"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -193,87 +194,61 @@ func (r *MessageRow) place() string {
 
 func rowID(r *MessageRow) MessageID { return r.Id }
 
-func byPosition(a, b *MessageRow) int { return cmp.Compare(a.Position, b.Position) }
+var byPosition = term.By(func(r *MessageRow) int32 { return r.Position })
 
 func NewMessageTable(e *Env) term.Table[MessageID, *MessageRow] {
-	return term.NewTable(e.Kit(), rowID, byPosition, MessageColumns(e, nil, false)...)
+	t := term.NewTable[MessageID, *MessageRow](e.Kit(), rowID, byPosition, nil)
+	SetMessageColumns(e, &t, nil, false)
+	return t
 }
 
-// MessageColumns are the columns for a queue's messages (a buffer or not); with waits they include when each leaves.
-func MessageColumns(e *Env, waits *story.Waits, buffer bool) []term.Column[*MessageRow] {
-	s := e.Styles
-	type column = term.Column[*MessageRow]
-	columns := []column{
-		column{Title: "#", Width: 6, Right: true, Compare: byPosition}.Text(&s.Muted, (*MessageRow).place),
-		column{Title: "AGE", Width: 9, Compare: func(a, b *MessageRow) int { return b.Since.Compare(a.Since) }}.
-			Text(&s.Text, func(r *MessageRow) string { return r.age(e.Shown) }),
-		column{Title: message.FailureTitle(buffer), Width: 24, Max: 70, Flex: 12}.
-			Name(&s.Text, func(r *MessageRow) string { return r.failure }),
-		column{
-			Title:  "ROUTING KEY",
-			Width:  12,
-			Max:    24,
-			Flex:   1,
-			Middle: true,
-		}.
-			Name(&s.Text, func(r *MessageRow) string { return r.key }),
-		{
-			Title: "DEATHS", Width: 11, Max: 18, Flex: 1, Blank: true, Drop: 1,
-			Cell: func(r *MessageRow) term.Field {
-				if r.malformed {
-					return s.Warning.Field(term.MarkWarning + " " + r.deaths)
-				}
-
-				return s.Text.Field(r.deaths)
-			},
-			Compare: func(a, b *MessageRow) int { return cmp.Compare(a.died, b.died) }, Most: true,
-		},
-		{
-			Title: "SIZE", Width: 5, Right: true, Drop: 2,
-			Cell:    func(r *MessageRow) term.Field { return s.Muted.Field(message.Size(int64(r.Size))) },
-			Compare: func(a, b *MessageRow) int { return cmp.Compare(a.Size, b.Size) }, Most: true,
-		},
-		column{Title: "BODY", Width: 20, Flex: 3, Drop: 3}.
-			Text(&s.Muted, func(r *MessageRow) string { return r.Preview }),
+// SetMessageColumns gives a table the columns for a queue's messages (a buffer or not); with waits they include when
+// each leaves.
+func SetMessageColumns(e *Env, t *term.Table[MessageID, *MessageRow], waits *story.Waits, buffer bool) {
+	const behindAge = 2
+	columns := []term.Column{
+		{Title: "#", Width: 6, Right: true, Sorts: true},
+		{Title: "AGE", Width: 9, Sorts: true},
+		{Title: message.FailureTitle(buffer), Width: 24, Max: 70, Flex: 12, Sorts: true},
+		{Title: "ROUTING KEY", Width: 12, Max: 24, Flex: 1, Middle: true, Sorts: true},
+		{Title: "DEATHS", Width: 11, Max: 18, Flex: 1, Blank: true, Drop: 1, Most: true},
+		{Title: "SIZE", Width: 5, Right: true, Drop: 2, Most: true},
+		{Title: "BODY", Width: 20, Flex: 3, Drop: 3},
 	}
-
 	if waits != nil {
-		const behindAge = 2
-		columns = slices.Insert(columns, behindAge, waitColumn(e, waits))
+		columns = slices.Insert(columns, behindAge, term.Column{Title: "DUE", Width: 10, Sorts: true})
 	}
 
-	return columns
-}
-
-// waitColumn is when each message leaves its buffer, from now. A mark says that its own time ends before that.
-func waitColumn(e *Env, waits *story.Waits) term.Column[*MessageRow] {
 	s := e.Styles
-	return term.Column[*MessageRow]{
-		Title: "DUE", Width: 10,
-		Cell: func(r *MessageRow) term.Field {
-			if w := WaitOf(waits, int(r.Position)); w != nil {
-				return waitField(s, w, e.Shown)
-			}
-			return s.Muted.Field("")
-		},
-		Compare: func(a, b *MessageRow) int {
-			x := WaitOf(waits, int(a.Position))
-			y := WaitOf(waits, int(b.Position))
-			switch {
-			case x == nil || y == nil:
-				return 0
-			case x.Leaves.Known() == y.Leaves.Known():
-				return x.Leaves.Time.Compare(y.Leaves.Time)
-			case !x.Leaves.Known():
-				return 1
-			}
-
-			return -1
-		},
+	t.Cells = func(r *MessageRow) []term.Field {
+		deaths := s.Text.Field(r.deaths)
+		if r.malformed {
+			deaths = s.Warning.Field(term.MarkWarning + " " + r.deaths)
+		}
+		cells := []term.Field{
+			s.Muted.Field(r.place()).By(float64(r.Position)),
+			s.Text.Field(r.age(e.Shown)).By(-float64(r.Since.UnixMilli())),
+			s.Text.Field(r.failure),
+			s.Text.Field(r.key),
+			deaths.By(float64(r.died)),
+			s.Muted.Field(message.Size(int64(r.Size))).By(float64(r.Size)),
+			s.Muted.Field(r.Preview),
+		}
+		if waits != nil {
+			cells = slices.Insert(cells, behindAge, waitField(s, WaitOf(waits, int(r.Position)), e.Shown))
+		}
+		return cells
 	}
+
+	t.SetColumns(columns)
 }
 
+// waitField is when a message leaves its buffer, from now. A mark says that its own time ends before that.
 func waitField(s *term.Styles, w *story.Wait, now time.Time) term.Field {
+	if w == nil {
+		return s.Muted.Field("")
+	}
+
 	late := ""
 	style := s.Text
 	if w.HeldBack() && !w.Due.Time.IsZero() && w.Due.Time.Before(now) {
@@ -282,16 +257,16 @@ func waitField(s *term.Styles, w *story.Wait, now time.Time) term.Field {
 
 	switch {
 	case w.Leaves.Kind == story.DueUnknown:
-		return s.Danger.Field("never" + late)
+		return s.Danger.Field("never" + late).By(math.Inf(1))
 	case w.Leaves.Kind == story.DueEarlierTTL:
-		return s.Warning.Field("?" + late)
+		return s.Warning.Field("?" + late).By(math.Inf(1))
 	case w.Leaves.Time.Before(now):
-		return s.Muted.Field("left")
+		return s.Muted.Field("left").ByTime(w.Leaves.Time)
 	case w.Cut:
-		return s.Danger.Field(w.Leaves.In(now) + " " + term.MarkError)
+		return s.Danger.Field(w.Leaves.In(now) + " " + term.MarkError).ByTime(w.Leaves.Time)
 	}
 
-	return style.Field(w.Leaves.In(now) + late)
+	return style.Field(w.Leaves.In(now) + late).ByTime(w.Leaves.Time)
 }
 
 // WaitOf is what a look found out about when a message leaves; nil when nothing.

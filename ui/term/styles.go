@@ -23,7 +23,7 @@ func (s Style) Render(text string) string {
 }
 
 // Field puts a text into a cell of a table.
-func (s Style) Field(text string) Field { return Field{text, s} }
+func (s Style) Field(text string) Field { return Field{Text: text, Style: s} }
 
 // Wrap is printable text in this style, broken like Wrap into lines of at most width cells, after a lead on the first
 // line and blanks below it.

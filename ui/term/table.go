@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
@@ -14,37 +15,43 @@ import (
 type Field struct {
 	Text  string
 	Style Style
+	value float64 // the cell of a column is sorted by it, and by its text among equals
 }
 
-// Column shows something of each item.
-type Column[T any] struct {
-	Title   string
-	Width   int                // cells; the minimum, when flex is set
-	Max     int                // the most that flex gives while others need it; 0: unlimited
-	Flex    int                // share of the remaining width, up to what the cells need; 0: width is fixed
-	Blank   bool               // it is hidden while all cells seen are empty
-	Drop    int                // on a narrow terminal columns are hidden, highest drop first; 0: never
-	Right   bool               // numbers are aligned to the right
-	Middle  bool               // long texts are cut in the middle, not at the end: names of queues differ at both ends
-	Cell    func(item T) Field // what is shown
-	Compare func(a, b T) int   // how it sorts; nil: it does not
-	Most    bool               // the first press sorts the highest to the top
+// By gives a cell the value by which it is sorted.
+func (f Field) By(value float64) Field {
+	f.value = value
+	return f
 }
 
-// Text fills the column with a text.
-func (c Column[T]) Text(look *Style, of func(T) string) Column[T] {
-	c.Cell = func(item T) Field { return Field{of(item), *look} }
-	return c
+// ByTime sorts a cell by a time.
+func (f Field) ByTime(t time.Time) Field { return f.By(float64(t.UnixMilli())) }
+
+func (f Field) compare(other Field) int {
+	return cmp.Or(cmp.Compare(f.value, other.value), cmp.Compare(f.Text, other.Text))
 }
 
-// Name fills the column with a text, and sorts by it.
-func (c Column[T]) Name(look *Style, of func(T) string) Column[T] {
-	c.Compare = func(a, b T) int { return cmp.Compare(of(a), of(b)) }
-	return c.Text(look, of)
+// Column is how one of the cells of each row is laid out.
+type Column struct {
+	Title  string
+	Width  int  // cells; the minimum, when flex is set
+	Max    int  // the most that flex gives while others need it; 0: unlimited
+	Flex   int  // share of the remaining width, up to what the cells need; 0: width is fixed
+	Blank  bool // it is hidden while all cells seen are empty
+	Drop   int  // on a narrow terminal columns are hidden, highest drop first; 0: never
+	Right  bool // numbers are aligned to the right
+	Middle bool // long texts are cut in the middle, not at the end: names of queues differ at both ends
+	Sorts  bool // the user can sort by it
+	Most   bool // the same, and the first press sorts the highest to the top
+}
+
+// By compares items by a value of each.
+func By[T any, V cmp.Ordered](of func(T) V) func(a, b T) int {
+	return func(a, b T) int { return cmp.Compare(of(a), of(b)) }
 }
 
 // pad fills a text to width cells, or cuts it.
-func (c *Column[T]) pad(text string, width int) string {
+func (c *Column) pad(text string, width int) string {
 	switch {
 	case c.Right:
 		return PadLeft(text, width)
@@ -62,7 +69,8 @@ func (c *Column[T]) pad(text string, width int) string {
 // vanishes there is no cursor, so that a key never hits another item: Current then reports false until the cursor is
 // moved, or the list was empty in between.
 type Table[K comparable, T any] struct {
-	Columns []Column[T]
+	Columns []Column
+	Cells   func(T) []Field // of a row, for each column
 	key     func(T) K
 	natural func(a, b T) int // the default order, and between equals
 	Kit
@@ -96,9 +104,12 @@ type frame[K comparable] struct {
 	keys   []K // of the rows, from the top
 }
 
-func NewTable[K comparable, T any](k Kit, key func(T) K, natural func(a, b T) int, columns ...Column[T]) Table[K, T] {
+func NewTable[K comparable, T any](
+	k Kit, key func(T) K, natural func(a, b T) int, cells func(T) []Field, columns ...Column,
+) Table[K, T] {
 	return Table[K, T]{
 		Columns: columns,
+		Cells:   cells,
 		key:     key,
 		natural: natural,
 		Kit:     k,
@@ -109,12 +120,16 @@ func NewTable[K comparable, T any](k Kit, key func(T) K, natural func(a, b T) in
 }
 
 // SetColumns replaces the columns. The order stays, by the column with the same title.
-func (t *Table[K, T]) SetColumns(columns []Column[T]) {
-	if t.Sorted >= 0 {
-		title := t.Columns[t.Sorted].Title
-		t.Sorted = slices.IndexFunc(columns, func(c Column[T]) bool { return c.Title == title })
+func (t *Table[K, T]) SetColumns(columns []Column) {
+	sorted := t.Sorted
+	was := t.Columns
+	if t.Columns, t.drawn.widest = columns, nil; sorted >= 0 {
+		t.Sorted = t.column(was[sorted].Title)
 	}
-	t.Columns, t.drawn.widest = columns, nil
+}
+
+func (t *Table[K, T]) column(title string) int {
+	return slices.IndexFunc(t.Columns, func(c Column) bool { return c.Title == title })
 }
 
 // Set replaces the items. Cursor, selection and the cursor's line stay.
@@ -160,7 +175,7 @@ func (t *Table[K, T]) Narrow(match func(T) bool) {
 
 // SortBy sorts by the column with this title, before there are items.
 func (t *Table[K, T]) SortBy(title string) {
-	t.Sorted = slices.IndexFunc(t.Columns, func(c Column[T]) bool { return c.Title == title })
+	t.Sorted = t.column(title)
 	t.reverse = t.Sorted >= 0 && t.Columns[t.Sorted].Most
 }
 
@@ -171,7 +186,7 @@ func (t *Table[K, T]) sortNext() {
 		if t.Sorted >= len(t.Columns) {
 			t.Sorted = -1
 		}
-		if t.Sorted < 0 || t.Columns[t.Sorted].Compare != nil && !t.isHidden(t.Sorted) {
+		if t.Sorted < 0 || (t.Columns[t.Sorted].Sorts || t.Columns[t.Sorted].Most) && !t.isHidden(t.Sorted) {
 			break
 		}
 	}
@@ -191,21 +206,30 @@ func (t *Table[K, T]) resort() {
 
 // order sorts all items by the selected column, equals in the default order.
 func (t *Table[K, T]) order() {
-	compare := t.natural
-	if t.Sorted >= 0 {
-		compare = t.Columns[t.Sorted].Compare
+	turn := 1
+	if t.reverse {
+		turn = -1
+	}
+	if t.Sorted < 0 {
+		slices.SortStableFunc(t.All, func(a, b T) int { return turn * t.natural(a, b) })
+		return
 	}
 
-	slices.SortStableFunc(t.All, func(a, b T) int {
-		c := compare(a, b)
-		if t.reverse {
-			c = compare(b, a)
-		}
-		if c == 0 {
-			c = t.natural(a, b)
-		}
-		return c
+	type row struct {
+		item T
+		by   Field
+	}
+	rows := make([]row, len(t.All))
+	for i, item := range t.All {
+		rows[i] = row{item, t.Cells(item)[t.Sorted]}
+	}
+
+	slices.SortStableFunc(rows, func(a, b row) int {
+		return cmp.Or(turn*a.by.compare(b.by), t.natural(a.item, b.item))
 	})
+	for i, r := range rows {
+		t.All[i] = r.item
+	}
 }
 
 func (t *Table[K, T]) filter() {
@@ -331,9 +355,8 @@ func (t *Table[K, T]) fields(end int) [][]Field {
 
 	var all [][]Field
 	for _, item := range t.Shown[t.drawn.top:end] {
-		fields := make([]Field, len(t.Columns))
-		for i, c := range t.Columns {
-			fields[i] = c.Cell(item)
+		fields := t.Cells(item)
+		for i := range t.Columns {
 			t.drawn.widest[i] = max(t.drawn.widest[i], ansi.StringWidthWc(fields[i].Text))
 		}
 		all = append(all, fields)

@@ -18,7 +18,7 @@ const (
 // columnWidths distributes a width among columns: 0 is a column without room. Fixed columns have their width, flexible
 // ones a share of the rest, up to what their cells need. If that is not enough, the fixed ones give up what they do not
 // need.
-func columnWidths[T any](columns []Column[T], needs []int, width int) []int {
+func columnWidths(columns []Column, needs []int, width int) []int {
 	widths := make([]int, len(columns))
 	for i, c := range columns {
 		if widths[i] = c.Width; c.Flex > 0 {
@@ -50,7 +50,7 @@ func columnWidths[T any](columns []Column[T], needs []int, width int) []int {
 }
 
 // give lets flexible columns, names first, take what fixed ones do not need.
-func give[T any](columns []Column[T], widths, needs []int) {
+func give(columns []Column, widths, needs []int) {
 	for _, names := range []bool{true, false} {
 		for i, c := range columns {
 			for j, fixed := range columns {
@@ -76,7 +76,7 @@ func taken(widths []int) int {
 }
 
 // shrink removes any remaining excess from the columns that are never hidden, the flexible ones first.
-func shrink[T any](columns []Column[T], widths []int, width int) {
+func shrink(columns []Column, widths []int, width int) {
 	for _, flexible := range []bool{true, false} {
 		for i := range columns {
 			if over := taken(widths) - width; over > 0 && widths[i] > 1 && (columns[i].Flex > 0) == flexible {
@@ -87,7 +87,7 @@ func shrink[T any](columns []Column[T], widths []int, width int) {
 }
 
 // grow distributes the rest among the flexible columns, by their shares, up to their limits.
-func grow[T any](columns []Column[T], widths []int, width int, limit func(int) int) {
+func grow(columns []Column, widths []int, width int, limit func(int) int) {
 	for left := width - taken(widths); left > 0; {
 		shares, given := 0, 0
 		for i, c := range columns {
@@ -218,7 +218,7 @@ func (t *Table[K, T]) Hideable() (titles, hidden []string) {
 
 // first returns the column that identifies the row.
 func (t *Table[K, T]) first() int {
-	return slices.IndexFunc(t.Columns, func(c Column[T]) bool { return c.Title != "" })
+	return slices.IndexFunc(t.Columns, func(c Column) bool { return c.Title != "" })
 }
 
 func (t *Table[K, T]) isHidden(column int) bool {
@@ -240,7 +240,7 @@ func (t *Table[K, T]) Need(height int) int {
 }
 
 // columns are those shown if there is room, their indexes among all, and what their cells need.
-func (t *Table[K, T]) columns() (seen []Column[T], at, needs []int) {
+func (t *Table[K, T]) columns() (seen []Column, at, needs []int) {
 	for i, c := range t.Columns {
 		widest, heading := 0, ansi.StringWidthWc(c.Title)
 		if i < len(t.drawn.widest) {

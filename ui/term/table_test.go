@@ -23,17 +23,13 @@ type fruit struct {
 func fruitTable() Table[string, fruit] {
 	e := Kit{NewStyles(Mono, termenv.Ascii), NewListKeys()}
 	return NewTable(e, func(f fruit) string { return f.name }, func(a, b fruit) int { return cmp.Compare(a.name, b.name) },
-		Column[fruit]{
-			Title: "NAME", Width: 8, Flex: 1, Max: 30, Middle: true,
-			Cell:    func(f fruit) Field { return Field{f.name, e.Styles.Strong} },
-			Compare: func(a, b fruit) int { return cmp.Compare(a.name, b.name) },
+		func(f fruit) []Field {
+			count := e.Styles.Danger.Field(fmt.Sprint(f.n)).By(float64(f.n))
+			return []Field{e.Styles.Strong.Field(f.name), e.Styles.Muted.Field("same"), count}
 		},
-		Column[fruit]{Title: "NOTE", Width: 10, Drop: 2, Cell: func(f fruit) Field { return Field{"same", e.Styles.Muted} }},
-		Column[fruit]{
-			Title: "COUNT", Width: 6, Right: true, Drop: 1, Most: true,
-			Cell:    func(f fruit) Field { return Field{fmt.Sprint(f.n), e.Styles.Danger} },
-			Compare: func(a, b fruit) int { return cmp.Compare(a.n, b.n) },
-		})
+		Column{Title: "NAME", Width: 8, Flex: 1, Max: 30, Middle: true, Sorts: true},
+		Column{Title: "NOTE", Width: 10, Drop: 2},
+		Column{Title: "COUNT", Width: 6, Right: true, Drop: 1, Most: true})
 }
 
 // Every line has the right width, whatever is in the cells.
@@ -227,7 +223,7 @@ func TestClickMeansWhatWasDrawn(t *testing.T) {
 
 	table := NewTable(Kit{Styles: &Styles{}, Keys: NewListKeys()}, func(i item) string { return i.name },
 		func(a, b item) int { return cmp.Compare(a.rank, b.rank) },
-		Column[item]{Title: "NAME", Width: 10, Cell: func(i item) Field { return Field{Text: i.name} }})
+		func(i item) []Field { return []Field{{Text: i.name}} }, Column{Title: "NAME", Width: 10})
 	table.Set([]item{{"a", 1}, {"b", 2}, {"c", 3}})
 	table.View(20, 10)
 

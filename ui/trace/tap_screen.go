@@ -77,7 +77,18 @@ func newTapScreen(e *shell.Env, wants []trace.TapWant) shell.Screen {
 	return tapScreen{
 		Dialog: shell.NewDialog(e, shell.DialogAsking), wants: wants,
 		list: shell.NewListing(e, "tap", func(r *tapRow) int64 { return r.number },
-			func(a, b *tapRow) int { return int(b.number - a.number) }, texts, tapColumns(e.Styles)...),
+			func(a, b *tapRow) int { return int(b.number - a.number) }, texts,
+			func(r *tapRow) []term.Field { return r.cells(e.Styles) },
+			term.Column{Title: "TIME", Width: 12},
+			term.Column{Title: "FROM", Width: 14, Max: 44, Flex: 4, Middle: true},
+			term.Column{Title: "REASON", Width: 9},
+			term.Column{Title: "WAITED", Width: 9, Right: true},
+			term.Column{Title: "SHOULD", Width: 7, Right: true},
+			term.Column{Title: "LATE", Width: 15, Right: true},
+			term.Column{Title: "TRIES", Width: 5, Right: true, Drop: 1},
+			term.Column{Title: "ROUTING KEY", Width: 14, Max: 30, Flex: 2, Middle: true, Drop: 2},
+			term.Column{Title: "ID", Width: 20, Max: 36, Flex: 1, Drop: 4},
+			term.Column{Title: "SIZE", Width: 5, Right: true, Drop: 3}),
 	}
 }
 
@@ -345,54 +356,31 @@ func (f *tapFeed) fetch(keep bool) (rows []*tapRow, counts trace.TapCounts, work
 	return rows, f.counts, f.works
 }
 
-func tapColumns(s *term.Styles) []term.Column[*tapRow] {
-	type column = term.Column[*tapRow]
-	return []column{
-		column{Title: "TIME", Width: 12}.
-			Text(&s.Muted, func(r *tapRow) string { return r.passed.Time.Local().Format("15:04:05.000") }),
-		{Title: "FROM", Width: 14, Max: 44, Flex: 4, Middle: true, Cell: func(r *tapRow) term.Field {
-			switch {
-			case r.passed.Unclear != "":
-				return s.Warning.Field(term.MarkWarning + " " + r.from)
-			case r.passed.From == "":
-				return s.Muted.Field(r.from)
-			}
+func (r *tapRow) cells(s *term.Styles) []term.Field {
+	from := s.Text.Field(r.from)
+	switch {
+	case r.passed.Unclear != "":
+		from = s.Warning.Field(term.MarkWarning + " " + r.from)
+	case r.passed.From == "":
+		from = s.Muted.Field(r.from)
+	}
 
-			return s.Text.Field(r.from)
-		}},
-		column{Title: "REASON", Width: 9}.
-			Text(&s.Text, func(r *tapRow) string { return model.Printable(string(r.passed.Reason)) }),
-		column{Title: "WAITED", Width: 9, Right: true}.
-			Text(&s.Strong, func(r *tapRow) string { return r.passed.WaitedWords() }),
-		column{Title: "SHOULD", Width: 7, Right: true}.
-			Text(&s.Text, func(r *tapRow) string { return r.passed.ShouldWords() }),
-		{Title: "LATE", Width: 15, Right: true, Cell: func(r *tapRow) term.Field {
-			if r.passed.IsLate() {
-				return s.Warning.Field(term.MarkWarning + " " + r.passed.LateWords())
-			}
+	late := s.Text.Field(r.passed.LateWords())
+	if r.passed.IsLate() {
+		late = s.Warning.Field(term.MarkWarning + " " + r.passed.LateWords())
+	}
 
-			return s.Text.Field(r.passed.LateWords())
-		}},
-		column{Title: "TRIES", Width: 5, Right: true, Drop: 1}.
-			Text(&s.Text, func(r *tapRow) string { return r.passed.Tries.String() }),
-		column{
-			Title:  "ROUTING KEY",
-			Width:  14,
-			Max:    30,
-			Flex:   2,
-			Middle: true,
-			Drop:   2,
-		}.
-			Text(&s.Text, func(r *tapRow) string { return r.key }),
-		column{
-			Title: "ID",
-			Width: 20,
-			Max:   36,
-			Flex:  1,
-			Drop:  4,
-		}.Text(&s.Muted, func(r *tapRow) string { return r.id }),
-		column{Title: "SIZE", Width: 5, Right: true, Drop: 3}.
-			Text(&s.Muted, func(r *tapRow) string { return message.Size(int64(r.passed.Message.BodyBytes)) }),
+	return []term.Field{
+		s.Muted.Field(r.passed.Time.Local().Format("15:04:05.000")),
+		from,
+		s.Text.Field(model.Printable(string(r.passed.Reason))),
+		s.Strong.Field(r.passed.WaitedWords()),
+		s.Text.Field(r.passed.ShouldWords()),
+		late,
+		s.Text.Field(r.passed.Tries.String()),
+		s.Text.Field(r.key),
+		s.Muted.Field(r.id),
+		s.Muted.Field(message.Size(int64(r.passed.Message.BodyBytes))),
 	}
 }
 
