@@ -154,32 +154,20 @@ func TestRequeueLoop(t *testing.T) {
 
 // A slow loop in a queue that was worked off before shows between polls: the same messages, and no acknowledgement.
 func TestSlowLoopBetweenPolls(t *testing.T) {
-	type poll struct{ redelivered, acked, unacked int64 }
-	for _, c := range []struct {
-		name  string
-		polls []poll
-		held  bool // dlxtop itself held messages at the last poll
-		loops bool
-	}{
-		{"a round every three seconds", []poll{{3, 90, 1}, {4, 90, 1}, {6, 90, 1}, {8, 90, 1}}, false, true},
-		{"not often enough yet", []poll{{3, 90, 1}, {4, 90, 1}, {5, 90, 1}, {6, 90, 1}}, false, false},
-		{"work gets done in between", []poll{{3, 90, 1}, {4, 90, 1}, {6, 91, 1}, {8, 91, 1}}, false, false},
-		{"one peek at ten messages", []poll{{3, 90, 1}, {13, 90, 1}, {13, 90, 1}, {13, 90, 1}}, false, false},
-		{"dlxtop's own peeks", []poll{{3, 90, 1}, {4, 90, 1}, {6, 90, 1}, {18, 90, 1}}, true, false},
-		{"a long-running consumer", []poll{{3, 90, 1}, {3, 90, 1}, {3, 90, 1}, {3, 90, 1}}, false, false},
-		{
-			"a prefetch of 20 that was redelivered once",
-			[]poll{{3, 90, 20}, {10, 90, 20}, {16, 90, 20}, {23, 90, 20}},
-			false, false,
-		},
-	} {
+	type slowLoop struct {
+		Name        string
+		Polls       [][3]int64
+		Held, Loops bool
+	}
+
+	for _, c := range must.Cases[slowLoop](t, "testdata/slow_loops.toml") {
 		var topology *model.Topology
 
-		for i, p := range c.polls {
+		for i, p := range c.Polls {
 			s := build.Broker("4.3.6", build.Quorum("w", build.Consumers(1), func(q *model.Queue) {
-				q.Ready, q.Unacked = build.Some(0), model.Some(p.unacked)
-				q.Redelivered, q.Acked, q.RedeliverRate = model.Some(p.redelivered), model.Some(p.acked), model.Some(0.4)
-				if c.held && i == len(c.polls)-1 {
+				q.Ready, q.Unacked = build.Some(0), model.Some(p[2])
+				q.Redelivered, q.Acked, q.RedeliverRate = model.Some(p[0]), model.Some(p[1]), model.Some(0.4)
+				if c.Held && i == len(c.Polls)-1 {
 					q.RedeliverRate = model.Unknown[float64]()
 				}
 			}))
@@ -189,7 +177,7 @@ func TestSlowLoopBetweenPolls(t *testing.T) {
 		}
 
 		found := slices.ContainsFunc(Of(topology), func(f Finding) bool { return f.Code == "requeue-loop" })
-		assert.Equal(t, found, c.loops, "%s", c.name)
+		assert.Equal(t, found, c.Loops, "%s", c.Name)
 	}
 }
 
