@@ -15,6 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -489,48 +490,76 @@ func TestReplayIsFollowed(t *testing.T) {
 // A worker that is faster than the confirms has all messages back in their queue before the replay ends. Where a look
 // costs, the counts say so, and what is read for another reason is recognized.
 func TestMessagesThatCameBackDuringTheReplayAreCounted(t *testing.T) {
-	sideBySide(t, func(t *testing.T, kind model.QueueType) {
-		a := newApp(t)
-		c, j := journaled(t, false)
-		const n = 30
-		source := a.filled("failed", kind, numbered(n)...)
-		to := a.queue("worker", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", source.Name)
-		a.work(to, func(d amqp.Delivery) { _ = d.Reject(false) })
-		topology := topology([]*model.Queue{source, to})
-		run := planned(t, topology, plan.ActionWant{
-			Operation: plan.Replay, From: source.QueueRef, Planned: n, Mode: target.ToQueue, Mark: true, Journaled: true,
-			Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true, Rate: 100,
+	ways := map[string]func(t *testing.T, a *app, from, to *model.Queue){
+		"by dead letters": func(_ *testing.T, a *app, from, _ *model.Queue) {
+			a.work(from, func(d amqp.Delivery) { _ = d.Reject(false) })
+		},
+		"by a shovel": func(t *testing.T, a *app, from, to *model.Queue) {
+			n, at := manage.Of(t, node.API()), node.AMQP()+"%2f"
+			n.Done(n.PutRuntimeParameter("shovel", "/", from.Name, map[string]any{
+				"src-uri": at, "src-queue": from.Name, "dest-uri": at, "dest-queue": to.Name,
+				"dest-queue-args": amqp.Table{"x-queue-type": to.Type},
+			}))
+			a.Cleanup(func() { n.Done(n.DeleteRuntimeParameter("shovel", "/", from.Name)) })
+			must.Await(t, "the shovel consumes", func() bool {
+				return must.Get(a.channel.QueueDeclarePassive(from.Name, true, false, false, false, nil))(t).Consumers > 0
+			})
+		},
+	}
+
+	for name, back := range ways {
+		t.Run(name, func(t *testing.T) {
+			sideBySide(t, func(t *testing.T, kind model.QueueType) { countCameBack(t, kind, back) })
 		})
+	}
+}
 
-		account := executed(t, c, run, outcome{Planned: n, Moved: n})
-		following, ok := run.Follow(topology, &account)
-		must.That(t, ok, "%+v", following)
-		must.Equal(t, following.Before, 0)
-
-		read := following.Look.Free
-
-		sequel := must.Get(c.Follow(t.Context(), following, func(s plan.Sequel) {
-			number, is := s.CameBack()
-			if s.Taken < n || number < n {
-				return // quorum queues count late
-			}
-			if read {
-				assert.Equal(t, is, plan.Exactly, "%+v", s)
-				return
-			}
-
-			assert.Equal(t, is, plan.AtMost, "%+v", s)
-			peeked := must.Get(c.Peek(t.Context(), peek.For(topology, source.QueueRef, peek.Want{Limit: n, Insist: true})))(t)
-			_ = peeked.Messages.Close()
-			read = true
-		}))(t)
-
-		number, is := sequel.CameBack()
-		assert.That(t, read, "%+v", sequel)
-		assert.That(t, sequel.Over, "%+v", sequel)
-		assert.Equal(t, number, n)
-		assert.Equal(t, is, plan.Exactly)
-		record := must.Get(j.Record(t.Context(), account.JournalID))(t)
-		assert.Contains(t, record.Told(), "30 came back")
+func countCameBack(
+	t *testing.T, kind model.QueueType, back func(t *testing.T, a *app, from, to *model.Queue),
+) {
+	t.Helper()
+	a := newApp(t)
+	c, j := journaled(t, false)
+	const n = 30
+	source := a.filled("failed", kind, numbered(n)...)
+	way := a.queue("way", model.Classic, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", source.Name)
+	back(t, a, way, source)
+	to := a.queue("worker", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", way.Name)
+	a.work(to, func(d amqp.Delivery) { _ = d.Reject(false) })
+	topology := topology([]*model.Queue{source, to})
+	run := planned(t, topology, plan.ActionWant{
+		Operation: plan.Replay, From: source.QueueRef, Planned: n, Mode: target.ToQueue, Mark: true, Journaled: true,
+		Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true, Rate: 100,
 	})
+
+	account := executed(t, c, run, outcome{Planned: n, Moved: n})
+	following, ok := run.Follow(topology, &account)
+	must.That(t, ok, "%+v", following)
+	must.Equal(t, following.Before, 0)
+
+	read := following.Look.Free
+
+	sequel := must.Get(c.Follow(t.Context(), following, func(s plan.Sequel) {
+		number, is := s.CameBack()
+		if s.Taken < n || number < n {
+			return // quorum queues count late
+		}
+		if read {
+			assert.Equal(t, is, plan.Exactly, "%+v", s)
+			return
+		}
+
+		assert.Equal(t, is, plan.AtMost, "%+v", s)
+		peeked := must.Get(c.Peek(t.Context(), peek.For(topology, source.QueueRef, peek.Want{Limit: n, Insist: true})))(t)
+		_ = peeked.Messages.Close()
+		read = true
+	}))(t)
+
+	number, is := sequel.CameBack()
+	assert.That(t, read, "%+v", sequel)
+	assert.That(t, sequel.Over, "%+v", sequel)
+	assert.Equal(t, number, n)
+	assert.Equal(t, is, plan.Exactly)
+	record := must.Get(j.Record(t.Context(), account.JournalID))(t)
+	assert.Contains(t, record.Told(), "30 came back")
 }

@@ -40,7 +40,7 @@ func testMain(m *testing.M) int {
 		return workOn(text)
 	}
 	var err error
-	if node, err = demo.Start(context.Background(), demo.Options{}); err != nil {
+	if node, err = demo.Start(context.Background(), demo.Options{Plugins: []string{"rabbitmq_shovel"}}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
