@@ -105,6 +105,7 @@ func newApp(ctx context.Context, o Options) app {
 		env: e, vhost: o.VHost,
 		poller: poller{
 			source:   o.Source,
+			broker:   o.Broker,
 			interval: o.Interval,
 			pause:    o.Interval,
 			looks:    looks,
@@ -114,12 +115,6 @@ func newApp(ctx context.Context, o Options) app {
 		history:  shell.NewHistory(), looks: looks,
 		palette: palette{env: e, field: term.NewTextField(""), recall: e.Commands.Recall()},
 		notice:  shell.NoticeMsg{Text: o.Trouble, Bad: true},
-	}
-
-	if o.Broker != nil {
-		a.poller.held = o.Broker.Held
-		a.poller.looked = o.Broker.Looked
-		a.poller.counter = o.Broker
 	}
 
 	for i, screen := range numbered {
@@ -378,16 +373,24 @@ func (a *app) quit() tea.Cmd {
 
 // unfinished is what quitting would end, in words; "" when nothing is under way.
 func (a app) unfinished() string {
+	if runs := a.running(); runs != "" {
+		return "not quit: " + runs + " would be stopped"
+	}
+	if queue, watched := a.env.Watched(); watched {
+		return "not quit: the replay of " + queue.Printable() + " is still watched"
+	}
+
+	return ""
+}
+
+// running says what runs, on any tab; "" when nothing does.
+func (a app) running() string {
 	for _, t := range a.tabs {
 		for _, page := range t.stack {
 			if isBusy(page.Screen) {
-				return "not quit: what runs on " + page.Screen.Title() + " would be stopped"
+				return "what runs on " + page.Screen.Title()
 			}
 		}
-	}
-
-	if queue, watched := a.env.Watched(); watched {
-		return "not quit: the replay of " + queue.Printable() + " is still watched"
 	}
 
 	return ""

@@ -237,13 +237,18 @@ func (a app) freshness() string {
 	p := &a.poller
 	s := a.env.Styles
 	now := a.env.Shown
+	if p.err != nil {
+		next := "retry in " + shell.Age(max(0, p.next.Sub(now)))
+		switch {
+		case p.inFlight != 0:
+			next = "trying …"
+		case p.paused:
+			next = "paused"
+		}
+		return s.Danger.Render("! lost " + shell.Age(now.Sub(p.lostAt)) + "  " + next)
+	}
+
 	switch {
-	case p.err != nil && p.inFlight != 0:
-		return s.Danger.Render("! lost " + shell.Age(now.Sub(p.lostAt)) + "  trying …")
-	case p.err != nil && p.paused:
-		return s.Danger.Render("! lost " + shell.Age(now.Sub(p.lostAt)) + "  paused")
-	case p.err != nil:
-		return s.Danger.Render("! lost " + shell.Age(now.Sub(p.lostAt)) + "  retry in " + shell.Age(max(0, p.next.Sub(now))))
 	case p.last == nil:
 		return s.Muted.Render("connecting …")
 	case p.paused:

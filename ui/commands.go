@@ -208,13 +208,9 @@ func (a *app) goToContext(n name) tea.Cmd {
 		return nil
 	}
 
-	for _, t := range a.tabs {
-		for _, page := range t.stack {
-			if isBusy(page.Screen) {
-				return a.refuse(fmt.Sprintf("not left for %s: what runs on %s would be stopped; wait for its end, or stop it "+
-					"with %s", n.shown, page.Screen.Title(), a.env.Keys.ForceQuit.Help().Key))
-			}
-		}
+	if runs := a.running(); runs != "" {
+		return a.refuse(fmt.Sprintf("not left for %s: %s would be stopped; wait for its end, or stop it with %s", n.shown,
+			runs, a.env.Keys.ForceQuit.Help().Key))
 	}
 
 	a.next = n.Name

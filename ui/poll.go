@@ -27,11 +27,9 @@ const (
 // a slow broker is not asked faster than it answers. An error is kept as its state until the next success.
 type poller struct {
 	source   shell.Source
-	held     func(since time.Time) model.QueueSet // nil: nothing is ever held
-	counter  shell.Counter                        // confirms what late statistics report; nil: they stand
-	looked   func(ctx context.Context, cluster string) (model.LookedByQueue, error)
+	broker   shell.Broker // knows what is held and looked at, and confirms late statistics; nil: they stand
 	looks    *shell.DueTimes
-	recall   func(*model.Topology) // takes over what others have read; nil: nothing
+	recall   func(*model.Topology) // takes over what others have read
 	interval time.Duration         // between the end of a poll and the next one, at least
 	pause    time.Duration         // the current one: longer for a slow broker
 
@@ -85,45 +83,36 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 		return nil
 	}
 	p.inFlight, p.timer = e.NewRequest(), 0
-	source := p.source
-	held := p.held
-	looked := p.looked
-	id := p.inFlight
-	before := p.last
-	recent := p.recent
-	counter := p.counter
+	asked := *p
 	seen := p.looks.Seen
-	memory := p.found
-	recall := p.recall
 
 	return e.Command(shell.PollTimeout, func(ctx context.Context) tea.Msg {
 		began := time.Now() // the real time: its duration does not depend on the screen's clock
-		snapshot, err := source.Snapshot(ctx)
+		snapshot, err := asked.source.Snapshot(ctx)
 		if err != nil {
-			return polledMsg{request: id, err: err}
+			return polledMsg{request: asked.inFlight, err: err}
 		}
 		if seen.Any() {
 			snapshot.Seen = seen
 		}
-		if looked != nil {
-			snapshot.Remember(looked(ctx, snapshot.Overview.ClusterName))
+		if asked.broker != nil {
+			snapshot.Remember(asked.broker.Looked(ctx, snapshot.Overview.ClusterName))
 		}
 
 		var own model.QueueSet
+		before, recent := asked.last, asked.recent
 		if before != nil {
-			if held != nil {
-				own = held(snapshot.TakenAt.Add(-model.LateStatistics))
+			if asked.broker != nil {
+				own = asked.broker.Held(snapshot.TakenAt.Add(-model.LateStatistics))
 			}
 			snapshot.LeaveOut(own, before.Snapshot)
 		}
 
 		topology := before.Next(snapshot)
-		if counter != nil {
-			topology = topology.Confirmed(shell.Counted(ctx, counter, findings.Unconfirmed(topology)), false)
+		if asked.broker != nil {
+			topology = topology.Confirmed(shell.Counted(ctx, asked.broker, findings.Unconfirmed(topology)), false)
 		}
-		if recall != nil {
-			recall(topology)
-		}
+		asked.recall(topology)
 		if before != nil {
 			recent = recent.After(model.MovesBetween(before.Snapshot, snapshot), snapshot.TakenAt.Sub(before.Snapshot.TakenAt))
 		}
@@ -131,11 +120,10 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 		moves := recent.Moves()
 		losing := findings.LosingNow(topology, moves, recent.Span())
 		found := findings.Together(topology, findings.Sort(slices.Concat(findings.Of(topology), losing)))
-		memory = memory.Mark(found, snapshot.TakenAt)
 		return polledMsg{
-			request: id,
+			request: asked.inFlight,
 			recent:  recent,
-			found:   memory,
+			found:   asked.found.Mark(found, snapshot.TakenAt),
 			took:    time.Since(began),
 			topology: shell.TopologyMsg{
 				Held:     own,
