@@ -38,7 +38,7 @@ func KeyHelp() []KeyGroup {
 	detail, copies := messages.OtherKeys(e)
 	dialog, choice := act.OtherKeys(e)
 	line := palette{env: e}
-	rows := term.NewList(term.NewTable[int, int](e.Kit(), nil, nil, nil), nil)
+	rows := term.NewList(term.NewTable[int, int](e.Kit(), nil, nil, nil, nil), nil)
 	list := group("in every list", append(motions(k), rows.Keys()...))
 	groups := []KeyGroup{group("everywhere", sharedKeys(k)), list}
 	for _, place := range []struct {

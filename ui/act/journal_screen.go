@@ -36,7 +36,8 @@ type JournalScreen struct {
 func NewJournalScreen(e *shell.Env) shell.Screen {
 	j := JournalScreen{fresh: true}
 	j.Listing = shell.NewListing(e, "journal", func(r plan.Record) int64 { return r.ID },
-		func(a, b plan.Record) int { return cmp.Compare(b.ID, a.ID) }, func(r plan.Record) []string { return r.Texts() }, nil)
+		func(a, b plan.Record) int { return cmp.Compare(b.ID, a.ID) },
+		func(r plan.Record) []string { return r.Texts() }, nil, nil)
 	j.setColumns(0)
 	return j
 }

@@ -2,9 +2,9 @@ package act
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -44,8 +44,9 @@ func ActionKey(a *filter.Action) key.Binding {
 func RunCommand(ctx context.Context, a *filter.Action, m *message.Message) tea.Msg {
 	name := model.Printable(a.Name)
 	var input bytes.Buffer
+	failed := func(words string) tea.Msg { return shell.NoticeMsg{Text: name + ": " + words, Bad: true} }
 	if err := m.WriteJSON(&input, bytes.NewReader(m.Body), "", ""); err != nil {
-		return shell.NoticeMsg{Text: name + ": not run: " + model.Printable(err.Error()), Bad: true}
+		return failed("not run: " + model.Printable(err.Error()))
 	}
 
 	said := &lastOutput{}
@@ -60,17 +61,13 @@ func RunCommand(ctx context.Context, a *filter.Action, m *message.Message) tea.M
 
 	switch {
 	case ctx.Err() != nil:
-		return shell.NoticeMsg{Text: fmt.Sprintf("%s: stopped after %s", name, ActionTimeout), Bad: true}
+		return failed("stopped after " + ActionTimeout.String())
 	case errors.Is(err, exec.ErrWaitDelay): // it left a process running that has its output
 	case err != nil:
-		return shell.NoticeMsg{Text: strings.TrimRight(name+": "+model.Printable(err.Error())+": "+text, ": "), Bad: true}
+		return failed(strings.TrimRight(model.Printable(err.Error())+": "+text, ": "))
 	}
 
-	if text == "" {
-		text = "done"
-	}
-
-	return shell.NoticeMsg{Text: name + ": " + text}
+	return shell.NoticeMsg{Text: name + ": " + cmp.Or(text, "done")}
 }
 
 // OpenURL opens an action's URL on a desktop, and always copies and shows it: over SSH the desktop is elsewhere.

@@ -22,7 +22,7 @@ type QueueChooser struct {
 func NewQueueChooser(e *shell.Env, queues []*model.Queue) QueueChooser {
 	name := func(q *model.Queue) string { return q.Name }
 	asGiven := func(_, _ *model.Queue) int { return 0 }
-	c := QueueChooser{env: e, list: term.NewTable(e.Kit(), name, asGiven, nil), field: term.NewTextField("")}
+	c := QueueChooser{env: e, list: term.NewTable(e.Kit(), name, asGiven, nil, nil), field: term.NewTextField("")}
 	c.Polled(queues)
 	return c
 }

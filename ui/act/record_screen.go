@@ -60,13 +60,15 @@ func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
 				s.Text.Field(r.size),
 			}
 		},
-		term.Column{Title: "#", Width: 6, Right: true, Sorts: true},
-		term.Column{Title: "MESSAGE ID", Width: 16, Flex: 3, Max: 60, Sorts: true},
-		term.Column{Title: "ROUTING KEY", Width: 14, Flex: 2, Max: 60, Drop: 2, Sorts: true},
-		term.Column{Title: "OUTCOME", Width: 16, Flex: 4, Max: 60, Sorts: true},
-		term.Column{Title: "SENT TO", Width: 14, Flex: 2, Max: 60, Sorts: true},
-		term.Column{Title: "CHANGED", Width: 12, Flex: 4, Max: 60, Sorts: true},
-		term.Column{Title: "KEPT", Width: 5, Drop: 1, Sorts: true},
+		[]term.Column{
+			{Title: "#", Width: 6, Right: true, Sorts: true},
+			{Title: "MESSAGE ID", Width: 16, Flex: 3, Max: 60, Sorts: true},
+			{Title: "ROUTING KEY", Width: 14, Flex: 2, Max: 60, Drop: 2, Sorts: true},
+			{Title: "OUTCOME", Width: 16, Flex: 4, Max: 60, Sorts: true},
+			{Title: "SENT TO", Width: 14, Flex: 2, Max: 60, Sorts: true},
+			{Title: "CHANGED", Width: 12, Flex: 4, Max: 60, Sorts: true},
+			{Title: "KEPT", Width: 5, Drop: 1, Sorts: true},
+		},
 	)}
 }
 
@@ -112,19 +114,29 @@ var errEnough = errors.New("enough")
 
 func readEntries(e *shell.Env, r plan.Record) (shell.Request, tea.Cmd) {
 	return shell.Ask(e, journalPatience, func(ctx context.Context) (read Entries, err error) {
-		err = e.Journal.Entries(ctx, r.ID, func(entry *plan.Entry) error {
-			if read.More = len(read.Rows) == shownEntries; read.More {
-				return errEnough
+		err = entriesUntil(ctx, e, r.ID, func(entry *plan.Entry) (enough bool) {
+			if read.More = len(read.Rows) == shownEntries; !read.More {
+				read.Rows = append(read.Rows, newEntryRow(&r, entry))
 			}
-			read.Rows = append(read.Rows, newEntryRow(&r, entry))
-			return nil
+			return read.More
 		})
-
-		if errors.Is(err, errEnough) {
-			err = nil
-		}
 		return read, err
 	})
+}
+
+// entriesUntil reads a record's entries until there are enough.
+func entriesUntil(ctx context.Context, e *shell.Env, record int64, see func(*plan.Entry) (enough bool)) error {
+	err := e.Journal.Entries(ctx, record, func(entry *plan.Entry) error {
+		if see(entry) {
+			return errEnough
+		}
+		return nil
+	})
+
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
 }
 
 func newEntryRow(r *plan.Record, e *plan.Entry) EntryRow {
@@ -212,17 +224,12 @@ func (r RecordScreen) openEntry(row EntryRow) tea.Cmd {
 		env: r.Env, record: r.record, row: row, bodies: shell.Bodies{Read: r.Env.Reads(r.record.From)},
 	}
 	s.request, s.reads = shell.Ask(s.env, journalPatience, func(ctx context.Context) (m *message.Message, err error) {
-		err = s.env.Journal.Entries(ctx, s.record.ID, func(entry *plan.Entry) error {
-			if entry.Position != row.Position {
-				return nil
+		err = entriesUntil(ctx, s.env, s.record.ID, func(entry *plan.Entry) (found bool) {
+			if found = entry.Position == row.Position; found {
+				m = entry.Message
 			}
-			m = entry.Message
-			return errEnough
+			return found
 		})
-
-		if errors.Is(err, errEnough) {
-			err = nil
-		}
 		return m, err
 	})
 

@@ -288,7 +288,7 @@ type failedRow struct {
 func newFailedQueues(e *shell.Env) failedQueues {
 	q := failedQueues{shell.NewListing(e, "failed", func(r failedRow) model.QueueRef { return r.Queue }, fullestFirst,
 		func(r failedRow) []string { return []string{r.name, r.flowName} },
-		func(r failedRow) []term.Field { return r.cells(e.Styles) }, failedColumns(false)...)}
+		func(r failedRow) []term.Field { return r.cells(e.Styles) }, failedColumns(false))}
 	q.Hides = true
 	return q
 }

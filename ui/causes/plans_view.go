@@ -48,7 +48,7 @@ func newCausePlanTable(e *shell.Env, wish messages.Wish) term.Table[model.QueueR
 				cells = slices.Delete(cells, to, to+1)
 			}
 			return cells
-		}, columns...)
+		}, columns)
 }
 
 func (c *causePlansScreen) show() {

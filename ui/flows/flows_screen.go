@@ -39,16 +39,18 @@ func NewFlowsScreen(e *shell.Env) shell.Screen {
 
 	f := flowsScreen{Listing: shell.NewListing(e, "flows", worker, shell.Worst, texts,
 		func(r shell.FlowRow) []term.Field { return flowCells(e.Styles, r) },
-		term.Column{Width: 1},
-		term.Column{Title: "FLOW", Width: 20, Flex: 4, Max: 44, Middle: true, Sorts: true},
-		term.Column{Title: "WAITING", Width: 7, Right: true, Most: true},
-		term.Column{Title: "BUFFERS", Width: 11, Flex: 3, Max: 30, Sorts: true},
-		term.Column{Title: "NEXT DUE", Width: 10, Drop: 3},
-		term.Column{Title: "MOVED/s", Width: 7, Right: true, Drop: 1, Most: true},
-		term.Column{Title: "CONSUMERS", Width: 9, Right: true, Sorts: true},
-		term.Column{Title: "IN WORKER", Width: 9, Right: true, Drop: 2, Most: true},
-		term.Column{Title: "FAILED", Width: 6, Right: true, Most: true},
-		term.Column{Title: "LAST 5 MIN", Width: shell.TrendSteps, Drop: 4})}
+		[]term.Column{
+			{Width: 1},
+			{Title: "FLOW", Width: 20, Flex: 4, Max: 44, Middle: true, Sorts: true},
+			{Title: "WAITING", Width: 7, Right: true, Most: true},
+			{Title: "BUFFERS", Width: 11, Flex: 3, Max: 30, Sorts: true},
+			{Title: "NEXT DUE", Width: 10, Drop: 3},
+			{Title: "MOVED/s", Width: 7, Right: true, Drop: 1, Most: true},
+			{Title: "CONSUMERS", Width: 9, Right: true, Sorts: true},
+			{Title: "IN WORKER", Width: 9, Right: true, Drop: 2, Most: true},
+			{Title: "FAILED", Width: 6, Right: true, Most: true},
+			{Title: "LAST 5 MIN", Width: shell.TrendSteps, Drop: 4},
+		})}
 	f.Hides = true
 	return f
 }

@@ -3,15 +3,11 @@ package messages
 import (
 	"context"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
@@ -118,30 +114,15 @@ func (f *messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (cmd tea.C
 // search searches every message, on all processors, until ctx ends.
 func search(ctx context.Context, sought *filter.Filter, rows []*shell.MessageRow) ([]bool, error) {
 	matched, sought := make([]bool, len(rows)), sought.Within(ctx)
-	var work errgroup.Group
-	var next atomic.Int64
-	for range min(runtime.GOMAXPROCS(0), len(rows)/shell.RowsAtOnce+1) {
-		work.Go(func() error {
-			for ctx.Err() == nil {
-				end := int(next.Add(shell.RowsAtOnce))
-				for i := end - shell.RowsAtOnce; i < min(end, len(rows)) && ctx.Err() == nil; i++ {
-					m, err := rows[i].Peeked.At(int(rows[i].Index), 0)
-					if err != nil {
-						return err
-					}
-					matched[i] = find.Matches(sought, &m)
-				}
-
-				if end >= len(rows) {
-					break
-				}
-			}
-
-			return nil
-		})
+	match := func(i int) error {
+		m, err := rows[i].Peeked.At(int(rows[i].Index), 0)
+		if err == nil {
+			matched[i] = find.Matches(sought, &m)
+		}
+		return err
 	}
 
-	err := work.Wait()
+	err := shell.ForEach(ctx, len(rows), func() func(int) error { return match })
 	return matched, err
 }
 
@@ -245,23 +226,18 @@ func (f *messageFilter) acceptCompletion(by int) {
 }
 
 func (f *messageFilter) typed(k *shell.KeyMap, msg tea.KeyMsg) {
-	switch {
-	case term.Is(msg, k.Complete):
-		f.acceptCompletion(1)
-	case term.Is(msg, k.CompleteBack):
-		f.acceptCompletion(-1)
-	default:
-		f.field.Handle(msg)
+	if _, pressed := term.Press(f.keys(k), msg); !pressed {
+		f.field.Field.Update(msg)
 		f.search()
 	}
 }
 
-func (f *messageFilter) keys(k *shell.KeyMap) []key.Binding {
-	keys := []key.Binding{k.Accept, k.Abandon}
-	if len(f.complete.found) > 0 {
-		keys = append(keys, k.Complete)
-	}
-	return keys
+// keys are its keys while it is typed.
+func (f *messageFilter) keys(k *shell.KeyMap) []term.Key {
+	complete := func(by int) func() { return func() { f.acceptCompletion(by) } }
+	return append(f.field.TypingKeys(),
+		term.On(k.Complete, "", complete(1)).Shown(len(f.complete.found) > 0),
+		term.On(k.CompleteBack, "", complete(-1)).Shown(false))
 }
 
 func (f *messageFilter) lines() int {

@@ -90,12 +90,14 @@ func NewSearchScreen(e *shell.Env, title string, want find.Want) FindScreen {
 			return r.cells(e, r.where)
 		},
 
-		term.Column{Title: "QUEUE", Width: 20, Flex: 2, Max: 40, Middle: true, Sorts: true},
-		term.Column{Title: "#", Width: 7, Right: true, Sorts: true},
-		term.Column{Title: "AGE", Width: 8, Right: true, Drop: 2, Sorts: true},
-		term.Column{Title: "ROUTING KEY", Width: 14, Flex: 1, Max: 28, Middle: true, Drop: 1, Sorts: true},
-		third,
-		term.Column{Title: "TEXT", Width: 20, Flex: 4})}
+		[]term.Column{
+			{Title: "QUEUE", Width: 20, Flex: 2, Max: 40, Middle: true, Sorts: true},
+			{Title: "#", Width: 7, Right: true, Sorts: true},
+			{Title: "AGE", Width: 8, Right: true, Drop: 2, Sorts: true},
+			{Title: "ROUTING KEY", Width: 14, Flex: 1, Max: 28, Middle: true, Drop: 1, Sorts: true},
+			third,
+			{Title: "TEXT", Width: 20, Flex: 4},
+		})}
 }
 
 func (r *FindRow) cells(e *shell.Env, third string) []term.Field {

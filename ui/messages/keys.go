@@ -25,9 +25,9 @@ func (s *Screen) keys() []term.Key {
 	case s.copying:
 		return s.copies()
 	case s.filter.field.Typing:
-		return term.Named(s.filter.keys(k)...)
+		return s.filter.keys(k)
 	case s.detail.find.Typing:
-		return term.Named(k.Accept, k.Abandon)
+		return s.detail.find.TypingKeys()
 	}
 
 	refused, some := s.Refused.Refusal.Overridable(), len(s.Rows) > 0

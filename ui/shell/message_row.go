@@ -58,7 +58,7 @@ type PeekedMessages struct {
 const (
 	previewWidth = 160     // how much of a text a row keeps ready: more than a wide terminal shows
 	ShownBody    = 4 << 20 // bytes of a body read for display: the maximum of an envelope
-	RowsAtOnce   = 512     // one processor's share of the work
+	rowsAtOnce   = 512     // one processor's share of the work
 )
 
 // Whole is the message for display, if it was the last one read: only the beginning of a huge body.
@@ -76,35 +76,25 @@ func MessageRows(
 ) ([]*MessageRow, error) {
 	peeked := &PeekedMessages{Messages: messages}
 	all := make([]MessageRow, messages.Len())
-	var work errgroup.Group
-	var next atomic.Int64
-
 	var seeing sync.Mutex
-	for range min(runtime.GOMAXPROCS(0), len(all)/RowsAtOnce+1) {
-		work.Go(func() error {
-			known := interned{}
-			for {
-				end := int(next.Add(RowsAtOnce))
-				for i := end - RowsAtOnce; i < min(end, len(all)); i++ {
-					m, err := messages.At(i, ShownBody)
-					if err != nil {
-						return err
-					}
-					all[i].describe(&m, queue, buffer, known)
-					all[i].Peeked, all[i].Index = peeked, int32(i)
-					seeing.Lock()
-					see(i, &m)
-					seeing.Unlock()
-				}
 
-				if end >= len(all) {
-					return nil
-				}
+	err := ForEach(context.Background(), len(all), func() func(int) error {
+		known := interned{}
+		return func(i int) error {
+			m, err := messages.At(i, ShownBody)
+			if err != nil {
+				return err
 			}
-		})
-	}
 
-	err := work.Wait()
+			all[i].describe(&m, queue, buffer, known)
+			all[i].Peeked, all[i].Index = peeked, int32(i)
+			seeing.Lock()
+			defer seeing.Unlock()
+			see(i, &m)
+			return nil
+		}
+	})
+
 	rows := make([]*MessageRow, len(all))
 	twins := make(message.Twins, len(all))
 	for i := range all {
@@ -116,6 +106,34 @@ func MessageRows(
 
 	Renumber(rows)
 	return rows, err
+}
+
+// ForEach works on the first n indexes, on all processors, until ctx ends. begin makes the work of one of these.
+func ForEach(ctx context.Context, n int, begin func() (one func(i int) error)) error {
+	var work errgroup.Group
+	var next atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), n/rowsAtOnce+1) {
+		work.Go(func() error {
+			one := begin()
+			for {
+				end := int(next.Add(rowsAtOnce))
+				for i := end - rowsAtOnce; i < min(end, n); i++ {
+					if ctx.Err() != nil {
+						return ctx.Err()
+					}
+					if err := one(i); err != nil {
+						return err
+					}
+				}
+
+				if end >= n {
+					return nil
+				}
+			}
+		})
+	}
+
+	return work.Wait()
 }
 
 // Renumber gives messages that came back to the end of their queue, and are listed there, places behind the others.
@@ -197,7 +215,7 @@ func rowID(r *MessageRow) MessageID { return r.Id }
 var byPosition = term.By(func(r *MessageRow) int32 { return r.Position })
 
 func NewMessageTable(e *Env) term.Table[MessageID, *MessageRow] {
-	t := term.NewTable[MessageID, *MessageRow](e.Kit(), rowID, byPosition, nil)
+	t := term.NewTable[MessageID, *MessageRow](e.Kit(), rowID, byPosition, nil, nil)
 	SetMessageColumns(e, &t, nil, false)
 	return t
 }

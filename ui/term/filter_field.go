@@ -107,14 +107,14 @@ func (f *FilterField) Clear() {
 	f.Typing = false
 }
 
+// TypingKeys are its keys while it is typed.
+func (f *FilterField) TypingKeys() []Key {
+	return []Key{On(f.keys.Accept, "", func() { f.Typing = false }), On(f.keys.Abandon, "", f.Clear)}
+}
+
 // Handle handles a key while the filter is typed.
 func (f *FilterField) Handle(msg tea.KeyMsg) {
-	switch {
-	case Is(msg, f.keys.Accept):
-		f.Typing = false
-	case Is(msg, f.keys.Abandon):
-		f.Clear()
-	default:
+	if _, pressed := Press(f.TypingKeys(), msg); !pressed {
 		f.Field.Update(msg)
 	}
 }

@@ -51,7 +51,7 @@ func (l *List[K, T]) apply() {
 func (l *List[K, T]) Keys(own ...Key) []Key {
 	k := l.Table.Keys
 	if l.Filter.Typing {
-		return Named(k.Accept, k.Abandon)
+		return l.Filter.TypingKeys()
 	}
 
 	step := func(by int) func() { return func() { l.Table.Step(by) } }

@@ -105,7 +105,7 @@ type frame[K comparable] struct {
 }
 
 func NewTable[K comparable, T any](
-	k Kit, key func(T) K, natural func(a, b T) int, cells func(T) []Field, columns ...Column,
+	k Kit, key func(T) K, natural func(a, b T) int, cells func(T) []Field, columns []Column,
 ) Table[K, T] {
 	return Table[K, T]{
 		Columns: columns,

@@ -27,9 +27,11 @@ func fruitTable() Table[string, fruit] {
 			count := e.Styles.Danger.Field(fmt.Sprint(f.n)).By(float64(f.n))
 			return []Field{e.Styles.Strong.Field(f.name), e.Styles.Muted.Field("same"), count}
 		},
-		Column{Title: "NAME", Width: 8, Flex: 1, Max: 30, Middle: true, Sorts: true},
-		Column{Title: "NOTE", Width: 10, Drop: 2},
-		Column{Title: "COUNT", Width: 6, Right: true, Drop: 1, Most: true})
+		[]Column{
+			{Title: "NAME", Width: 8, Flex: 1, Max: 30, Middle: true, Sorts: true},
+			{Title: "NOTE", Width: 10, Drop: 2},
+			{Title: "COUNT", Width: 6, Right: true, Drop: 1, Most: true},
+		})
 }
 
 // Every line has the right width, whatever is in the cells.
@@ -223,7 +225,7 @@ func TestClickMeansWhatWasDrawn(t *testing.T) {
 
 	table := NewTable(Kit{Styles: &Styles{}, Keys: NewListKeys()}, func(i item) string { return i.name },
 		func(a, b item) int { return cmp.Compare(a.rank, b.rank) },
-		func(i item) []Field { return []Field{{Text: i.name}} }, Column{Title: "NAME", Width: 10})
+		func(i item) []Field { return []Field{{Text: i.name}} }, []Column{{Title: "NAME", Width: 10}})
 	table.Set([]item{{"a", 1}, {"b", 2}, {"c", 3}})
 	table.View(20, 10)
 
