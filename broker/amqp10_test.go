@@ -124,7 +124,7 @@ func TestPartsOfAMQP10(t *testing.T) {
 
 		sample := lookAt(t, c, q, peek.Want{}).Messages
 		drop := planned(t, topology([]*model.Queue{q}), plan.ActionWant{
-			Operation: plan.Drop, From: q.QueueRef, Selection: plan.Chosen(sample), Sample: message.MessageList(sample),
+			Operation: plan.Drop, From: q.QueueRef, Selection: those(sample), Sample: message.MessageList(sample),
 			Planned: 4, Insist: true, Journaled: true,
 		})
 

@@ -41,7 +41,7 @@ func TestReplayOfOneChosenMessage(t *testing.T) {
 				messages[at-1].AppId = "shop"
 				from, to := a.moving(kind, messages...)
 				chosen := lookAt(t, c, from, peek.Want{Limit: n}).Messages[at-1]
-				executed(t, c, replayTo(t, from, to, plan.Chosen([]message.Message{chosen}), chosen),
+				executed(t, c, replayTo(t, from, to, those([]message.Message{chosen}), chosen),
 					outcome{Planned: 1, Moved: 1})
 
 				got := a.drain(to, 1)[0]
@@ -69,7 +69,7 @@ func TestReplayOfTwins(t *testing.T) {
 		from, to := a.moving(kind, twin, amqp.Publishing{MessageId: "other"}, twin, twin)
 		peeked := lookAt(t, c, from, peek.Want{})
 		chosen := []message.Message{peeked.Messages[2], peeked.Messages[3]}
-		executed(t, c, replayTo(t, from, to, plan.Chosen(chosen), chosen...), outcome{Planned: 2, Moved: 2})
+		executed(t, c, replayTo(t, from, to, those(chosen), chosen...), outcome{Planned: 2, Moved: 2})
 		wantIDs(t, "moved", a.drain(to, 2), []string{"twin", "twin"})
 		got := ids(a.drain(from, 2))
 		assert.That(t, slices.Contains(got, "other"), "kept: %v", got)
@@ -126,14 +126,14 @@ func TestDrop(t *testing.T) {
 		from := a.filled("failed", kind, numbered(300)...)
 		peeked := lookAt(t, c, from, peek.Want{Limit: 300})
 		chosen := []message.Message{peeked.Messages[0], peeked.Messages[149], peeked.Messages[299]}
-		executed(t, c, dropPlan(t, from, plan.Chosen(chosen), 3), outcome{Planned: 3, Dropped: 3})
+		executed(t, c, dropPlan(t, from, those(chosen), 3), outcome{Planned: 3, Dropped: 3})
 		wantIDs(t, "kept", a.drain(from, 297), count(300, 1, 150, 300))
 
 		a.publish(from, numbered(300)...)
 		executed(t, c, dropPlan(t, from, plan.Selection{}, 300), outcome{Planned: 300, Dropped: 300})
 		a.drain(from, 0)
 
-		executed(t, c, dropPlan(t, from, plan.Chosen(chosen), 3), outcome{Planned: 3, Gone: 3})
+		executed(t, c, dropPlan(t, from, those(chosen), 3), outcome{Planned: 3, Gone: 3})
 	})
 }
 
@@ -371,7 +371,7 @@ func TestQueueThatIsReadByGetGivesBack(t *testing.T) {
 func movePlan(t *testing.T, sample []message.Message, from *model.Queue, queues ...*model.Queue) plan.Run {
 	t.Helper()
 	return planned(t, topology(append([]*model.Queue{from}, queues...)), plan.ActionWant{
-		Operation: plan.Move, From: from.QueueRef, Selection: plan.Chosen(sample), Sample: message.MessageList(sample),
+		Operation: plan.Move, From: from.QueueRef, Selection: those(sample), Sample: message.MessageList(sample),
 		Planned: len(sample), Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: queues[0].Name}, User: "guest", Insist: true, Journaled: true, Mark: true,
 	})

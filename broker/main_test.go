@@ -511,3 +511,11 @@ func wantIDs(t testing.TB, what string, got []amqp.Delivery, want []string) {
 	ids := ids(got)
 	assert.That(t, slices.Equal(ids, want), "%s: %s", what, cmp.Diff(want, ids))
 }
+
+func those(messages []message.Message) plan.Selection {
+	s := plan.Nobody()
+	for i := range messages {
+		s.Fingerprints[messages[i].Fingerprint]++
+	}
+	return s
+}

@@ -54,14 +54,6 @@ func (s Scenario) Queues() []string {
 	return names
 }
 
-func (s Scenario) Exchanges() []string {
-	var names []string
-	for _, exchange := range s.topology.exchanges {
-		names = append(names, exchange.name)
-	}
-	return names
-}
-
 // Empty returns the scenario without its first messages.
 func (s Scenario) Empty() Scenario {
 	s.seed, s.filled = nil, nil

@@ -101,7 +101,7 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 	}
 
 	wantPubsubBindings(t, s, vhost)
-	for _, name := range scenario.Exchanges() {
+	for _, name := range []string{"master", "master.retry", "master.failed"} {
 		assert.That(t, slices.ContainsFunc(s.Exchanges, func(x model.Exchange) bool {
 			return x.Name == name && x.Type == "topic"
 		}), "exchange %s is not a topic exchange in the snapshot", name)

@@ -68,13 +68,14 @@ func Of(in model.QueueRef, m *message.Message) Cause { return readFailed(in, m).
 func readFailed(in model.QueueRef, m *message.Message) Failed {
 	f, ok := m.Failure()
 	read := Failed{Error: f}
-	read.Worker, _, _ = m.Worker()
+	read.Worker, _ = m.Worker(in.VHost)
+	d := m.FailingDeath()
 	switch {
 	case !ok:
 		read.Cause = Cause{Evidence: Nothing, Queue: in.String()}
 	case f.Source == message.FromDeaths:
-		reason, queue := failingDeath(m)
-		read.Cause = Cause{Evidence: ByDeath, Kind: model.Escaped(message.WholeRunes(reason, mostKind)), Queue: queue}
+		kind := model.Escaped(message.WholeRunes(string(d.Reason), mostKind))
+		read.Cause = Cause{Evidence: ByDeath, Kind: kind, Queue: d.Queue}
 	default:
 		stack := cmp.Or(m.FailureStack(f), f.Message)
 		read.Cause = Cause{
@@ -82,7 +83,7 @@ func readFailed(in model.QueueRef, m *message.Message) Failed {
 		}
 	}
 
-	if d := m.FailingDeath(); read.Worker == "" && d != nil {
+	if read.Worker == "" && d != nil {
 		read.Worker = d.Queue
 	}
 
@@ -95,15 +96,6 @@ func kindOf(kind string) string {
 		return message.WholeRunes(Fold(headOf(kind)), mostKind)
 	}
 	return model.Escaped(message.WholeRunes(strings.ToValidUTF8(kind, "?"), mostKind))
-}
-
-func failingDeath(m *message.Message) (reason, queue string) {
-	if d := m.FailingDeath(); d != nil {
-		return string(d.Reason), d.Queue
-	}
-	reason, _ = m.Headers.Text("x-last-death-reason")
-	queue, _ = m.Headers.Text("x-last-death-queue")
-	return reason, queue
 }
 
 // ID is the cause's ID.

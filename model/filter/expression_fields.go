@@ -87,21 +87,15 @@ var fields = []Field{
 			return string(m.Deaths[0].Reason)
 		},
 	},
-	{"failure", "the failure as the list of messages shows it: kind and message", ofText, func(m *message.Message) any {
-		failure, _ := m.Failure()
-		return failure.String()
-	}},
+	{
+		"failure", "the failure as the list of messages shows it: kind and message", ofText,
+		func(m *message.Message) any { return failureOf(m).String() },
+	},
 	{
 		"failure_kind", "what kind of error it was: the class of the exception, mostly", ofText,
-		func(m *message.Message) any {
-			failure, _ := m.Failure()
-			return failure.Kind
-		},
+		func(m *message.Message) any { return failureOf(m).Kind },
 	},
-	{"failure_message", "what the error said", ofText, func(m *message.Message) any {
-		failure, _ := m.Failure()
-		return failure.Message
-	}},
+	{"failure_message", "what the error said", ofText, func(m *message.Message) any { return failureOf(m).Message }},
 	{"redelivered", "whether it was delivered before", ofTruth, func(m *message.Message) any { return m.Redelivered }},
 	{"age", "seconds since it was published; nil when that is unknown", ofAny, func(m *message.Message) any {
 		published, ok := m.PublishedAt()
@@ -113,6 +107,11 @@ var fields = []Field{
 	{"position", "its place in the queue as it was read; the first is 1", ofNumber, func(m *message.Message) any {
 		return m.Position
 	}},
+}
+
+func failureOf(m *message.Message) message.Failure {
+	failure, _ := m.Failure()
+	return failure
 }
 
 func Fields() []Field { return fields }

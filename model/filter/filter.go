@@ -93,6 +93,6 @@ func (f *Filter) contains(m *message.Message) bool {
 	if _, ok := f.Where(m); ok || f.plain.in(m.DeathSummary()) {
 		return true
 	}
-	failure, ok := m.Failure()
-	return ok && (f.plain.in(failure.String()) || f.plain.in(failure.Kind))
+	failure := failureOf(m)
+	return f.plain.in(failure.String()) || f.plain.in(failure.Kind)
 }

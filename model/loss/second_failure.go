@@ -37,8 +37,8 @@ const (
 func OfPublishedFailure(
 	t *model.Topology, from, ref model.QueueRef, m *message.Message, key string,
 ) (f *SecondFailure, lost bool) {
-	if d := m.FailingDeath(); m.Exchange == "" || d != nil && d.Reason != model.Expired {
-		return nil, false // RabbitMQ published it
+	if d := m.FailingDeath(); m.Exchange == "" || m.RoutingKey == ref.Name || d != nil && d.Reason != model.Expired {
+		return nil, false // RabbitMQ published it, or its application by the queue's name
 	}
 	var own []string
 	if first, _, told := m.FirstKey(); told {

@@ -52,11 +52,8 @@ func (r *reader) text(s spot) (string, bool) {
 		return jsonText([]byte(s), p[i:])
 	}
 
-	if s, ok := model.AsText(v); ok {
-		return strings.ToValidUTF8(s, "\uFFFD"), true
-	}
-
-	return "", false
+	text, ok := model.AsText(v)
+	return strings.ToValidUTF8(text, "\uFFFD"), ok
 }
 
 func (r *reader) has(spots []spot) bool {
@@ -81,7 +78,8 @@ func (r *reader) first(alternatives []spot) string {
 }
 
 // jsonText is the text or number at a path of a JSON object. It decodes one level after the other, so that a large body
-// is not decoded as a whole, and looks for the keys first.
+// is not decoded as a whole, and looks for the keys first. A list stands for its newest entry, or for the lines of a
+// text.
 func jsonText(raw []byte, p path) (string, bool) {
 	if len(raw) == 0 || len(raw) > MaxEnvelope {
 		return "", false
@@ -93,6 +91,14 @@ func jsonText(raw []byte, p path) (string, bool) {
 	}
 
 	for _, key := range p {
+		var list []any
+		if raw[0] == '[' {
+			_ = json.Unmarshal(raw, &list)
+		}
+		if len(list) > 0 {
+			raw, _ = json.Marshal(newestOf(list)) // it was JSON
+		}
+
 		var object map[string]json.RawMessage
 		if json.Unmarshal(raw, &object) != nil {
 			return "", false
@@ -103,14 +109,28 @@ func jsonText(raw []byte, p path) (string, bool) {
 		}
 	}
 
-	var s string
-	if json.Unmarshal(raw, &s) == nil && string(raw) != "null" {
-		return s, true
-	}
-	var n json.Number
-	if json.Unmarshal(raw, &n) == nil && string(raw) != "null" {
+	var v any
+	_ = Decode(raw, &v) // nil is no text
+	if n, ok := v.(json.Number); ok {
 		return n.String(), true
 	}
 
-	return "", false
+	return linesOf(v)
+}
+
+// linesOf is a text, or a list of the lines of one.
+func linesOf(v any) (string, bool) {
+	list, ok := v.([]any)
+	if !ok {
+		return model.AsText(v)
+	}
+
+	lines := make([]string, len(list))
+	for i := range list {
+		if lines[i], ok = model.AsText(list[i]); !ok {
+			return "", false
+		}
+	}
+
+	return strings.Join(lines, "\n"), len(list) > 0
 }

@@ -1,7 +1,6 @@
 package message
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -91,10 +90,9 @@ func (m *Message) RetriesLeft() (int64, bool) {
 	r := reader{m: m}
 	for k := range m.rows() {
 		for _, s := range k.Left {
-			if text, ok := r.text(s); ok {
-				if n, err := strconv.ParseInt(text, 10, 32); err == nil {
-					return n, true
-				}
+			text, _ := r.text(s)
+			if n, ok := count(text); ok {
+				return n, true
 			}
 		}
 	}
@@ -145,22 +143,20 @@ func (m *Message) FrameworkWords() string {
 	}
 	words := string(f.Name)
 	mark := ": "
-	add := func(text string) { words, mark = words+mark+text, ", " }
-	if f.Task != "" {
-		add(model.Printable(f.Task))
+	add := func(what, text string) {
+		if text != "" {
+			words, mark = words+mark+what+text, ", "
+		}
 	}
+	add("", model.Printable(f.Task))
 	if f.Counted != nil {
-		add("counts " + model.Count(*f.Counted))
+		add("counts ", model.Count(*f.Counted))
 	}
 	if left, ok := m.RetriesLeft(); ok {
-		add("retries left: " + model.Count(left))
-	}
-	if f.Due != "" {
-		add("due " + f.Due)
-	}
-	if f.Expires != "" {
-		add("expires " + f.Expires)
+		add("retries left: ", model.Count(left))
 	}
 
+	add("due ", f.Due)
+	add("expires ", f.Expires)
 	return words
 }

@@ -73,6 +73,10 @@ func TestCountersAreResetOrNamed(t *testing.T) {
 		return headers
 	}
 
+	entries := func(a string, n int64, b string, m int64) model.Table {
+		return model.Table{"x-retries": model.Table{a: n, b: m}}
+	}
+
 	type expected struct {
 		Name string
 
@@ -87,6 +91,32 @@ func TestCountersAreResetOrNamed(t *testing.T) {
 		{"a list of failures", model.Table{"failures": failures}, ResetWish{}, nil, "counter reset 2"},
 		{"that is to be kept", model.Table{"failures": failures}, ResetWish{KeepTries: true}, failures, "counter kept 2"},
 		{"a million", model.Table{"x-attempts": million}, ResetWish{}, nil, "counter reset 1000000"},
+		{
+			"of each queue", entries("orders", 3, "audit", 0),
+			ResetWish{},
+			entries("orders", 0, "audit", 0)["x-retries"],
+			"counter reset 3",
+		},
+		{
+			"settings, too", entries("orders", 3, "delay", 500),
+			ResetWish{},
+			entries("orders", 3, "delay", 500)["x-retries"],
+			"",
+		},
+
+		{
+			"named, beside another", entries("count", 3, "id", 7),
+			ResetWish{},
+			entries("count", 0, "id", 7)["x-retries"],
+			"counter reset 3",
+		},
+		{
+			"a list of counts",
+			model.Table{"x-retries": []any{model.Table{"queue": "orders", "count": int64(3)}, model.Table{"count": int64(1)}}},
+			ResetWish{},
+			nil, "counter reset 4",
+		},
+
 		{"perhaps business", origin(model.Table{"login-attempts": int32(5)}), ResetWish{}, int32(5), "counter left 5"},
 		{"counts down", model.Table{"x-retries-left": int32(0)}, ResetWish{}, int32(0), "counter left 0"},
 		{
@@ -306,8 +336,7 @@ func TestEnclosed(t *testing.T) {
 func TestOriginWrittenAsJSON(t *testing.T) {
 	const origin = `{"exchange":"ev","routing_key":"order.paid","queue":"w","retries":3}`
 	m := Message{Headers: model.Table{"x-origin": origin, "context": `{"queue":"other"}`, "x-source": `{"queue":`}}
-	queue, _, ok := m.Worker()
-	assert.That(t, ok, "no worker")
+	queue, _ := m.Worker("")
 	assert.Equal(t, queue, "w")
 
 	address, _ := m.OriginOrWhy()

@@ -49,11 +49,7 @@ func (m *Message) Failure() (Failure, bool) {
 	}
 
 	if d := m.FailingDeath(); d != nil {
-		return d.failure(), true
-	}
-	if reason, ok := m.Headers.Text("x-last-death-reason"); ok && reason != "" {
-		queue, _ := m.Headers.Text("x-last-death-queue")
-		return Failure{Kind: reason, Message: inQueue(queue), Source: FromDeaths}, true
+		return Failure{Kind: Died(d.Reason, 1), Message: inQueue(d.Queue), Source: FromDeaths}, true
 	}
 
 	return Failure{}, false
@@ -61,11 +57,18 @@ func (m *Message) Failure() (Failure, bool) {
 
 // FailingDeath is the death by which a message failed: the newest one other than an expiry, because an expired message
 // has mostly waited for another try. The newest expiry counts where there is nothing else, or where the same queue gave
-// the message up for another reason, too: then it is no buffer. nil without deaths.
+// the message up for another reason, too: then it is no buffer. Without x-death it is the one of x-last-death-*; nil
+// without these, too.
 func (m *Message) FailingDeath() *Death {
 	if len(m.Deaths) == 0 {
-		return nil
+		reason, _ := m.Headers.Text("x-last-death-reason")
+		queue, _ := m.Headers.Text("x-last-death-queue")
+		if reason == "" {
+			return nil
+		}
+		return &Death{Queue: queue, Reason: model.Reason(reason)}
 	}
+
 	newest := &m.Deaths[0]
 	for d := range model.Each(m.Deaths) {
 		if d.Reason == model.Expired {
@@ -99,15 +102,11 @@ func (m *Message) FailureIn(buffer bool) string {
 	if !ok {
 		return ""
 	}
-	if d := m.FailingDeath(); buffer && f.Source == FromDeaths && d != nil && d.Reason == model.Expired {
+	if buffer && f.Source == FromDeaths && f.Kind == string(model.Expired) {
 		return ""
 	}
 
 	return f.String()
-}
-
-func (d *Death) failure() Failure {
-	return Failure{Kind: Died(d.Reason, 1), Message: inQueue(d.Queue), Source: FromDeaths}
 }
 
 // failure is why a message failed, as this framework writes it.
@@ -217,6 +216,10 @@ func namedLikeError(name string) bool {
 func splitError(s string) (kind, message string) {
 	s = strings.TrimSpace(s)
 	line, rest, _ := strings.Cut(WholeRunes(s, 4*maxFailureText), "\n")
+	if kind, message, ok := strings.Cut(line, "-->"); ok && namedLikeError(kind) { // CAP
+		return kind, message
+	}
+
 	var match []string
 	if strings.Contains(line[:min(len(line), maxKind)], ":") {
 		match = typed.FindStringSubmatch(strings.TrimRight(line, "\r"))

@@ -252,13 +252,21 @@ func TestWorkerOfAMessage(t *testing.T) {
 			"MassTransit", headed(model.Table{"MT-Fault-InputAddress": "rabbitmq://localhost/vh/send%20mail?durable=true"}),
 			"send mail", "MassTransit",
 		},
+		{
+			"of another vhost", headed(model.Table{"MT-Fault-InputAddress": "rabbitmq://localhost/shop/mail"}), "shop/mail",
+			"MassTransit",
+		},
+		{
+			"Wolverine", headed(model.Table{"destination": "rabbitmq://queue/mail", "exception-type": "E"}), "mail",
+			"Wolverine",
+		},
+
 		{"Watermill", headed(model.Table{"topic_poisoned": "mail", "reason_poisoned": "x"}), "mail", "Watermill"},
 		{"EasyNetQ", Message{Body: []byte(build.EasyNetQ3)}, "Orders:Shop_billing", "EasyNetQ"},
 		{"none", Message{Headers: model.Table{"x": "y"}, Deaths: []Death{{Queue: "mail"}}}, "", ""},
 	} {
-		queue, framework, ok := test.m.Worker()
+		queue, framework := test.m.Worker("vh")
 		assert.Equal(t, queue, test.queue, "%v", test.name)
 		assert.Equal(t, framework, test.framework, "%v", test.name)
-		assert.Equal(t, ok, test.queue != "", "%s: %q %q %v", test.name, queue, framework, ok)
 	}
 }

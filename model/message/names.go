@@ -47,11 +47,11 @@ var plainNames = func() map[string]plainName {
 	const failures = "error exception failure err lasterror lastexception lastfailure lasterr fault "
 	add(kindRole, false, failures, "class type kind name code classname")
 	add(messageRole, false, failures+"fail failed", "message msg description")
-	add(traceRole, false, failures+"errors exceptions failures", ".")
+	add(traceRole, false, failures+"errors exceptions failures deadletter", ".")
 	add(traceRole, false, failures+"fail failed errored", "text reason details detail info cause string")
 	add(traceRole, false, "reject rejected rejection death deadletter dlq dlx nack retry requeue poison park parking "+
 		"quarantine", "reason error")
-	add(traceRole, false, "deadletter", ".")
+	add(traceRole, false, failures+"retry attempt", "history log list")
 	add(traceRole, true, "reason cause fail", ".")
 	add(stackRole, false, failures, "stacktrace stack trace backtrace traceback")
 	add(stackRole, false, "stacktrace traceback backtrace", ".")
@@ -95,8 +95,8 @@ var plumbing = wordSet("dlq dlx dead letter death poison poisoned parking retry 
 	"redelivered queue message msg amqp rabbit rabbitmq consumer worker handler job task delivery meta metadata headers " +
 	"envelope attributes")
 
-// bounds are words with which a name does not count tries, but bounds them.
-var bounds = wordSet("max maximum min limit allowed total")
+// bounds are words with which a name does not count tries, but bounds or delays them.
+var bounds = wordSet("max maximum min limit allowed total delay interval timeout ttl ms seconds backoff factor next")
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}

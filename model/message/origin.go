@@ -76,13 +76,13 @@ func (r *reader) writtenOrigin() (a model.Address, by string, ok bool) {
 	}
 
 	told := r.m.recorded()
-	if exchange, ok := told.get(exchangeRole); ok {
-		if key, ok := told.get(keyRole); ok {
-			return r.m.own(model.Address{Exchange: exchange.text, RoutingKey: key.text}), "the application", true
-		}
+	exchange, _ := told.get(exchangeRole)
+	key, ok := told.get(keyRole)
+	if !ok || exchange.at == nil {
+		return model.Address{}, "", false
 	}
 
-	return model.Address{}, "", false
+	return r.m.own(model.Address{Exchange: exchange.text, RoutingKey: key.text}), "the application", true
 }
 
 // FirstDeath is the death with which the message's history begins. The broker sorts groups by their latest death,

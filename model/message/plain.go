@@ -30,9 +30,9 @@ func (m *Message) plainFields() []plainField {
 		return bestFirst(found)
 	}
 
-	for f := range model.Each(found) { // beavers-dlq-error beside beavers-dlq-origin-queue
+	for f := range model.Each(found) { // beavers-dlq-error beside beavers-dlq-origin-queue, or beside a stack trace
 		if f.prefix != "" && slices.ContainsFunc(found, func(o plainField) bool {
-			return o.role >= queueRole && o.prefix == f.prefix
+			return (o.role >= queueRole || o.role == stackRole) && o.prefix == f.prefix
 		}) {
 			f.vague, f.prefix = false, ""
 		}
@@ -77,9 +77,12 @@ func (m *Message) headerFields() (found []plainField) {
 			continue // read as a whole
 		}
 		table, _ := model.AsTable(v)
+		counts, counted := countsByName(key, table)
 		for inner, v := range table {
 			if n, ok := innerName(key, inner); ok {
 				found = n.read(found, path{key, inner}, v)
+			} else if counted {
+				found = counts.read(found, path{key, inner}, v)
 			}
 		}
 
@@ -91,6 +94,22 @@ func (m *Message) headerFields() (found []plainField) {
 	}
 
 	return found
+}
+
+// countsByName is what the name of a table says whose entries are counts, each of one queue or worker: only counts,
+// under names that say nothing else.
+func countsByName(outer string, table model.Table) (n plainName, ok bool) {
+	n, ok = plainNameOf("", outer)
+	for inner, v := range table {
+		var s spelled
+		_, isCount := count(v)
+		_, named := innerName(outer, inner)
+		if !isCount || named || !s.spell(inner) || s.has(s.words, bounds) {
+			return n, false
+		}
+	}
+
+	return n, ok && n.role == triesRole
 }
 
 // writtenTable is a header that is a JSON object as text; nil for any other.
@@ -144,12 +163,18 @@ func (n plainName) read(found []plainField, at path, v any) []plainField {
 			found = append(found, f)
 		}
 		return found
-	case queueRole, groupRole, channelRole, exchangeRole, keyRole, vhostRole:
-		f.text, _ = model.AsText(v)
-		return append(found, f)
 	}
 
-	if text, ok := model.AsText(v); ok {
+	text, ok := model.AsText(v)
+	switch {
+	case n.role >= queueRole:
+		f.text = text
+		return append(found, f)
+	case n.role == stackRole:
+		text, ok = linesOf(v)
+	}
+
+	if ok {
 		if f.text = strings.ToValidUTF8(text, "\uFFFD"); !isError(f.text) {
 			return found
 		}
@@ -198,12 +223,24 @@ func (f plainField) readCount(found []plainField) []plainField {
 	return found
 }
 
-// tally is a count, or the length of a list: a worker that keeps a list of its failures counts by it.
-func tally(v any) (int64, bool) {
-	if list, ok := v.([]any); ok {
-		return int64(len(list)), true
+// tally is a count, or that of a list: the sum of its counts, as in x-death, or its length, as a worker that keeps a
+// list of its failures counts by it.
+func tally(v any) (sum int64, ok bool) {
+	list, ok := v.([]any)
+	if !ok {
+		return count(v)
 	}
-	return count(v)
+
+	for _, e := range list {
+		table, _ := model.AsTable(e)
+		n, counts := count(table["count"])
+		if !counts || n < 0 {
+			return int64(len(list)), true
+		}
+		sum = AddCapped(sum, n)
+	}
+
+	return sum, true
 }
 
 // readParts adds the parts of an error that is a table, or of the newest one in a list of them.
@@ -214,7 +251,7 @@ func (f plainField) readParts(found []plainField, v any) []plainField {
 			return f.plainName.read(found, f.at, text)
 		}
 		counts := f
-		counts.role, counts.text = triesRole, ""
+		counts.role, counts.text, counts.value = triesRole, "", list
 		found = append(found, counts)
 	}
 
@@ -333,11 +370,27 @@ func firstText(fields []plainField, role plainRole) string {
 
 // CountedByWorker is the highest count by a worker without a framework; 0 when there is none.
 func (m *Message) CountedByWorker() (most int64) {
-	for _, f := range m.plainFields() {
+	for _, f := range append(m.plainFields(), m.bodyCounters()...) {
 		if n, ok := tally(f.value); ok && f.role == triesRole && !f.unread && f.prefix == "" {
 			most = max(most, n)
 		}
 	}
 
 	return most
+}
+
+// bodyCounters are the counters in the body of a message without a framework that failed: what a failure says about
+// itself is none that a worker reads.
+func (m *Message) bodyCounters() []plainField {
+	found := m.bodyFields()
+	_, failed := m.Failure()
+	if found == nil || !failed || m.Frameworks() != nil {
+		return nil
+	}
+
+	return slices.DeleteFunc(found, func(f plainField) bool {
+		_, ok := tally(f.value)
+		outer, _ := plainNameOf("", f.at[0])
+		return !ok || f.role != triesRole || f.unread || outer.role == traceRole
+	})
 }

@@ -41,30 +41,8 @@ func (m *Message) WentRound() bool {
 	if _, ok := m.Headers["x-first-death-queue"]; ok || len(m.Deaths) > 0 || m.DeathsError != "" {
 		return true
 	}
-	for _, moved := range []string{"x-shovelled", "x-received-from"} {
-		if m.Headers[moved] != nil {
-			return true
-		}
-	}
-
-	if _, _, replayed := m.Replays(); replayed {
-		return true
-	}
-	if n, _, _ := m.Retried(); n > 0 {
-		return true
-	}
-
-	return m.publishedAgain() || len(m.plainFields()) > 0 || m.listsFailures()
-}
-
-// listsFailures reports whether a worker keeps a list of failures or tries in a header, whatever its entries are.
-func (m *Message) listsFailures() bool {
-	for key, v := range m.Headers {
-		list, _ := v.([]any)
-		if n, ok := plainNameOf("", key); ok && !n.vague && len(list) > 0 {
-			return true
-		}
-	}
-
-	return false
+	replays, _, _ := m.Replays()
+	retries, _, _ := m.Retried()
+	return replays+retries > 0 || m.Headers["x-shovelled"] != nil || m.Headers["x-received-from"] != nil ||
+		m.publishedAgain() || len(m.plainFields()) > 0
 }

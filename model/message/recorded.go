@@ -77,8 +77,7 @@ func (told recorded) queue() (s Statement, ok bool) {
 
 	channel, named := told.get(channelRole)
 	group, grouped := told.get(groupRole)
-	switch {
-	case named && grouped:
+	if named && grouped {
 		for _, pair := range [][2]string{{group.text, channel.text}, {channel.text, group.text}} {
 			for _, between := range []string{".", "-", "_", ":", "/", "@"} {
 				s.Others = append(s.Others, pair[0]+between+pair[1])
@@ -88,12 +87,13 @@ func (told recorded) queue() (s Statement, ok bool) {
 		s.Queue, s.Others = s.Others[0], s.Others[1:]
 		s.Where = channel.where() + " and " + group.where()
 		return s, true
-	case named && channel.text != "":
-		s.Queue, s.Where, s.Topic = channel.text, channel.where(), true
-		return s, true
-	case grouped && group.text != "":
-		s.Queue, s.Where, s.Topic = group.text, group.where(), true
-		return s, true
+	}
+
+	for _, f := range []plainField{channel, group} {
+		if f.text != "" {
+			s.Queue, s.Where, s.Topic = f.text, f.where(), true
+			return s, true
+		}
 	}
 
 	for _, f := range told {

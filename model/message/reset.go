@@ -134,7 +134,7 @@ func (r *resetter) removal(kind ResetKind) func(at []string, v any) (any, bool) 
 func (r *resetter) counter(c *counter) func(at []string, v any) (any, bool) {
 	return func(at []string, v any) (any, bool) {
 		n, ok := count(v)
-		if isList(v) && c.Lists {
+		if c.Lists {
 			n, ok = tally(v)
 		}
 
@@ -325,8 +325,13 @@ func (r *resetter) plain() {
 		}
 	}
 
-	if _, failed := r.m.Failure(); failed && !r.wish.KeepTries {
-		r.namesBodyCounters()
+	if r.wish.KeepTries {
+		return
+	}
+	for _, f := range r.m.bodyCounters() { // whether its worker reads them is unknown
+		n, _ := tally(f.value)
+		r.note(CounterLeft, "", "body."+strings.Join(f.at, "."), n)
+		r.resets[len(r.resets)-1].Edit = f.edit("body")
 	}
 }
 
@@ -359,22 +364,6 @@ func (r *resetter) plainCounter(f *plainField, name string) {
 func isList(v any) bool {
 	_, list := v.([]any)
 	return list
-}
-
-// namesBodyCounters notes counters of tries in a body without a framework: whether its worker reads them is unknown.
-func (r *resetter) namesBodyCounters() {
-	for range r.m.rows() {
-		return // its row says where it counts
-	}
-
-	for _, f := range r.m.bodyFields() {
-		n, ok := tally(f.value)
-		if outer, _ := plainNameOf("", f.at[0]); !ok || f.role != triesRole || f.unread || outer.role == traceRole {
-			continue // what a failure says about itself, no worker reads
-		}
-		r.note(CounterLeft, "", "body."+strings.Join(f.at, "."), n)
-		r.resets[len(r.resets)-1].Edit = f.edit("body")
-	}
 }
 
 // edit is the jq program that resets a counter.

@@ -21,22 +21,24 @@ func (m *Message) FailureStack(f Failure) string {
 		spots = append(spots, form.Trace...)
 	}
 
-	for _, s := range spots {
-		if text, ok := r.text(s); ok && text != "" {
-			return WholeRunes(text, maxStack)
-		}
+	if text := r.first(spots); text != "" {
+		return WholeRunes(text, maxStack)
 	}
 
-	var fields []plainField
+	fields := m.fieldsOf(f)
+	return WholeRunes(cmp.Or(firstText(fields, stackRole), firstText(fields, traceRole)), maxStack)
+}
+
+// fieldsOf are the fields beside a failure that no framework describes.
+func (m *Message) fieldsOf(f Failure) []plainField {
 	switch f.Source {
 	case FromDeaths:
+		return nil
 	case fromBody:
-		fields = m.bodyFailure()
-	default:
-		fields = m.plainFields()
+		return m.bodyFailure()
 	}
 
-	return WholeRunes(cmp.Or(firstText(fields, stackRole), firstText(fields, traceRole)), maxStack)
+	return m.plainFields()
 }
 
 // frameworkNamed is the row of a framework, an empty one when the source of a failure is not a framework.
@@ -54,9 +56,14 @@ func frameworkNamed(source string) framework {
 // from x-death, which has the time of the first death in each queue for each reason. Both are unknown when it has
 // neither.
 func (m *Message) Failed(f Failure) (first, last model.Opt[time.Time]) {
-	take := func(t time.Time) {
+	times := m.WrittenTimes(f)
+	for d := range model.Each(m.Deaths) {
+		times = append(times, d.Time)
+	}
+
+	for _, t := range times {
 		if t.IsZero() {
-			return
+			continue
 		}
 		if was, known := first.Get(); !known || t.Before(was) {
 			first = model.Some(t)
@@ -66,67 +73,70 @@ func (m *Message) Failed(f Failure) (first, last model.Opt[time.Time]) {
 		}
 	}
 
-	for i := range m.Deaths {
-		take(m.Deaths[i].Time)
-	}
-	if f.Source == FromDeaths {
-		return first, last
-	}
+	return first, last
+}
+
+// WrittenTimes are the times of a failure that its writer gives.
+func (m *Message) WrittenTimes(f Failure) (times []time.Time) {
 	r := reader{m: m}
 	for _, s := range frameworkNamed(f.Source).FailedAt {
 		if text, ok := r.text(s); ok {
-			take(failureTime(text))
+			times = append(times, failureTime(text))
 		}
 	}
 
-	fields := m.plainFields()
-	if f.Source == fromBody {
-		fields = m.bodyFailure()
-	}
-
-	for _, field := range fields {
+	for _, field := range m.fieldsOf(f) {
 		if field.role == timeRole {
-			take(failedAt(field.value))
+			times = append(times, failedAt(field.value))
 		}
 	}
 
-	return first, last
+	return times
 }
 
 // failedAt is the time in a header; zero when it has none.
 func failedAt(v any) time.Time {
-	if t, ok := v.(time.Time); ok {
-		return plausible(t)
-	} else if text, ok := model.AsText(v); ok {
+	switch v := v.(type) {
+	case time.Time:
+		return plausible(v)
+	case float64:
+		return sinceEpoch(int64(v))
+	}
+
+	if text, ok := model.AsText(v); ok {
 		return failureTime(text)
-	} else if n, ok := model.AsInteger(v); ok {
-		return secondsOrMore(n)
 	}
-
-	return time.Time{}
+	n, _ := model.AsInteger(v)
+	return sinceEpoch(n)
 }
 
-// secondsOrMore is a time in seconds since 1970, or in milliseconds.
-func secondsOrMore(n int64) time.Time {
+// sinceEpoch is a time in seconds since 1970, or in milliseconds, microseconds or nanoseconds.
+func sinceEpoch(n int64) time.Time {
 	const firstMillisecond = 100_000_000_000 // as seconds this is after the year 5000
-	if n >= firstMillisecond {
-		return plausible(time.UnixMilli(n))
+	perSecond := int64(1)
+	for n/perSecond >= firstMillisecond {
+		perSecond *= 1000
 	}
-	return plausible(time.Unix(n, 0))
+	return plausible(time.Unix(n/perSecond, n%perSecond*(1_000_000_000/perSecond)))
 }
 
-// failureTimes are the layouts in which frameworks write times; the second is NServiceBus's.
+// failureTimes are the layouts in which frameworks and languages write times; the second is NServiceBus's. The
+// abbreviation of a zone says nothing without an offset, so it is UTC or GMT, as it is written here.
 var failureTimes = []string{
 	time.RFC3339, "2006-01-02 15:04:05:000000 Z07:00", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00",
 	"2006-01-02 15:04:05", "01/02/2006 15:04:05 Z07:00",
+	time.RFC1123Z, "Mon, 02 Jan 2006 15:04:05 GMT", "Mon Jan _2 15:04:05 UTC 2006",
+	"Mon Jan 02 2006 15:04:05 GMT-0700",                                                     // JavaScript
+	"2006-01-02 15:04:05 UTC", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 -0700 MST", // Ruby, Go
 }
 
 // failureTime reads a time; zero when the text is not one. A text without a zone is taken as UTC.
 func failureTime(text string) time.Time {
-	const longest = 64
+	const longest = 100
 	if len(text) > longest {
 		return time.Time{}
 	}
+	text, _, _ = strings.Cut(text, " (") // the zone's name in JavaScript
 	for _, layout := range failureTimes {
 		if t, err := time.Parse(layout, text); err == nil {
 			return plausible(t)
@@ -135,7 +145,7 @@ func failureTime(text string) time.Time {
 
 	whole, _, _ := strings.Cut(text, ".") // a fraction of a second
 	if n, err := strconv.ParseInt(whole, 10, 64); err == nil && n >= earliestSecond {
-		return secondsOrMore(n)
+		return sinceEpoch(n)
 	}
 
 	return time.Time{}

@@ -2,6 +2,7 @@ package message
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -19,16 +20,20 @@ type Statement struct {
 	Unusable  string            // why the record names no queue: "is a table"; "" when it does
 }
 
-// Worker is the queue in which a message failed, and the framework that recorded it; false without a record. x-death
-// does not count: its newest death may be in a buffer.
-func (m *Message) Worker() (queue, framework string, ok bool) {
+// Worker is the queue in which a message of a vhost failed, with its vhost where that is another one, and the framework
+// that recorded it; "" without a record. x-death does not count: its newest death may be in a buffer.
+func (m *Message) Worker(vhost string) (queue, framework string) {
 	for _, s := range m.Stated(Opening(m).Envelope) {
-		if s.Unusable == "" {
-			return s.Queue, s.Framework, true
+		if s.Unusable != "" {
+			continue
 		}
+		if other := s.VHost.Or(vhost); other != vhost {
+			s.Queue = model.QueueRef{VHost: other, Name: s.Queue}.String()
+		}
+		return s.Queue, s.Framework
 	}
 
-	return "", "", false
+	return "", ""
 }
 
 // Stated are the records of the queue in which a message failed whose envelope, if any, is open: of its framework, then
@@ -62,9 +67,12 @@ func (m *Message) Stated(e *Envelope) (stated []Statement) {
 	return stated
 }
 
+// address10 matches an address of AMQP 1.0, of both versions that RabbitMQ knows.
+var address10 = regexp.MustCompile(`^/(queues|queue|amq/queue)/[^/]+$`)
+
 // readAddress splits a queue that is written as an address; false when it names none.
 func (s *Statement) readAddress() (ok bool) {
-	if strings.Contains(s.Queue, "://") {
+	if strings.Contains(s.Queue, "://") || address10.MatchString(s.Queue) {
 		if s.VHost, s.Queue, ok = readAddress(s.Queue); !ok {
 			return false
 		}
@@ -74,7 +82,7 @@ func (s *Statement) readAddress() (ok bool) {
 }
 
 // readAddress parses a queue's address as MassTransit writes it: rabbitmq://host/vhost/queue?durable=true, without a
-// vhost for the default one.
+// vhost for the default one; or as Wolverine does: rabbitmq://queue/NAME, of an unknown vhost.
 func readAddress(address string) (vhost model.Opt[string], queue string, ok bool) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -82,17 +90,14 @@ func readAddress(address string) (vhost model.Opt[string], queue string, ok bool
 	}
 	escaped := strings.TrimPrefix(u.EscapedPath(), "/")
 	slash := strings.LastIndexByte(escaped, '/')
-	if queue, err = url.PathUnescape(escaped[slash+1:]); err != nil {
-		return vhost, "", false
-	}
-	if !strings.HasPrefix(u.Scheme, "rabbitmq") && !strings.HasPrefix(u.Scheme, "amqp") {
+	queue, _ = url.PathUnescape(escaped[slash+1:]) // what was parsed can be
+	if !strings.HasPrefix(u.Scheme, "rabbitmq") && !strings.HasPrefix(u.Scheme, "amqp") ||
+		u.Host == "queue" && slash < 0 {
 		return vhost, queue, true
 	}
 	name := "/"
 	if slash >= 0 {
-		if name, err = url.PathUnescape(escaped[:slash]); err != nil {
-			return vhost, queue, true
-		}
+		name, _ = url.PathUnescape(escaped[:slash])
 	}
 
 	return model.Some(name), queue, true

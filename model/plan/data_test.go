@@ -46,7 +46,7 @@ func TestIntentSurvivesJSON(t *testing.T) {
 			},
 		},
 		"nobody":        {Source: build.Ref("f"), Selection: Nobody()},
-		"chosen":        {Source: build.Ref("f"), Selection: Chosen([]message.Message{m, m})},
+		"chosen":        {Source: build.Ref("f"), Selection: chosen([]message.Message{m, m})},
 		"an expression": {Source: build.Ref("f"), Selection: Selection{Filter: condition, Limit: 9}},
 
 		"a text": {

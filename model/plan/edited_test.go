@@ -43,7 +43,7 @@ func TestEditedReplay(t *testing.T) {
 		`"own": "y"`, `"properties": {`, `"properties": {"expiration": "70",`).Replace(string(shown.Text())))))(t)
 	delete(edited.Headers, "old")
 	want := replayOf("ucenter@user@failed", "", m)
-	want.Selection = Chosen([]message.Message{m})
+	want.Selection = chosen([]message.Message{m})
 	want.User = "guest"
 	want.Mark = true
 	want.Edited = &edited
@@ -279,7 +279,7 @@ func mendedBy(t testing.TB, program string, messages message.MessageList, change
 		queue other consumers=1
 	`))...)
 	want := wantTo(t, topology, "ucenter@user@failed", "exchange:master/ucenter@user", messages...)
-	want.User, want.Mark, want.Mend, want.Selection = "guest", true, programmed(t, program), Chosen(messages)
+	want.User, want.Mark, want.Mend, want.Selection = "guest", true, programmed(t, program), chosen(messages)
 	if change != nil {
 		change(&want)
 	}

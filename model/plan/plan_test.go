@@ -296,15 +296,15 @@ func TestSelection(t *testing.T) {
 	}
 
 	cases := append(must.Cases[expected](t, "testdata/selection.toml"), []expected{
-		{"one", Chosen(messages[3:4]), []int{4}, true, 0, false, true},
-		{"one of the twins", Chosen(messages[4:]), []int{2}, true, 0, false, true},
-		{"two of the twins", Chosen([]message.Message{messages[1], messages[4]}), []int{2, 3}, true, 0, false, true},
-		{"one that is gone", Chosen([]message.Message{gone, messages[3]}), []int{4}, false, 1, false, true},
-		{"nothing", Chosen(nil), nil, true, 0, false, true},
+		{"one", chosen(messages[3:4]), []int{4}, true, 0, false, true},
+		{"one of the twins", chosen(messages[4:]), []int{2}, true, 0, false, true},
+		{"two of the twins", chosen([]message.Message{messages[1], messages[4]}), []int{2, 3}, true, 0, false, true},
+		{"one that is gone", chosen([]message.Message{gone, messages[3]}), []int{4}, false, 1, false, true},
+		{"nothing", chosen(nil), nil, true, 0, false, true},
 		{"a filter", Selection{Filter: condition}, []int{1, 4}, false, 0, false, true},
 		{"a condition with a limit", Selection{Filter: condition, Limit: 1}, []int{1}, true, 0, false, true},
 		{
-			"chosen with a limit", func() Selection { s := Chosen(messages); s.Limit = 3; return s }(),
+			"chosen with a limit", func() Selection { s := chosen(messages); s.Limit = 3; return s }(),
 			[]int{1, 2, 3},
 			true, 2,
 			false, true,
@@ -632,4 +632,12 @@ func TestTargetsWithATTLOfZero(t *testing.T) {
 		p = New(topology, replayOf("orders.dead", "queue:steady", failedBy(name, nil, message.Properties{})))
 		assert.That(t, !strings.Contains(fmt.Sprint(p.Warnings), "at once"), "%v", p.Warnings)
 	}
+}
+
+func chosen(messages []message.Message) Selection {
+	s := Nobody()
+	for i := range messages {
+		s.Fingerprints[messages[i].Fingerprint]++
+	}
+	return s
 }

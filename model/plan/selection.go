@@ -24,14 +24,6 @@ type Selection struct {
 
 func Nobody() Selection { return Selection{Fingerprints: message.Twins{}} }
 
-func Chosen(messages []message.Message) Selection {
-	s := Selection{Fingerprints: make(message.Twins, len(messages))}
-	for i := range messages {
-		s.Fingerprints[messages[i].Fingerprint]++
-	}
-	return s
-}
-
 // All reports whether the selection is everything in the queue when the execution starts.
 func (s Selection) All() bool { return s.Fingerprints == nil && !s.ByContent() && s.Limit == 0 }
 

@@ -79,7 +79,13 @@ func Of(m *message.Message, in model.QueueRef) []Event {
 	}
 
 	if f, ok := m.Failure(); ok && f.Source != message.FromDeaths {
-		events = append(events, Event{Kind: Failed, What: "failed", Detail: f.String(), Note: "from " + f.Source})
+		e := Event{Kind: Failed, What: "failed", Detail: f.String(), Note: "from " + f.Source}
+		if times := m.WrittenTimes(f); len(times) > 0 {
+			e.Time = slices.MaxFunc(times, time.Time.Compare)
+			e.TimeExact = !e.Time.IsZero()
+		}
+
+		events = append(events, e)
 	}
 
 	now := Event{Kind: Now, Where: in.Name}

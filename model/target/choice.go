@@ -29,13 +29,9 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 		return choice{}
 	}
 
-	var standing []Clue
-	for _, c := range told {
-		if !c.Gone && (c.Kind != ByRecord || r.Works(c.Queue)) {
-			standing = append(standing, c)
-		}
-	}
-
+	standing := slices.DeleteFunc(slices.Clone(told), func(c Clue) bool {
+		return c.Gone || c.Kind == ByRecord && !r.Works(c.Queue)
+	})
 	ties := t.ties()
 	others := func(c *Clue) []Clue {
 		return slices.DeleteFunc(slices.Clone(ties), func(tie Clue) bool { return tie.Queue == c.Queue || len(ties) > 1 })
@@ -82,14 +78,8 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 }
 
 // goneRecords are the records of queues that do not exist: other evidence weighs more.
-func goneRecords(told []Clue) (gone []Clue) {
-	for _, c := range told {
-		if c.Kind == ByRecord && c.Gone {
-			gone = append(gone, c)
-		}
-	}
-
-	return gone
+func goneRecords(told []Clue) []Clue {
+	return slices.DeleteFunc(slices.Clone(told), func(c Clue) bool { return c.Kind != ByRecord || !c.Gone })
 }
 
 // ties are the flows of the queue as clues.
@@ -115,18 +105,16 @@ func (t *Target) refuse(
 		clues = append(clues, t.mentioned(r, m)...)
 	}
 
+	if !slices.ContainsFunc(clues, func(c Clue) bool { return !c.Gone }) {
+		for _, ref := range t.Alike {
+			clues = append(clues, Clue{Kind: ByLikeness, Queue: ref})
+		}
+	}
+
 	for _, c := range clues {
 		same := func(other Clue) bool { return other.Queue == c.Queue && other.Gone == c.Gone }
 		if !slices.ContainsFunc(o.Clues, same) && len(o.Clues) < MostOffered {
 			o.Clues = append(o.Clues, c)
-		}
-	}
-
-	if !slices.ContainsFunc(o.Clues, func(c Clue) bool { return !c.Gone }) {
-		for _, ref := range t.Alike {
-			if len(o.Clues) < MostOffered {
-				o.Clues = append(o.Clues, Clue{Kind: ByLikeness, Queue: ref})
-			}
 		}
 	}
 

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -238,21 +239,17 @@ func (t *Target) wasBuffer(name string) bool {
 	})
 }
 
+var symfonyDelay = regexp.MustCompile(`^delay_(.*)_[^_]*_(retry|delay)$`)
+
 // symfonyWorker parses the name of a delay queue of Symfony Messenger, which is deleted soon after its messages are
 // due: delay_EXCHANGE_KEY_MILLISECONDS_retry (or _delay). A retry goes to the queue named like the key, a delayed
 // message through the exchange. Names may contain underscores, so the exchange and the way must exist.
 func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok bool) {
-	rest, isDelay := strings.CutPrefix(name, "delay_")
-	rest, isRetry := strings.CutSuffix(rest, "_retry")
-	if !isRetry {
-		rest, ok = strings.CutSuffix(rest, "_delay")
-	}
-
-	cut := strings.LastIndexByte(rest, '_')
-	if !isDelay || !isRetry && !ok || cut < 0 {
+	part := symfonyDelay.FindStringSubmatch(name)
+	if part == nil {
 		return "", false
 	}
-	rest = rest[:cut]
+	rest := part[1]
 	found := map[string]bool{}
 	for i := range len(rest) {
 		if rest[i] != '_' {
@@ -262,7 +259,7 @@ func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok
 		if _, exists := r.Exchange(model.ExchangeRef{VHost: t.From.VHost, Name: exchange}); !exists {
 			continue
 		}
-		if isRetry {
+		if part[2] == "retry" {
 			if ref := t.From.Beside(key); r.Works(ref) {
 				found[key] = true
 				continue
