@@ -30,7 +30,9 @@ func (s *Screen) keys() []term.Key {
 		return s.detail.find.TypingKeys()
 	}
 
-	refused, some := s.Refused.Refusal.Overridable(), len(s.Rows) > 0
+	refused := s.Refused.Refusal.Overridable()
+	some := len(s.Table.Shown) > 0 || len(s.Rows) > 0 && (s.filter.field.Text() != "" || s.filter.pending())
+
 	keys := []term.Key{
 		term.On(k.Insist, "look anyway, where a look is refused for its cost", func() tea.Cmd {
 			return s.look(refused, false)

@@ -132,6 +132,9 @@ func (s Screen) list(width, height int) string {
 	case len(s.Table.Shown) > 0 || s.filter.pending():
 	case s.only.Group != nil && s.filter.field.Text() == "":
 		words = "no message of this cause is left in what was read"
+		if _, changed := s.ReadyNow(); changed {
+			words += "; " + s.env.Keys.Peek.Help().Key + " reads the queue again"
+		}
 	case s.partly():
 		words = "nothing matches in what was read"
 	default:
