@@ -232,6 +232,28 @@ func TestPolicies(t *testing.T) {
 				"warning policy-hidden wait: policy ttl has no effect on wait",
 			},
 		},
+		situation{
+			name: "a limit for quorum queues alone", from: "messaging-topology-operator #667, rabbitmq-server #7601 (d18)",
+			when: func(b model.Behaviour) bool { return !b.ReversesDeaths }, // 3.12 has such policies, 3.10 has not
+			parts: append([]build.Part{
+				build.Text(`
+					quorum pay
+					queue mail
+					policy dl-all ^(pay|mail)$ 0 dead-letter-exchange=dlx
+				`),
+
+				build.UserPolicy("limit-qq", "^(pay|mail|dead)$", 5, model.Table{"max-length": 1000}, "quorum_queues"),
+			}, dead...),
+			traffic: func(w *world) {
+				rejected("", "pay", "pay")(w)
+				rejected("", "mail", "mail")(w)
+
+				w.depth("dead", 1) // the one of mail
+			},
+			says:    []string{"warning policy-hidden pay: limit-qq"},
+			silent:  []string{"policy-hidden mail", "policy-hidden dead"},
+			replays: []replay{{queue: "dead", reach: "mail", got: []string{"mail mail"}}},
+		},
 	)
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -391,6 +392,35 @@ func TestLoops(t *testing.T) {
 					assert.Contains(w, said, "blocks 1 message", "%v", args)
 					assert.Lacks(w, said, "not looked at", "%v", args)
 				}
+			},
+		},
+		situation{
+			name: "reminders that wait for months", from: "rabbitmq-delayed-message-exchange #23, rabbitmq-server #4836 (d06)",
+			parts: []build.Part{
+				build.Text(`
+					queue reminders.wait ttl=7776000000 dlx= key=reminders
+					queue reminders dlx= key=reminders.failed
+					queue reminders.failed
+				`),
+			},
+			traffic: func(w *world) {
+				w.publish("", "reminders.wait", "of 60 days", func(p *amqp.Publishing) {
+					p.Expiration, p.Timestamp = "5184000000", time.Now()
+				})
+
+				w.work("reminders", rejects)
+				w.publish("", "reminders", "failed")
+				w.depth("reminders.failed", 1)
+			},
+			check: func(w *world) {
+				for format, words := range map[string]string{"table": "90d", "json": `"ttl_ms": 7776000000`} {
+					_, out, errs := w.dlxtop("flows", "-o", format)
+					assert.Contains(w, out, words, "%s", errs)
+				}
+
+				errs := w.runs(1, "replay", "reminders.failed", "--edit", `.properties.expiration = "9999999999999"`, "--yes")
+				assert.Contains(w, errs, "expiration")
+				w.depth("reminders.failed", 1)
 			},
 		},
 		situation{

@@ -8,25 +8,35 @@ type Topology struct {
 	Snapshot  *Snapshot
 	Behaviour Behaviour
 
-	Queues      map[QueueRef]*Queue // as polled
-	counted     map[QueueRef]*Queue // since
-	settings    settingsOfAll
-	exchanges   map[ExchangeRef]*Exchange
-	routings    map[string]*routing
-	bound       map[QueueRef][]int    // indexes of a queue's bindings to exchanges
-	into        map[ExchangeRef][]int // the same for exchanges as destinations
-	hops        map[QueueRef][]Hop
-	gone        map[QueueRef][]QueueRef
-	carried     map[QueueRef]Carried
-	stated      map[QueueRef]StatedRole
+	Queues    map[QueueRef]*Queue // as polled
+	counted   map[QueueRef]*Queue // since
+	exchanges map[ExchangeRef]*Exchange
+	stays     map[QueueRef]stay
+	again     map[QueueRef]again
+	rounds    map[QueueRef]rounds
+	structure
+	partition
+}
+
+// structure is what follows from how queues, exchanges, bindings and policies are declared.
+type structure struct {
+	settings settingsOfAll
+	routings map[string]*routing
+	bound    map[QueueRef][]int    // indexes of a queue's bindings to exchanges
+	into     map[ExchangeRef][]int // the same for exchanges as destinations
+	hops     map[QueueRef][]Hop
+	gone     map[QueueRef][]QueueRef
+	carried  map[QueueRef]Carried
+	stated   map[QueueRef]StatedRole
+}
+
+// partition is what follows from the structure and the consumers: which queues belong together.
+type partition struct {
 	flows       []Flow
 	failedAlone []Member
 	parkedAlone []Member
 	flowsOf     map[QueueRef][]*Flow
 	failed      map[QueueRef]bool // parked queues, too
-	stays       map[QueueRef]stay
-	again       map[QueueRef]again
-	rounds      map[QueueRef]rounds
 	worked      map[QueueRef]bool // workers of flows (no guesses on unknown consumers), and queues that had consumers
 }
 
@@ -54,17 +64,9 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 	}
 
 	if same {
-		next.settings = t.settings
-		next.routings = t.routings
-		next.hops = t.hops
-		next.bound = t.bound
-		next.into = t.into
-		next.carried = t.carried
-		next.gone = t.gone
-		next.stated = t.stated
+		next.structure = t.structure
 	} else {
-		next.settings = findSettings(s, next.Behaviour)
-		next.routings = newRoutings(s)
+		next.structure = structure{settings: findSettings(s, next.Behaviour), routings: newRoutings(s)}
 		next.bound, next.into = indexBindings(s)
 		next.hops = next.findHops()
 		next.carried = next.findCarried()
@@ -77,25 +79,21 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 	next.rounds = t.roundsIn(next)
 	sameConsumers := func(x, y Queue) bool { return x.Consumers == y.Consumers } // roles and their reasons depend on them
 	if same && slices.EqualFunc(t.Snapshot.Queues, s.Queues, sameConsumers) {
-		next.flows = t.flows
-		next.failedAlone = t.failedAlone
-		next.flowsOf = t.flowsOf
-		next.worked = t.worked
-		next.failed = t.failed
-		next.parkedAlone = t.parkedAlone
-	} else {
-		next.worked = t.remembered(next.Queues)
-		next.flows, next.failedAlone, next.parkedAlone = findFlows(next)
-		next.flowsOf = indexFlows(next.flows)
-		next.failed = map[QueueRef]bool{}
-		for _, ref := range slices.Concat(next.FailedQueues(), next.ParkedQueues()) {
-			next.failed[ref] = true
-		}
+		next.partition = t.partition
+		return next
+	}
 
-		for q := range Each(s.Queues) {
-			if q.Consumers.Or(0) > 0 || q.Consumers.Known() && next.IsWorker(q.QueueRef) {
-				next.worked[q.QueueRef] = true
-			}
+	next.partition = partition{worked: t.remembered(next.Queues)}
+	next.flows, next.failedAlone, next.parkedAlone = findFlows(next)
+	next.flowsOf = indexFlows(next.flows)
+	next.failed = map[QueueRef]bool{}
+	for _, ref := range slices.Concat(next.FailedQueues(), next.ParkedQueues()) {
+		next.failed[ref] = true
+	}
+
+	for q := range Each(s.Queues) {
+		if q.Consumers.Or(0) > 0 || q.Consumers.Known() && next.IsWorker(q.QueueRef) {
+			next.worked[q.QueueRef] = true
 		}
 	}
 

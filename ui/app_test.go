@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/flows"
@@ -38,6 +39,15 @@ func TestNothingToShow(t *testing.T) {
 	term := frozen(&recorded{snapshot: recording(queue("lonely"))}).open(t, 80, 24)
 	term.await("No flows here.", "Looked at 1 queue and 1 exchange in vhost /.", "dlxtop demo")
 	term.press("3").await("No failed queues.").press("4").await("No findings.")
+}
+
+// Where there are only findings of level info, the header counts them as the tab does, at every width.
+func TestHeaderAgreesWithTheTabOfFindings(t *testing.T) {
+	for _, width := range []int{60, 80, 99, 100, 120} {
+		term := frozen(&recorded{snapshot: recording(build.Text("quorum lonely"))}).open(t, width, 24)
+		term.await(shell.LevelMark(findings.LevelInfo)+" 1", "4 Findings 1")
+		term.lacks("no findings", "the tab has a number")
+	}
 }
 
 func TestTooSmall(t *testing.T) {

@@ -184,31 +184,27 @@ func TestSlowLoopBetweenPolls(t *testing.T) {
 // A retry buffer without a delay sends messages round many times a second. An outage in which all that comes waits for
 // its retry is none.
 func TestRoundsBetweenPolls(t *testing.T) {
-	type poll struct{ delivered, acked, published, inside int64 }
-	for _, c := range []struct {
-		name  string
-		polls []poll
-		loops bool
-	}{
-		{"one message, round and round", []poll{{0, 0, 1, 1}, {200, 0, 1, 0}, {400, 0, 1, 1}}, true},
-		{"five that come back once in a poll", []poll{{5, 0, 5, 5}, {10, 0, 5, 5}, {15, 0, 5, 5}}, false},
-		{"new ones come, and all are rejected", []poll{{0, 0, 0, 0}, {100, 0, 100, 100}, {200, 0, 200, 200}}, false},
-		{"some are acknowledged", []poll{{0, 0, 1, 1}, {200, 1, 1, 1}, {400, 2, 1, 1}}, false},
-	} {
+	type rounds struct {
+		Name  string
+		Polls [][4]int64
+		Loops bool
+	}
+
+	for _, c := range must.Cases[rounds](t, "testdata/rounds.toml") {
 		var topology *model.Topology
-		for i, p := range c.polls {
+		for i, p := range c.Polls {
 			s := build.Broker("4.0.5", build.Text("buffer w.retry w 0"), build.Queue("w", build.Consumers(1),
 				build.DLX("", "w.retry"), func(q *model.Queue) {
 					q.RedeliverRate = model.Some(0.0)
-					q.Ready = model.Some(p.inside)
-					q.Delivered, q.Acked = model.Some(p.delivered), model.Some(p.acked)
-					q.Published = model.Some(p.published)
+					q.Ready = model.Some(p[3])
+					q.Delivered, q.Acked = model.Some(p[0]), model.Some(p[1])
+					q.Published = model.Some(p[2])
 				}))
 			s.TakenAt = s.TakenAt.Add(time.Duration(i) * 5 * time.Second)
 			topology = topology.Next(s)
 		}
 
-		assert.Equal(t, slices.Contains(codes(Of(topology)), "warning rejected-loop w"), c.loops, "%s", c.name)
+		assert.Equal(t, slices.Contains(codes(Of(topology)), "warning rejected-loop w"), c.Loops, "%s", c.Name)
 	}
 }
 
