@@ -40,6 +40,8 @@ type filled struct {
 	sizes []int64
 }
 
+var overflows = [...]string{"drop-head", "reject-publish", "reject-publish-dlx"}
+
 func (s *overflowing) pick(n int) bool { return s.random.IntN(n) == 0 }
 
 // limits are a random limit and overflow, by policy key.
@@ -52,7 +54,7 @@ func (s *overflowing) limits() map[string]any {
 		d["max-length-bytes"] = s.random.IntN(300)
 	}
 	if !s.pick(3) {
-		d["overflow"] = []string{"drop-head", "reject-publish", "reject-publish-dlx"}[s.random.IntN(3)]
+		d["overflow"] = overflows[s.random.IntN(3)]
 	}
 
 	return d
@@ -87,7 +89,7 @@ func (s *overflowing) declare(name string) filled {
 			continue
 		}
 		s.b.api().SetPolicy(operator, rabbithole.Policy{
-			Vhost: s.vhost, Name: name, Pattern: "^" + name + "$", ApplyTo: "queues", Definition: definition,
+			Vhost: s.vhost, Name: name, Pattern: "^" + name + "$", ApplyTo: "queues", Priority: 1, Definition: definition,
 		})
 	}
 
@@ -106,6 +108,7 @@ func (s *overflowing) send(queue string, bytes int64) bool {
 
 func (s *overflowing) compare() {
 	var queues []filled
+	s.policy("all", ".*", fmt.Sprintf(`{"overflow":%q}`, overflows[s.random.IntN(3)])) // where no other one applies
 	for i := range 40 {
 		queues = append(queues, s.declare(fmt.Sprintf("q%d", i)))
 	}
