@@ -279,7 +279,8 @@ func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
 	term.press("o").await("marked as resolved")
 	term.broker.change(func() { term.broker.messages = map[model.QueueRef][]message.Message{} })
 	term.press(keyCtrlR).await("0 found", "none of this cause is left")
-	unread := messages.FindScreen{Ended: true, Only: messages.OfCause{Group: &cause.Group{}}}
+	unread := messages.FindScreen{Only: messages.OfCause{Group: &cause.Group{}}}
+	unread.Ended = true
 	unread.Latest.Topology = &model.Topology{}
 	unread.Missed = make([]find.Reason, 1)
 	assert.Equal(t, unread.Emptiness(), "none of this cause in what was read", "where a queue was not read it")

@@ -21,17 +21,21 @@ type palette struct {
 	env   *shell.Env
 	open  bool
 	field term.TextField
-	wrong string // why enter did nothing; "" when it would do something
-
-	found     []suggestion // for the typed text
-	hidden    int          // how many more of them have no room
-	at        int          // the one that enter takes
-	completed bool         // it is in the field
+	suggestions
 
 	recall shell.Recall // of earlier commands
 
 	names  map[string][]name // by command, as of when the palette was opened
 	unread bool              // there is no broker yet whose names could be offered
+}
+
+// suggestions are those for the typed text.
+type suggestions struct {
+	found     []suggestion
+	hidden    int    // how many more of them have no room
+	at        int    // the one that enter takes
+	completed bool   // it is in the field
+	wrong     string // why enter did nothing; "" when it would do something
 }
 
 type suggestion struct {
@@ -43,8 +47,6 @@ type suggestion struct {
 
 func (p *palette) begin(a *app) {
 	p.open = true
-	p.wrong = ""
-	p.completed = false
 	p.recall.Restart()
 	p.names = map[string][]name{}
 	p.unread = a.latest.Topology == nil
@@ -173,11 +175,7 @@ func (p *palette) move(a *app, by int) {
 
 // search finds suggestions for the typed text.
 func (p *palette) search(a *app) {
-	p.found = nil
-	p.hidden = 0
-	p.at = 0
-	p.completed = false
-	p.wrong = ""
+	p.suggestions = suggestions{}
 	typed := strings.TrimLeft(p.field.Text(), " ")
 	word, argument, more := strings.Cut(typed, " ")
 

@@ -29,7 +29,13 @@ type FindScreen struct {
 	Want find.Want
 	Only OfCause // the cause shown when a message is opened in its queue; zero: all
 
-	Request  shell.Request // the search; 0: it has not begun
+	searchRun
+	head []string // above the list, as prepared
+}
+
+// searchRun is a search and how far it came.
+type searchRun struct {
+	Request  shell.Request // 0: it has not begun
 	stop     context.CancelFunc
 	progress find.Progress
 	Ended    bool
@@ -37,9 +43,7 @@ type FindScreen struct {
 	Missed   []find.Reason
 	costly   bool  // a queue was not read only because of a look's cost
 	err      error // ended it
-
-	Rows []*FindRow
-	head []string // above the list, as prepared
+	Rows     []*FindRow
 }
 
 // FindRow is a hit as a row of the table. It is made outside Update.
@@ -190,14 +194,7 @@ func (s FindScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 // Begin plans a search outside Update: working out the cost for each of many queues takes time. With kept it searches
 // kept messages of queues where a look has a cost.
 func (s *FindScreen) Begin(kept bool) (cmd tea.Cmd) {
-	s.Ended = false
-	s.stopped = false
-	s.err = nil
-	s.Missed = nil
-	s.costly = false
-	s.Rows = nil
-	s.progress = find.Progress{}
-	s.stop = nil
+	s.searchRun = searchRun{}
 	s.Table.Set(nil)
 	t := s.Latest.Topology
 	want := s.Want

@@ -35,8 +35,13 @@ type tapScreen struct {
 	want     int
 	plan     trace.TapPlan
 
+	list shell.Listing[int64, *tapRow]
+	tapRun
+}
+
+// tapRun is a tap and what it has seen.
+type tapRun struct {
 	passing *tapFeed
-	list    shell.Listing[int64, *tapRow]
 	rows    []*tapRow // newest last
 	counts  trace.TapCounts
 	works   bool // it is bound, and sees what passes
@@ -204,17 +209,10 @@ func (s *tapScreen) run() tea.Cmd {
 	}
 
 	s.Err = nil
-	s.works = false
-	s.paused = false
-	s.counted = s.Env.Now()
-	s.last = 0
-	s.rate = 0
-	s.counts = trace.TapCounts{}
-	s.rows = nil
 	s.list.Table.Set(nil)
-	s.passing = &tapFeed{plans: make(chan trace.TapPlan, 1), passing: trace.NewPassing(s.plan.VHost, s.topology)}
 	plan := s.plan
-	feed := s.passing
+	feed := &tapFeed{plans: make(chan trace.TapPlan, 1), passing: trace.NewPassing(plan.VHost, s.topology)}
+	s.tapRun = tapRun{passing: feed, counted: s.Env.Now()}
 	broker := s.Env.Broker
 	tap := shell.Running(&s.Dialog, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, broker.Tap(ctx, plan, feed.plans, feed.addRow, feed.setCounts)
@@ -248,20 +246,16 @@ func (s *tapScreen) fetch() {
 
 // follow plans the tap again from a newer poll, outside Update.
 func (s *tapScreen) follow() tea.Cmd {
-	id := s.Request
-	t := s.topology
-	want := s.wants[s.want]
-	plan := s.plan
-	feed := s.passing
-
+	was, want := *s, s.wants[s.want]
 	return s.Env.Command(0, func(context.Context) tea.Msg {
-		next := trace.PlanTap(t, want)
-		changed := !next.Refusal.Refused() && !slices.EqualFunc(next.Bindings, plan.Bindings, trace.TapBinding.Same)
-		feed.follow(t, next, changed)
+		next := trace.PlanTap(was.topology, want)
+		same := slices.EqualFunc(next.Bindings, was.plan.Bindings, trace.TapBinding.Same)
+		changed := !next.Refusal.Refused() && !same
+		was.passing.follow(was.topology, next, changed)
 		if !changed {
 			return nil
 		}
-		return tapPlannedMsg{id, next}
+		return tapPlannedMsg{was.Request, next}
 	})
 }
 
