@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"os"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -268,7 +267,7 @@ func (a *app) push(s shell.Screen) tea.Cmd {
 	var first tea.Cmd
 	p := a.env.NewPage(s)
 	if a.latest.Topology != nil {
-		p, first = p.Takes(a.latest)
+		first = p.Take(a.latest)
 	}
 
 	t := &a.tabs[a.tab]
@@ -421,9 +420,5 @@ func (a *app) read() tea.Cmd {
 
 func (a *app) toScreen(msg tea.Msg) tea.Cmd {
 	t := &a.tabs[a.tab]
-	stack, top := slices.Clone(t.stack), len(t.stack)-1
-	var cmd tea.Cmd
-	stack[top], cmd = stack[top].Takes(msg)
-	t.stack = stack
-	return cmd
+	return t.page(len(t.stack) - 1).Take(msg)
 }

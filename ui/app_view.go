@@ -33,8 +33,7 @@ func (a *app) prepare() tea.Cmd {
 		return nil
 	}
 	t := &a.tabs[a.tab]
-	t.stack = slices.Clone(t.stack)
-	page := &t.stack[len(t.stack)-1]
+	page := t.page(len(t.stack) - 1)
 	var cmd tea.Cmd
 	page.Screen, cmd = s.Prepare(a.width, a.height-aboveScreen-len(a.below()))
 	return page.Asked(cmd)

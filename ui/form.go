@@ -66,26 +66,25 @@ func newForm(ctx context.Context, f dashboard.Form, styles *term.Styles) form {
 
 func (m form) Init() tea.Cmd { return nil }
 
-func (m form) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (m form) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case shell.EndedMsg[int]:
-		return m.answered(msg)
+		cmd = m.answered(msg)
 	case tea.KeyMsg:
-		return m.handleKey(msg)
+		cmd = m.handleKey(msg)
 	}
 
-	return m, nil
+	return m, cmd
 }
 
-func (m form) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
+func (m *form) handleKey(msg tea.KeyMsg) tea.Cmd {
 	k := m.env.Keys
 	switch {
 	case term.Is(msg, k.ForceQuit), term.Is(msg, k.Cancel), term.Is(msg, k.Quit) && !m.typed && !msg.Paste:
-		return m, tea.Quit
+		return tea.Quit
 	case m.request != 0:
-		return m, nil
 	case term.Is(msg, k.Accept):
 		return m.try()
 	case term.Is(msg, k.NextPane), msg.Type == tea.KeyDown:
@@ -103,10 +102,10 @@ func (m form) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 		}
 	}
 
-	return m, nil
+	return nil
 }
 
-func (m form) try() (_ tea.Model, cmd tea.Cmd) {
+func (m *form) try() (cmd tea.Cmd) {
 	m.wrong = -1
 	m.err = nil
 	m.typed = true
@@ -118,12 +117,12 @@ func (m form) try() (_ tea.Model, cmd tea.Cmd) {
 	}
 
 	m.request, cmd = shell.Ask(m.env, 0, func(ctx context.Context) (failed int, err error) { return try(ctx, texts, at) })
-	return m, cmd
+	return cmd
 }
 
-func (m form) answered(msg shell.EndedMsg[int]) (tea.Model, tea.Cmd) {
+func (m *form) answered(msg shell.EndedMsg[int]) tea.Cmd {
 	if msg.Request != m.request {
-		return m, nil
+		return nil
 	}
 	m.request = 0
 	if failed := msg.Result; msg.Err != nil {
@@ -131,16 +130,16 @@ func (m form) answered(msg shell.EndedMsg[int]) (tea.Model, tea.Cmd) {
 		m.tried = min(m.tried, failed)
 		m.wrong = failed
 		m.err = msg.Err
-		return m, nil
+		return nil
 	}
 
 	m.tried = max(m.tried, m.at+1)
 	if m.at++; m.at == len(m.fields) {
 		m.at--
-		return m, tea.Quit
+		return tea.Quit
 	}
 
-	return m, nil
+	return nil
 }
 
 func (m form) View() string {

@@ -57,16 +57,17 @@ func (a *app) rest() {
 }
 
 func (t *tab) send(msg tea.Msg) tea.Cmd {
-	var cmds []tea.Cmd
-	stack := make([]shell.Page, len(t.stack))
-	for i, p := range t.stack {
-		var cmd tea.Cmd
-		stack[i], cmd = p.Takes(msg)
-		cmds = append(cmds, cmd)
+	cmds := make([]tea.Cmd, len(t.stack))
+	for i := range t.stack {
+		cmds[i] = t.page(i).Take(msg)
 	}
-
-	t.stack = stack
 	return tea.Batch(cmds...)
+}
+
+// page is a screen of the stack that may change: what the app was before keeps the old one.
+func (t *tab) page(i int) *shell.Page {
+	t.stack = slices.Clone(t.stack)
+	return &t.stack[i]
 }
 
 // drop closes the screens above the first n. Their operations on the broker end with them.
@@ -210,13 +211,9 @@ func (a *app) answer(msg shell.AnswerMsg) tea.Cmd {
 	for i := range a.tabs {
 		t := &a.tabs[i]
 		at := slices.IndexFunc(t.stack, func(p shell.Page) bool { return p.Number == msg.Page })
-		if at < 0 {
-			continue
+		if at >= 0 {
+			return tea.Batch(t.page(at).Take(msg.Msg), soon)
 		}
-		var cmd tea.Cmd
-		t.stack = slices.Clone(t.stack)
-		t.stack[at], cmd = t.stack[at].Takes(msg.Msg)
-		return tea.Batch(cmd, soon)
 	}
 
 	if isLook && looked.Err == nil {

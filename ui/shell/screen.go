@@ -137,11 +137,10 @@ type LendMsg struct {
 	Over    func(error) tea.Msg
 }
 
-// Takes passes a message to the screen. The results of its commands then go to this screen alone.
-func (p Page) Takes(msg tea.Msg) (Page, tea.Cmd) {
-	next, cmd := p.Screen.Update(msg)
-	p.Screen = next
-	return p, p.Asked(cmd)
+// Take passes a message to the screen. The results of its commands then go to this screen alone.
+func (p *Page) Take(msg tea.Msg) (cmd tea.Cmd) {
+	p.Screen, cmd = p.Screen.Update(msg)
+	return p.Asked(cmd)
 }
 
 // Asked makes the result of the screen's command an answer to it, unless it is for the root.
