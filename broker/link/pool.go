@@ -54,8 +54,8 @@ type Pool struct {
 	watching sync.WaitGroup
 }
 
-// New parses the URL, amqp(s)://user:pass@host:port[/vhost]. It does not connect. secure is the TLS configuration, nil
-// for the URL's parameters with the system's defaults; timeout bounds each connect, 0 is 10 s. The error is one
+// New parses the URL, amqp(s)://user:pass@host:port[/vhost]. It does not connect. secure is the TLS configuration with
+// the certificates that the URL names, nil for the system's; timeout bounds each connect, 0 is 10 s. The error is one
 // sentence without the password.
 func New(url string, secure *tls.Config, timeout time.Duration) (*Pool, error) {
 	// ParseURI's error for a bad URL can quote a part of the password.
@@ -67,10 +67,6 @@ func New(url string, secure *tls.Config, timeout time.Duration) (*Pool, error) {
 	uri, err := amqp.ParseURI(url)
 	if err != nil || uri.Port < 1 || uri.Port > 65535 {
 		return nil, bad
-	}
-	secured, err := tlsConfig(secure, &uri)
-	if err != nil {
-		return nil, err
 	}
 	for _, mechanism := range uri.AuthMechanism {
 		if !slices.Contains(mechanisms, strings.ToLower(mechanism)) {
@@ -86,7 +82,7 @@ func New(url string, secure *tls.Config, timeout time.Duration) (*Pool, error) {
 	return &Pool{
 		url:     url,
 		uri:     uri,
-		tls:     secured,
+		tls:     tlsConfig(secure, &uri),
 		Timeout: timeout,
 		Session: rand.Text()[:sessionLength],
 		links:   map[string]*links{},

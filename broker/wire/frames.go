@@ -214,11 +214,7 @@ func appendHeader(b, frame []byte, body uint64) []byte {
 
 // appendFrame writes a frame with the payload that write appends.
 func appendFrame(b []byte, kind byte, channel []byte, write func([]byte) []byte) []byte {
-	b = append(append(b, kind), channel...)
-	start := len(b)
-	b = write(append(b, 0, 0, 0, 0))
-	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
-	return append(b, frameEnd)
+	return append(counted(append(append(b, kind), channel...), write), frameEnd)
 }
 
 // outgoing is the stream of bytes to a broker, frame by frame. It inserts the properties of messages, which amqp091-go

@@ -245,15 +245,11 @@ const (
 // parseAMQP parses amqp(s)://user:password@host:port/vhost. No path, or "/" alone, names no vhost; "/%2f" is the vhost
 // "/". from is where the URL comes from: an error names that, and never the URL, which may contain a password.
 func parseAMQP(from, text string) (endpoint, error) {
-	u, err := url.Parse(text)
-	if err != nil || (u.Scheme != "amqp" && u.Scheme != "amqps") || !goodHost(u) || !goodPort(u.Port()) {
-		return endpoint{}, fmt.Errorf("%s is not an AMQP URL: write amqp://user:password@host:port/vhost, or "+
-			"amqps://…, with special characters as %%XX", from)
+	e, u, err := parseURL(from, text, "amqp", amqpPort, amqpsPort, "an AMQP URL: write amqp://user:password@host:port/"+
+		"vhost, or amqps://…")
+	if err != nil {
+		return e, err
 	}
-	if emptyPassword(u) {
-		return endpoint{}, errEmptyPassword(from)
-	}
-	e := endpointOf(u, "amqps", amqpPort, amqpsPort)
 	e.query = u.RawQuery
 	e.vhost, err = url.PathUnescape(strings.TrimPrefix(u.EscapedPath(), "/"))
 	if err != nil {
@@ -266,50 +262,38 @@ func parseAMQP(from, text string) (endpoint, error) {
 
 // parseAPI parses http(s)://user:password@host:port/prefix. Without a port it is the scheme's default, as in any URL.
 func parseAPI(from, text string) (endpoint, error) {
+	e, u, err := parseURL(from, text, "http", "80", "443", "the URL of a management API: write http://host:15672, or "+
+		"https://…")
+	if err == nil {
+		e.path = strings.TrimRight(u.EscapedPath(), "/")
+	}
+	return e, err
+}
+
+// parseURL parses a URL of a scheme, or of that with TLS, whose name has an s. is says what the text should be.
+func parseURL(from, text, scheme, port, securePort, is string) (endpoint, *url.URL, error) {
 	u, err := url.Parse(text)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !goodHost(u) || !goodPort(u.Port()) {
-		return endpoint{}, fmt.Errorf("%s is not the URL of a management API: write http://host:15672, or https://…, "+
-			"with special characters as %%XX", from)
+	if err != nil || u.Scheme != scheme && u.Scheme != scheme+"s" || !goodHost(u) || !goodPort(u.Port()) {
+		return endpoint{}, nil, fmt.Errorf("%s is not %s, with special characters as %%XX", from, is)
 	}
-	if emptyPassword(u) {
-		return endpoint{}, errEmptyPassword(from)
-	}
-	e := endpointOf(u, "https", "80", "443")
-	e.path = strings.TrimRight(u.EscapedPath(), "/")
-	return e, nil
-}
 
-// emptyPassword reports whether a URL has a user, a colon and nothing behind it: a script forgot to set its variable.
-// RabbitMQ (3.10, 4.0 and 4.3) refuses an empty password.
-func emptyPassword(u *url.URL) bool {
+	e := endpoint{tls: u.Scheme != scheme, host: u.Hostname(), port: cmp.Or(u.Port(), port), user: u.User.Username()}
+	if e.tls && u.Port() == "" {
+		e.port = securePort
+	}
+
+	number, _ := strconv.Atoi(e.port)
+	e.port = strconv.Itoa(number) // 05672 is 5672
+
+	// A script that forgot to set its variable writes an empty password. RabbitMQ (3.10, 4.0 and 4.3) refuses it.
 	password, written := u.User.Password()
-	return written && password == "" && u.User.Username() != ""
-}
-
-func errEmptyPassword(from string) error {
-	return fmt.Errorf("the password in %s is empty, and RabbitMQ refuses that: write it, or leave out the "+
-		"colon and dlxtop asks for it on a terminal", from)
-}
-
-func endpointOf(u *url.URL, secure, plainPort, securePort string) endpoint {
-	e := endpoint{tls: u.Scheme == secure, host: u.Hostname(), port: u.Port()}
-	if e.port == "" {
-		e.port = plainPort
-		if e.tls {
-			e.port = securePort
-		}
+	e.named, e.password = e.user != "", password
+	if written && password == "" && e.named {
+		return endpoint{}, nil, fmt.Errorf("the password in %s is empty, and RabbitMQ refuses that: write it, or leave "+
+			"out the colon and dlxtop asks for it on a terminal", from)
 	}
 
-	if port, err := strconv.Atoi(e.port); err == nil {
-		e.port = strconv.Itoa(port) // 05672 is 5672
-	}
-
-	if u.User != nil {
-		e.user, e.named = u.User.Username(), u.User.Username() != ""
-		e.password, _ = u.User.Password()
-	}
-
-	return e
+	return e, u, nil
 }
 
 // goodHost accepts a name, an address, and an IPv6 address in brackets, if all characters are printable.
