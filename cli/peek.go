@@ -213,18 +213,24 @@ func (p *Program) showPeeked(peeked peek.Peeked, q *model.Queue, buffer bool, ou
 // shownBody is how many bytes of a body are read for display: up to the maximum of an envelope.
 const shownBody = 4 << 20
 
+// shown is a message as far as it is displayed; it says what of its deaths cannot be read.
+func (p *Program) shown(messages message.Messages, i int) (message.Message, error) {
+	m, err := messages.At(i, shownBody)
+	if said := unreadableDeaths(&m); err == nil && said != "" {
+		p.note("%s", said)
+	}
+	return m, err
+}
+
 // showTable writes messages of a buffer, or of another queue, as a table, in two passes: the first measures it.
 func (p *Program) showTable(messages message.Messages, buffer bool) error {
 	table := &print.Table{Right: []bool{true, false, false, false, false, true}}
 	head := []string{"#", "MESSAGE ID", "ROUTING KEY", "DEATHS", message.FailureTitle(buffer), "SIZE", "BODY"}
 	table.Measure(head)
 	for i := range messages.Len() {
-		m, err := messages.At(i, shownBody)
+		m, err := p.shown(messages, i)
 		if err != nil {
 			return err
-		}
-		if said := unreadableDeaths(&m); said != "" {
-			p.note("%s", said)
 		}
 		table.Measure(messageCells(&m, buffer))
 	}
@@ -363,12 +369,9 @@ var errRunEnds = errors.New("the run ends")
 
 // writeLarge writes a message with only a part of its body in memory at a time.
 func (p *Program) writeLarge(out io.Writer, messages message.Messages, i int) error {
-	m, err := messages.At(i, shownBody)
+	m, err := p.shown(messages, i)
 	if err != nil {
 		return err
-	}
-	if said := unreadableDeaths(&m); said != "" {
-		p.note("%s", said)
 	}
 
 	return writeInList(out, &m, message.BodyOf(messages, i), i)

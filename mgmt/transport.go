@@ -159,9 +159,5 @@ func refusal(resp *http.Response) *answerError {
 // firstWords is the first line of a foreign text, printable and short.
 func firstWords(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	runes := []rune(text)
-	if len(runes) > 120 {
-		runes = append(runes[:120], '…')
-	}
-	return model.Printable(string(runes))
+	return model.Beginning(text, 120)
 }

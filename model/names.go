@@ -9,20 +9,21 @@ import (
 // Names decide only when structure leaves a question open. They never overrule structure.
 
 var (
-	delayWords = wordSet("delay delayed delays wait waiting buffer hold holding schedule scheduled defer deferred " +
+	delayWords = WordSet("delay delayed delays wait waiting buffer hold holding schedule scheduled defer deferred " +
 		"later dq")
 	// of these, those that say that messages wait there on purpose: a retry buffer may be called orders.wait, too
-	purposeWords = wordSet("delay delayed delays schedule scheduled defer deferred later")
-	retryWords   = wordSet("retry retries retrying backoff requeue redeliver again")
-	failedWords  = wordSet("failed failure failures fail error errors dlq dead deadletter deadletters parking parked " +
+	purposeWords = WordSet("delay delayed delays schedule scheduled defer deferred later")
+	retryWords   = WordSet("retry retries retrying backoff requeue redeliver again")
+	failedWords  = WordSet("failed failure failures fail error errors dlq dead deadletter deadletters parking parked " +
 		"parkinglot poison poisoned skipped rejected undeliverable unprocessable xq dlx morgue")
 	// these count only where structure or another name agrees: they are business words, too
-	weakWords = wordSet("err errs fault faults invalid quarantine quarantined")
+	weakWords = WordSet("err errs fault faults invalid quarantine quarantined")
 	// fillerWords occur in a failed queue's name without meaning anything by themselves: dead.letter.queue.
-	fillerWords = wordSet("letter letters lot queue q")
+	fillerWords = WordSet("letter letters lot queue q")
 )
 
-func wordSet(list string) map[string]bool {
+// WordSet is the words of a list.
+func WordSet(list string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(list) {
 		set[w] = true

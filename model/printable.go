@@ -145,3 +145,12 @@ func expandTabs(line string) string {
 }
 
 func PrintableKey(routingKey string) string { return cmp.Or(Printable(routingKey), `""`) }
+
+// Beginning is a foreign text on one line, cut off after so many characters.
+func Beginning(text string, characters int) string {
+	runes := []rune(Printable(text))
+	if len(runes) > characters {
+		runes = append(runes[:characters], '…')
+	}
+	return string(runes)
+}

@@ -91,6 +91,15 @@ func (f *facts) outcome(label string, n int, words string, level Level) {
 	}
 }
 
+// open are the outcomes after which an action can be done again, and what then is where.
+func (f *facts) open(a *plan.Account, again, refused, returned string) {
+	f.outcome("held", a.Held, heldWords+"; "+again, Stressed)
+	f.outcome("refused", a.Refused, refused, Stressed)
+	f.outcome("returned", a.Returned, "no queue took them"+returned, Stressed)
+	f.outcome("unknown", a.Unknown, "the connection or a queue's node was lost meanwhile: "+again+" to look for them",
+		Stressed)
+}
+
 func (f *facts) warn(warnings []plan.Warning) {
 	for _, w := range warnings {
 		level := Warned

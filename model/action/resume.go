@@ -80,12 +80,7 @@ func (r *Resume) Outcomes(a *plan.Account) []Fact {
 
 	f.outcome("undecided", len(r.Undecided), "they stay in their queue", Stressed)
 	f.outcome("gone", a.Gone, "someone else took them out, or they expired", Stressed)
-	f.outcome("held", a.Held, heldWords+"; resume again", Stressed)
-	f.outcome("refused", a.Refused, "they stay where they are", Stressed)
-	f.outcome("returned", a.Returned, "no queue took them", Stressed)
-	f.outcome("unknown", a.Unknown, "the connection or a queue's node was lost meanwhile: resume again to look for them",
-		Stressed)
-
+	f.open(a, "resume again", "they stay where they are", "")
 	return f
 }
 

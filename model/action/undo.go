@@ -126,12 +126,8 @@ func (u Undo) Outcomes(a *plan.Account) []Fact {
 	var f facts
 	gone := u[0].Gone()
 	f.outcome("gone", a.Gone, "not where they were sent to any more: "+gone.Words()+"; "+gone.Next(), Stressed)
-	f.outcome("held", a.Held, heldWords+"; undo again", Stressed)
-	f.outcome("refused", a.Refused, "by the broker: the journal still has them", Stressed)
-	f.outcome("returned", a.Returned, "no queue took them: the journal still has them", Stressed)
-	f.outcome("unknown", a.Unknown, "the connection or a queue's node was lost meanwhile: undo again to look for them",
-		Stressed)
-
+	const kept = ": the journal still has them"
+	f.open(a, "undo again", "by the broker"+kept, kept)
 	return f
 }
 

@@ -112,13 +112,7 @@ func valueText(v, other any) string {
 
 func headerText(v any) string { return shown(headerLine(v)) }
 
-func shown(text string) string {
-	runes := []rune(model.Printable(text))
-	if len(runes) > shownValue {
-		runes = append(runes[:shownValue], '…')
-	}
-	return model.Quoted(string(runes))
-}
+func shown(text string) string { return model.Quoted(model.Beginning(text, shownValue)) }
 
 // Property is one property before and after, as text; "" when it is absent.
 type Property struct{ Name, Was, Is string }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // ByRefusal is what a queue that refuses publishes beyond its limit (overflow reject-publish, and reject-publish-dlx of
@@ -134,12 +133,7 @@ func (r *ByRefusal) count(q *model.Queue, s *model.Settings, a *Arrivals) {
 
 // Words describe in one sentence what is refused: the limit, what is there, and what a refusal leaves.
 func (r *ByRefusal) Words() string {
-	keeps := model.Plural(r.Limit.Value, "message")
-	if r.Bytes {
-		keeps = message.Size(r.Limit.Value) + "B"
-	}
-
-	words := model.Sayf("%s keeps at most %s (%s, overflow %s)", r.Queue, keeps, r.Limit.Source, r.Overflow)
+	words := keepsAtMost(r.Queue, r.Limit, r.Bytes, r.Overflow)
 	holds, known := r.Holds.Get()
 	if !known {
 		return words + ", and dlxtop does not know how full it is: it may refuse some of these " + model.Count(r.Comes) +

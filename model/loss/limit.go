@@ -37,14 +37,18 @@ func (l *ByLimit) lost() int {
 	return l.Old + l.Ours
 }
 
+// keepsAtMost says how much a queue takes, by which limit.
+func keepsAtMost(queue model.QueueRef, limit model.Setting[int64], bytes bool, overflow string) string {
+	keeps := model.Plural(limit.Value, "message")
+	if bytes {
+		keeps = message.Size(limit.Value) + "B"
+	}
+	return model.Sayf("%s keeps at most %s (%s, overflow %s)", queue, keeps, limit.Source, overflow)
+}
+
 // Words describe the loss in one sentence: the limit, what is there, what would be dropped, and where that goes.
 func (l *ByLimit) Words() string {
-	keeps := model.Plural(l.Limit.Value, "message")
-	if l.Bytes {
-		keeps = message.Size(l.Limit.Value) + "B"
-	}
-
-	words := model.Sayf("%s keeps at most %s (%s, overflow drop-head)", l.Queue, keeps, l.Limit.Source)
+	words := keepsAtMost(l.Queue, l.Limit, l.Bytes, model.DropHead)
 	comes := model.Count(l.Comes)
 	holds, known := l.Holds.Get()
 	if !known {

@@ -158,12 +158,7 @@ func Failure(kind Kind, err error) *Problem { return &Problem{Kind: kind, Detail
 
 // detail is the beginning of a foreign error text, which may quote a message.
 func detail(text string) string {
-	const shown = 120
-	runes := []rune(model.Printable(text))
-	if len(runes) > shown {
-		runes = append(runes[:shown], '…')
-	}
-	return string(runes)
+	return model.Beginning(text, 120)
 }
 
 // bounded ends after a number of instructions: gojq checks before each of them whether its context is done.

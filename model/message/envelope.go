@@ -49,7 +49,7 @@ func (m *Message) envelope(wish ResetWish) (Envelope, bool) {
 }
 
 // enclosed are the names under which an error handler keeps what failed in a body of its own.
-var enclosed = wordSet("payload original originalmessage originalbody originalpayload originalevent")
+var enclosed = model.WordSet("payload original originalmessage originalbody originalpayload originalevent")
 
 // Enclosed is the member of a JSON body that may be the JSON which failed, because an error stands beside it, and the
 // jq program that takes it out of its text or, as Sneakers writes it, of base64.

@@ -1,6 +1,10 @@
 package message
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/dlxtop/dlxtop/model"
+)
 
 // plainRole is what workers without a framework write under a name.
 type plainRole int
@@ -91,20 +95,13 @@ var plainNames = func() map[string]plainName {
 }()
 
 // plumbing are words of messaging: a name that has one is not business data.
-var plumbing = wordSet("dlq dlx dead letter death poison poisoned parking retry retries requeue requeuer redelivery " +
-	"redelivered queue message msg amqp rabbit rabbitmq consumer worker handler job task delivery meta metadata headers " +
-	"envelope attributes")
+var plumbing = model.WordSet("dlq dlx dead letter death poison poisoned parking retry retries requeue requeuer " +
+	"redelivery redelivered queue message msg amqp rabbit rabbitmq consumer worker handler job task delivery meta " +
+	"metadata headers envelope attributes")
 
 // bounds are words with which a name does not count tries, but bounds or delays them.
-var bounds = wordSet("max maximum min limit allowed total delay interval timeout ttl ms seconds backoff factor next")
-
-func wordSet(words string) map[string]bool {
-	set := map[string]bool{}
-	for _, word := range strings.Fields(words) {
-		set[word] = true
-	}
-	return set
-}
+var bounds = model.WordSet("max maximum min limit allowed total delay interval timeout ttl ms seconds backoff factor " +
+	"next")
 
 // spelled is a name as words, whatever its case and separators: "X-Retry-Count" and "xRetryCount" are "x retry count".
 type spelled struct {
