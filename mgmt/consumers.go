@@ -16,6 +16,7 @@ type consumerElement struct {
 	Tag      field[string] `json:"consumer_tag"`
 	Queue    field[placed] `json:"queue"`          // in the list of all
 	Prefetch field[int64]  `json:"prefetch_count"` // 0: no limit, or AMQP 1.0 (4.0.5, 4.3.6)
+	Active   field[bool]   `json:"active"`         // false: it waits behind a single active one
 }
 
 // correctConsumers corrects the counts of consumers, which are up to 5 s late in statistics and include those of looks

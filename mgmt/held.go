@@ -20,7 +20,7 @@ func (c *Client) findHeld(ctx context.Context, queues []model.Queue) {
 	seconds := strconv.Itoa(int(c.heldLong.Seconds()))
 	query := url.Values{
 		"columns": {"message_stats.ack_details.avg_rate,messages_unacknowledged_details.avg," +
-			"consumer_details.consumer_tag,consumer_details.prefetch_count"},
+			"consumer_details.consumer_tag,consumer_details.prefetch_count,consumer_details.active"},
 		"msg_rates_age": {seconds}, "msg_rates_incr": {"5"},
 		"lengths_age": {seconds}, "lengths_incr": {"5"},
 	}
@@ -45,11 +45,12 @@ func (c *Client) findHeld(ctx context.Context, queues []model.Queue) {
 	}
 }
 
-// allowed is how many messages consumers may hold together, other than dlxtop's; 0 when one has no limit.
+// allowed is how many messages consumers may hold together, other than dlxtop's and those that wait behind a single
+// active one; 0 when one has no limit.
 func allowed(consumers []consumerElement) (most int64) {
 	for e := range model.Each(consumers) {
 		switch {
-		case strings.HasPrefix(e.Tag.value, model.ConsumerTag):
+		case strings.HasPrefix(e.Tag.value, model.ConsumerTag), e.Active.known && !e.Active.value:
 		case e.Prefetch.value == 0:
 			return 0
 		default:

@@ -21,6 +21,8 @@ type shovelElement struct {
 	From         field[string]          `json:"src_uri"`
 	To           field[string]          `json:"dest_uri"`
 	Queue        field[string]          `json:"src_queue"`
+	FromExchange field[string]          `json:"src_exchange"`
+	FromKey      field[string]          `json:"src_exchange_key"`
 	DestQueue    field[string]          `json:"dest_queue"`
 	DestExchange field[string]          `json:"dest_exchange"`
 	DestKey      field[string]          `json:"dest_exchange_key"`
@@ -75,13 +77,14 @@ func (e *shovelElement) shovel() (model.Shovel, bool) {
 	from, isHere := vhostHere(e.From.value)
 	to, leadsHere := vhostHere(e.To.value)
 	ends := e.Remaining.known && string(e.Remaining.value) != `"unlimited"`
-	if e.State.value != "running" || e.Queue.value == "" || !isHere || !leadsHere || ends {
+	if e.State.value != "running" || e.Queue.value+e.FromExchange.value == "" || !isHere || !leadsHere || ends {
 		return model.Shovel{}, false
 	}
 	s := model.Shovel{
 		Name:     e.Name.value,
 		VHost:    e.VHost.value,
 		From:     model.QueueRef{VHost: from, Name: e.Queue.value},
+		Bound:    model.Address{Exchange: e.FromExchange.value, RoutingKey: e.FromKey.value},
 		ToVHost:  to,
 		To:       model.Address{Exchange: e.DestExchange.value, RoutingKey: e.DestKey.value},
 		KeepsKey: !e.DestKey.known,
@@ -93,6 +96,20 @@ func (e *shovelElement) shovel() (model.Shovel, bool) {
 	}
 
 	return s, true
+}
+
+// findShovelQueues finds the queues of shovels that take from an exchange: each declares one, which RabbitMQ names, and
+// binds it.
+func findShovelQueues(s *model.Snapshot) {
+	for shovel := range model.Each(s.Shovels) {
+		for b := range model.Each(s.Bindings) {
+			from := model.Address{Exchange: b.Source, RoutingKey: b.RoutingKey}
+			own := b.VHost == shovel.From.VHost && strings.HasPrefix(b.Destination, "amq.gen-")
+			if own && from == shovel.Bound {
+				shovel.From.Name = b.Destination
+			}
+		}
+	}
 }
 
 // vhostHere is the vhost of a shovel's URI, if it names the broker on which the shovel runs: by no host, or by its own

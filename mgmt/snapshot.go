@@ -110,6 +110,7 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 	known := s.Policies != nil && operator != nil
 	s.Policies = append(s.Policies, operator...)
 	s.VHosts = c.vhostsOf(s)
+	findShovelQueues(s)
 	applyDefinitions(s, current)
 	if known {
 		c.applyPolicies(ctx, s, current)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Failed queues that have a dead-letter exchange themselves. A policy for all queues gives one to each, and some
@@ -19,8 +20,9 @@ type deadLettering struct {
 
 // commonness is how many queues of a kind share a dead lettering.
 type commonness struct {
-	workers int // that applications consume, or did
-	plain   int // whose name says neither that messages wait there nor that they failed
+	workers int                             // that applications consume, or did
+	ttls    map[Setting[time.Duration]]bool // of the workers
+	plain   int                             // whose name says neither that messages wait there nor that they failed
 }
 
 func (r *roles) deadLetteringOf(ref QueueRef) deadLettering {
@@ -38,12 +40,13 @@ func (r *roles) findCommon() map[deadLettering]*commonness {
 	count := func(q *Queue, d deadLettering) {
 		c := common[d]
 		if c == nil {
-			c = &commonness{}
+			c = &commonness{ttls: map[Setting[time.Duration]]bool{}}
 			common[d] = c
 		}
 
 		if r.works(q) {
 			c.workers++
+			c.ttls[r.t.settings.of(q.QueueRef).TTL] = true
 		}
 		if says := r.heard[q.QueueRef]; says.failed == "" && says.buffer() == "" {
 			c.plain++
@@ -72,12 +75,17 @@ func (r *roles) isCommon(q *Queue) bool {
 	return c != nil && (c.workers > 0 || c.plain > 0 && r.heard[q.QueueRef].failed != "")
 }
 
+// isCommonTTL reports whether workers with the dead lettering of a queue have its TTL, too, or it has none.
+func (r *roles) isCommonTTL(q *Queue) bool {
+	ttl := r.t.settings.of(q.QueueRef).TTL
+	return !ttl.Set || r.common[r.deadLetteringOf(q.QueueRef)].ttls[ttl] // isCommon: it is there
+}
+
 // findEnds finds the failed queues among those that have a dead-letter exchange, neither wait nor are consumed: those
 // that are named so, unless ordinary messages come in or a failed queue of their own is named after them, and those
-// that only failures fill, where workers share their dead lettering.
+// that only failures fill, where workers share their dead lettering or it leads back to the queue.
 func (b *flowBuilder) findEnds(served map[QueueRef]bool) map[QueueRef]bool {
 	ends := map[QueueRef]bool{}
-	filled := b.filledByFailures()
 	for q := range Each(b.t.Snapshot.Queues) {
 		ref := q.QueueRef
 		if _, stated := b.statedWaits(ref); stated {
@@ -91,7 +99,8 @@ func (b *flowBuilder) findEnds(served map[QueueRef]bool) map[QueueRef]bool {
 		says := b.heard[ref]
 		named := says.failed != "" && !says.weak && !b.hasOwnFailed(ref)
 		named = named && (!served[ref] || b.isCommon(q))
-		ends[ref] = named || b.isCommon(q) && !served[ref] && filled[ref]
+		rests := b.isCommon(q) && b.rejected[ref] || b.rests[resting{ref, b.t.settings.of(ref).DLX.Value}]
+		ends[ref] = named || rests && !served[ref]
 	}
 
 	return ends
@@ -105,27 +114,6 @@ func (b *flowBuilder) hasOwnFailed(ref QueueRef) bool {
 		rest, more := strings.CutPrefix(strings.Join(nameWords(target.Name), " "), strings.Join(own, " ")+" ")
 		return more && listen(rest).failed != "" && listen(rest).base == ""
 	})
-}
-
-// filledByFailures are the queues in which workers' rejected messages end.
-func (b *flowBuilder) filledByFailures() map[QueueRef]bool {
-	filled := map[QueueRef]bool{}
-	merged := map[*QueueRef]bool{} // queues with the same hop share one list of targets
-	for q := range Each(b.t.Snapshot.Queues) {
-		if !b.works(q) {
-			continue
-		}
-		targets := b.narrowed(q.QueueRef, Rejected)
-		if len(targets) == 0 || merged[&targets[0]] {
-			continue
-		}
-		merged[&targets[0]] = true
-		for _, ref := range targets {
-			filled[ref] = true
-		}
-	}
-
-	return filled
 }
 
 // deadLetteringWords say that a queue has no dead-letter exchange, or why the one that it has does not count.

@@ -51,9 +51,9 @@ func findRoles(t *Topology) *roles {
 	}
 
 	r.held = r.findHeld()
+	r.common = r.findCommon()
 	r.rests = r.findResting()
 	r.rejected = r.findRejected()
-	r.common = r.findCommon()
 	for q := range Each(t.Snapshot.Queues) {
 		if _, held := r.held[q.QueueRef]; held {
 			continue
@@ -95,7 +95,7 @@ func (r *roles) bufferReason(q *Queue) string {
 	}
 	says := r.heard[q.QueueRef]
 	consumed := q.Consumers.Or(0) > 0
-	if !consumed && r.isCommon(q) && (says.failed != "" || !s.TTL.Set && says.buffer() == "") {
+	if !consumed && r.isCommon(q) && (says.failed != "" || r.isCommonTTL(q) && says.buffer() == "") {
 		return ""
 	}
 	waits := "messages wait for their own TTL"
@@ -156,8 +156,9 @@ func (q *Queue) sets(name string) bool {
 // works reports whether applications consume a queue, or did so earlier.
 func (r *roles) works(q *Queue) bool { return q.Consumers.Or(0) > 0 || r.t.worked[q.QueueRef] }
 
-// findResting finds queues that have no consumers, lead nowhere, and get messages rejected from a consumed queue:
-// through a named exchange, or beside a failed queue through an exchange that is named for failures.
+// findResting finds queues that have no consumers, lead nowhere or only back to themselves, and get messages rejected
+// from a consumed queue: through a named exchange, beside a failed queue through an exchange that is named for
+// failures, or as the only end of several queues' dead letters.
 func (r *roles) findResting() map[resting]bool {
 	rests := map[resting]bool{}
 	looked := map[*QueueRef]bool{} // queues with the same hop share one list of targets
@@ -166,20 +167,40 @@ func (r *roles) findResting() map[resting]bool {
 		if !ok || hop.Exchange == "" || len(hop.Route.Queues) == 0 || looked[&hop.Route.Queues[0]] {
 			continue
 		}
-		if q.Consumers.Or(0) == 0 && (listen(hop.Exchange).failed == "" ||
+		if q.Consumers.Or(0) == 0 && !r.endsTogether(q, hop) && (listen(hop.Exchange).failed == "" ||
 			!slices.ContainsFunc(hop.Route.Queues, func(ref QueueRef) bool { return r.heard[ref].failed != "" })) {
 			continue
 		}
 		looked[&hop.Route.Queues[0]] = true
 		for _, ref := range hop.Route.Queues {
 			end := r.t.Queues[ref]
-			if end.Consumers.Or(1) == 0 && !r.works(end) && !r.t.settings.of(ref).DLX.Set && end.PolicyDefinition != nil {
+			leads := r.t.settings.of(ref).DLX.Set && !slices.Contains(r.t.RejectedTargets(ref), ref)
+			if end.Consumers.Or(1) == 0 && !r.works(end) && !leads && end.PolicyDefinition != nil {
 				rests[resting{ref, hop.Exchange}] = true
 			}
 		}
 	}
 
 	return rests
+}
+
+// endsTogether reports whether the dead letters of several queues end in one that nothing else is bound to. A TTL of
+// their own would make them buffers, and one by a policy that the last queue has, too, says nothing.
+func (r *roles) endsTogether(q *Queue, hop *Hop) bool {
+	ttl := r.t.settings.of(q.QueueRef).TTL
+	end := hop.Route.Queues[0]
+	alike := !ttl.Set || ttl.ByPolicy() && ttl == r.t.settings.of(end).TTL
+	c := r.common[r.deadLetteringOf(q.QueueRef)]
+	if len(hop.Route.Queues) > 1 || !alike || c == nil || c.plain < 2 {
+		return false
+	}
+	for b := range r.t.BindingsTo(end) {
+		if b.Source != hop.Exchange {
+			return false
+		}
+	}
+
+	return true
 }
 
 // leadsToFailed reports whether everything that a queue dead-letters ends in queues that are named as failed queues, or
@@ -200,14 +221,21 @@ func (r *roles) archives(q *Queue, targets []QueueRef) bool {
 	})
 }
 
-// findRejected finds the queues that get what a worker rejects.
+// findRejected finds the queues in which workers' rejected messages end.
 func (r *roles) findRejected() map[QueueRef]bool {
 	rejected := map[QueueRef]bool{}
+	merged := map[*QueueRef]bool{} // queues with the same hop share one list of targets
 	for q := range Each(r.t.Snapshot.Queues) {
-		if hop, ok := r.t.Hop(q.QueueRef, Rejected); ok && hop.Route.Exact && r.works(q) {
-			for _, ref := range hop.Route.Queues {
-				rejected[ref] = true
-			}
+		if !r.works(q) {
+			continue
+		}
+		targets := r.narrowed(q.QueueRef, Rejected)
+		if len(targets) == 0 || merged[&targets[0]] {
+			continue
+		}
+		merged[&targets[0]] = true
+		for _, ref := range targets {
+			rejected[ref] = true
 		}
 	}
 

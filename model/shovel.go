@@ -5,6 +5,7 @@ type Shovel struct {
 	Name     string
 	VHost    string   // where it is defined
 	From     QueueRef // the queue that it consumes
+	Bound    Address  // where it bound that queue, if it takes from an exchange
 	ToVHost  string
 	To       Address
 	KeepsKey bool // each message keeps its own routing key; To has none

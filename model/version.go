@@ -68,6 +68,9 @@ type Behaviour struct {
 	MaxMessageSize int64
 	// RefusesDeliveryModes: publishing a delivery_mode other than 1 and 2 closes the publisher's connection (3.x).
 	RefusesDeliveryModes bool
+	// DropsDeadLettersToStreams: a stream takes what publishers send and no dead letters, but those of a queue that keeps
+	// them (before 3.11, of which later patches take them, by their source).
+	DropsDeadLettersToStreams bool
 	// WeighsHeaders: max-length-bytes of a quorum queue counts properties and headers besides bodies (4.3 and later).
 	WeighsHeaders bool
 	// DelayedRetry: quorum queues support delayed-retry-type (4.3 and later).
@@ -109,6 +112,7 @@ func BehaviourOf(v Version) Behaviour {
 		NegativeDeliveryLimitDrops: !four,
 		MaxMessageSize:             128 << 20,
 		RefusesDeliveryModes:       !four,
+		DropsDeadLettersToStreams:  !v.AtLeast(3, 11),
 		WeighsHeaders:              fourThree,
 		DelayedRetry:               fourThree,
 		ExpiresEachPriority:        fourThree,

@@ -86,9 +86,13 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 			change(s.DLX.Source, "dead-letter-exchange"),
 	}
 
+	rests := t.IsFailed(q.QueueRef) && !t.Worked(q.QueueRef) && !takenAgain(q)
 	switch {
-	case t.IsFailed(q.QueueRef) && !s.TTL.Set && !s.Bounded() && !t.Worked(q.QueueRef):
-		// messages resting there neither expire nor are rejected, unless an application consumes them
+	case rests && (s.TTL.Set || s.Bounded()):
+		f.Level = LevelWarning
+		f.Message = spell("failed messages in %s are lost when they expire or are pushed out: dead letters%s come back "+
+			"to it, and RabbitMQ drops these", q, with)
+	case rests: // messages neither expire nor are rejected, unless an application takes them
 		f.Level = LevelInfo
 		f.Message = spell("dead letters of %s%s come back to it: what a person rejects there is in it again", q, with)
 	case len(back.others) > 0:
@@ -100,6 +104,12 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	}
 
 	return f, true
+}
+
+// takenAgain reports whether an application polls a queue and gets the same messages again: faster than people look.
+func takenAgain(q *model.Queue) bool {
+	depth, _ := q.Depth()
+	return q.Polled() && q.DeliverRate.Or(0)*loopSpan >= loopLeast*float64(max(depth, 1))
 }
 
 // ways are keys whose messages are routed alike.

@@ -35,11 +35,18 @@ func (t *checking) findFullTargets() {
 		for _, ref := range hop.Route.Queues {
 			s := t.Settings(ref)
 			q, _ := t.Queue(ref)
-			if seen[ref] || ref == from || !s.Bounded() || !q.NoDLX(s) {
+			drops := q.Type == model.Stream && t.Behaviour.DropsDeadLettersToStreams && !w.keeps
+			if seen[ref] || ref == from || !drops && (!s.Bounded() || !q.NoDLX(s)) {
 				continue
 			}
 			seen[ref] = true
 			switch {
+			case drops:
+				t.foundAt(ref, Finding{
+					Code: "target-refuses", Level: LevelError,
+					Message: spell("dead letters of %s to %s are lost: a stream takes none before RabbitMQ 3.11", from, q),
+					Remedy:  "bind a queue, too, or update RabbitMQ: what publishers send to the stream arrives",
+				})
 			case s.Overflow.Value == model.DropHead:
 				t.foundAt(ref, dropsHead(q, s, from))
 			case q.Type == model.Classic && !w.keeps:
