@@ -1,13 +1,21 @@
 package cases
 
 import (
+	"cmp"
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/story"
 )
 
 // What applications write into messages about their worker, their tries and their key.
@@ -178,4 +186,87 @@ func listsFailures(channel *amqp.Channel, d amqp.Delivery) error {
 		to = "jobs.poison"
 	}
 	return republishes("", to, amqp.Table{"failures": failures})(channel, d)
+}
+
+// Peek, causes, the story and the plan read the same error, origin, counter and time in a message.
+func TestEvidenceIsReadTheSame(t *testing.T) {
+	t.Parallel()
+	type expected struct {
+		Name, Exchange, Key, Queue, Message string
+
+		Broker          build.Part
+		Failure, Worker string
+		Counts          int64
+		Last            time.Time
+	}
+
+	for _, c := range must.Cases[expected](t, "testdata/evidence.toml") {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.declare([]build.Part{c.Broker})
+			m := must.Get(message.ParseMessage([]byte(c.Message)))(t)
+			w.publish(c.Exchange, cmp.Or(c.Key, c.Queue), "m1", func(p *amqp.Publishing) {
+				p.Headers, p.Body = wire.Table(m.Headers), m.Body
+			})
+			w.depth(c.Queue, 1)
+
+			var peeked struct{ Messages []json.RawMessage }
+			w.answers(&peeked, "peek", c.Queue)
+			must.Equal(t, len(peeked.Messages), 1)
+			seen := must.Get(message.ParseMessage(peeked.Messages[0]))(t)
+			failure, _ := seen.Failure()
+			assert.Equal(t, failure.String(), c.Failure, "peek")
+
+			var read struct {
+				Causes []struct {
+					Cause   string
+					Workers []string
+					Last    time.Time
+				}
+			}
+			w.answers(&read, "causes")
+			must.Equal(t, len(read.Causes), 1)
+			assert.Contains(t, read.Causes[0].Cause, c.Failure)
+			assert.Equal(t, strings.Join(read.Causes[0].Workers, " "), c.Worker, "causes")
+			assert.That(t, read.Causes[0].Last.Equal(c.Last), "causes: last %v", read.Causes[0].Last)
+
+			var topology *model.Topology
+			must.Await(t, "statistics", func() (known bool) {
+				topology, known = w.topology()
+				return known
+			})
+			in := model.QueueRef{VHost: w.vhost, Name: c.Queue}
+			for _, e := range story.Of(&seen, in) {
+				if e.Kind == story.Failed {
+					assert.Equal(t, e.Detail, c.Failure, "story")
+					assert.That(t, e.Time.Equal(c.Last), "story: failed at %v", e.Time)
+				}
+			}
+
+			if c.Counts > 0 {
+				assert.Equal(t, story.TriesOf(topology, &seen, in, time.Now()).Least, c.Counts, "story")
+			}
+
+			var plan struct {
+				Recipients []string
+				Resets     []struct{ Was int64 }
+			}
+			w.answers(&plan, "replay", c.Queue, "--dry-run")
+			assert.Equal(t, strings.Join(plan.Recipients, " "), c.Worker, "plan")
+			var most int64
+			for _, r := range plan.Resets {
+				most = max(most, r.Was)
+			}
+			assert.Equal(t, most, c.Counts, "plan")
+		})
+	}
+}
+
+// answers reads the JSON of a command.
+func (w *world) answers(into any, args ...string) {
+	w.Helper()
+	status, out, errs := w.dlxtop(append(args, "-o", "json")...)
+	must.That(w, status == 0, "%v: exit status %d: %s", args, status, errs)
+	must.Do(w, json.Unmarshal([]byte(out), into))
 }
