@@ -9,14 +9,19 @@ import (
 //go:embed frameworks.toml
 var frameworksFile string
 
-// frameworks is the table of what dlxtop knows: the rows of frameworks.toml.
-var frameworks = func() []framework {
-	var file struct{ Framework []framework }
-	if _, err := toml.Decode(frameworksFile, &file); err != nil {
+// frameworks is the table of what dlxtop knows.
+var frameworks = decoded[framework](frameworksFile)
+
+// decoded are the rows of the only table of a file in TOML.
+func decoded[R any](text string) (rows []R) {
+	var file map[string][]R
+	if _, err := toml.Decode(text, &file); err != nil {
 		panic(err)
 	}
-	return file.Framework
-}()
+	for _, rows = range file {
+	}
+	return rows
+}
 
 // headerPrefixes are all header prefixes that are evidence.
 var headerPrefixes = func() (all []string) {

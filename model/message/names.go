@@ -1,6 +1,8 @@
 package message
 
 import (
+	_ "embed"
+	"slices"
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -25,6 +27,13 @@ const (
 	vhostRole
 )
 
+// UnmarshalText reads a role of names.toml.
+func (r *plainRole) UnmarshalText(text []byte) error {
+	*r = plainRole(slices.Index(strings.Fields(
+		"kind message trace stack time tries left queue group channel exchange key vhost"), string(text)))
+	return nil
+}
+
 // plainName is what a name says about its value.
 type plainName struct {
 	role  plainRole
@@ -34,63 +43,26 @@ type plainName struct {
 	prefix string
 }
 
-// plainNames are the names that workers without a framework use, in the form of plainNameOf: each first word combined
-// with each last word, "." standing for none. The best come first.
+//go:embed names.toml
+var namesFile string
+
+// plainNames are the names of names.toml, in the form of plainNameOf: each first word combined with each last word.
 var plainNames = func() map[string]plainName {
 	names := map[string]plainName{}
-	add := func(role plainRole, vague bool, firsts, lasts string) {
-		for _, last := range strings.Fields(lasts) {
-			for _, first := range strings.Fields(firsts) {
+	for _, row := range decoded[struct {
+		Role         plainRole
+		Vague        bool
+		Firsts, Then string
+	}](namesFile) {
+		for _, last := range strings.Fields(row.Then) {
+			for _, first := range strings.Fields(row.Firsts) {
 				name := strings.ReplaceAll(first+last, ".", "")
 				if _, there := names[name]; !there {
-					names[name] = plainName{role: role, rank: len(names), vague: vague}
+					names[name] = plainName{role: row.Role, rank: len(names), vague: row.Vague}
 				}
 			}
 		}
 	}
-	const failures = "error exception failure err lasterror lastexception lastfailure lasterr fault "
-	add(kindRole, false, failures, "class type kind name code classname")
-	add(messageRole, false, failures+"fail failed", "message msg description")
-	add(traceRole, false, failures+"errors exceptions failures deadletter", ".")
-	add(traceRole, false, failures+"fail failed errored", "text reason details detail info cause string")
-	add(traceRole, false, "reject rejected rejection death deadletter dlq dlx nack retry requeue poison park parking "+
-		"quarantine", "reason error")
-	add(traceRole, false, failures+"retry attempt", "history log list")
-	add(traceRole, true, "reason cause fail", ".")
-	add(stackRole, false, failures, "stacktrace stack trace backtrace traceback")
-	add(stackRole, false, "stacktrace traceback backtrace", ".")
-	add(stackRole, true, "stack trace", ".")
-	add(timeRole, false, failures+"failed errored lastfailed", "at time timestamp date on")
-	add(timeRole, false, "timeof lasttimeof", "failure error exception")
-
-	const tries = "retry retries try tries attempt attempts retryattempt retryattempts deliveryattempt deliveryattempts " +
-		"failedattempt failedattempts redelivered redelivery redeliveries requeue republish "
-	add(triesRole, false, tries, "count counter number no num made")
-	add(triesRole, false, ". num numof numberof current", "retries tries attempts deliveryattempts retryattempts "+
-		"failedattempts redeliveries")
-	add(triesRole, false, "current", "retry try attempt")
-	add(triesRole, true, tries+"deliveries", ".")
-	add(triesRole, true, "fail failed failure failures error errors delivery deliveries", "count counter")
-	add(leftRole, false, "retries tries attempts", "left remaining")
-	add(leftRole, false, "remaining", "retries tries attempts")
-
-	const firsts = "original originating origin orig source first initial"
-	for _, of := range []struct {
-		role plainRole
-		what string
-	}{
-		{queueRole, "queue"},
-		{groupRole, "group consumergroup"},
-		{channelRole, "channel topic"},
-		{exchangeRole, "exchange"},
-		{keyRole, "routingkey key"},
-		{vhostRole, "vhost virtualhost"},
-	} {
-		add(of.role, false, firsts, of.what+" "+strings.ReplaceAll(of.what+" ", " ", "name "))
-		add(of.role, false, of.what, firsts)
-	}
-
-	add(queueRole, true, ". from worker consumer", "queue queuename")
 	return names
 }()
 
