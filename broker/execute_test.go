@@ -262,7 +262,7 @@ func TestRefusedPublishesLeaveCopies(t *testing.T) {
 		assert.List(t, copies.In, []model.QueueRef{aside.QueueRef})
 		assert.Equal(t, copies.Messages, left)
 		assert.That(t, !copies.AtMost, "%+v", copies)
-		assert.Contains(t, account.Problems[0].Reason, "took a copy to "+aside.Name)
+		assert.Contains(t, account.Problems[0].Reason, "left a copy in "+aside.Name)
 		wantIDs(t, "copied", a.drain(aside, left), count(n)[room:room+left])
 		wantIDs(t, "kept", a.drain(from, n-room), count(n)[room:])
 		wantIDs(t, "moved", a.drain(to, room), count(room))

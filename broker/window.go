@@ -231,7 +231,7 @@ func (w *window) settleNacked(f *flight) {
 	}
 
 	for i := range left {
-		reason += model.Sayf("; the dead-letter exchange of %s took a copy to %s", left[i].By, left[i].In)
+		reason += "; " + left[i].Words()
 	}
 
 	w.ledger.record(outcome, f.message, reason)

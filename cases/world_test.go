@@ -130,6 +130,7 @@ type action func(channel *amqp.Channel, d amqp.Delivery) error
 func acks(_ *amqp.Channel, d amqp.Delivery) error     { return d.Ack(false) }
 func rejects(_ *amqp.Channel, d amqp.Delivery) error  { return d.Reject(false) }
 func requeues(_ *amqp.Channel, d amqp.Delivery) error { return d.Nack(false, true) }
+func returns(_ *amqp.Channel, d amqp.Delivery) error  { return d.Reject(true) } // counts on each version
 
 // slowly is an action after a pause, for endless cycles.
 func slowly(do action) action {
@@ -159,10 +160,7 @@ func republishes(exchange, key string, headers amqp.Table) action {
 // work starts a worker of a queue, in place of the previous one.
 func (w *world) work(queue string, do action) {
 	w.Helper()
-	if end := w.workers[queue]; end != nil {
-		end()
-	}
-
+	w.leave(queue)
 	w.workers[queue] = dial.Work(w, w.node.AMQP()+w.vhost, queue, 1, func(d amqp.Delivery) {
 		w.Lock()
 		w.got = append(w.got, queue+" "+d.MessageId)
@@ -171,19 +169,23 @@ func (w *world) work(queue string, do action) {
 	})
 }
 
-func (w *world) gone(queue string) {
-	w.Helper()
+// leave ends the worker of a queue.
+func (w *world) leave(queue string) {
 	if end := w.workers[queue]; end != nil {
 		end()
 		delete(w.workers, queue)
 	}
+}
+
+func (w *world) gone(queue string) {
+	w.Helper()
+	w.leave(queue)
 	must.Get(w.channel.QueueDelete(queue, false, false, false))(w)
 }
 
 func (w *world) stop() {
-	for queue, end := range w.workers {
-		end()
-		delete(w.workers, queue)
+	for queue := range w.workers {
+		w.leave(queue)
 	}
 }
 

@@ -477,6 +477,9 @@ func (t *Topology) ExpiredTargets(ref QueueRef) []QueueRef { return t.targets(re
 // RejectedTargets are the queues that get messages rejected from a queue; nil where its DLX leads nowhere.
 func (t *Topology) RejectedTargets(ref QueueRef) []QueueRef { return t.targets(ref, Rejected) }
 
+// OverflowTargets are the queues that get what the limit of a queue drops, and copies of what it refuses; nil for none.
+func (t *Topology) OverflowTargets(ref QueueRef) []QueueRef { return t.targets(ref, MaxLen) }
+
 func (t *Topology) targets(ref QueueRef, reason Reason) []QueueRef {
 	if hop, ok := t.Hop(ref, reason); ok {
 		return hop.Route.Queues

@@ -142,6 +142,12 @@ func settingsOf(q *Queue, policies map[policyKey]*Policy, b Behaviour) Settings 
 // Bounded reports whether the queue has a maximum length, in messages or bytes.
 func (s Settings) Bounded() bool { return s.MaxLength.Set || s.MaxBytes.Set }
 
+// DropsHead reports whether the queue drops its oldest messages when it is full.
+func (s Settings) DropsHead() bool { return s.Bounded() && s.Overflow.Value == DropHead }
+
+// Refuses reports whether the queue refuses publishes when it is full.
+func (s Settings) Refuses() bool { return s.Bounded() && s.Overflow.Value != DropHead }
+
 // KeepsDeadLetters reports whether a quorum queue keeps a dead letter until the queues behind its exchange have
 // confirmed it (rabbit_fifo_dlx, 3.10 and later). Without overflow reject-publish the broker falls back to
 // at-most-once.

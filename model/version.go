@@ -71,6 +71,8 @@ type Behaviour struct {
 	// DropsDeadLettersToStreams: a stream takes what publishers send and no dead letters, but those of a queue that keeps
 	// them (before 3.11, of which later patches take them, by their source).
 	DropsDeadLettersToStreams bool
+	// Prioritizes: a quorum queue prefers messages of a priority above 4 (4.0 and later).
+	Prioritizes bool
 	// WeighsHeaders: max-length-bytes of a quorum queue counts properties and headers besides bodies (4.3 and later).
 	WeighsHeaders bool
 	// DelayedRetry: quorum queues support delayed-retry-type (4.3 and later).
@@ -113,6 +115,7 @@ func BehaviourOf(v Version) Behaviour {
 		MaxMessageSize:             128 << 20,
 		RefusesDeliveryModes:       !four,
 		DropsDeadLettersToStreams:  !v.AtLeast(3, 11),
+		Prioritizes:                four,
 		WeighsHeaders:              fourThree,
 		DelayedRetry:               fourThree,
 		ExpiresEachPriority:        fourThree,

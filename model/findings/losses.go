@@ -60,7 +60,7 @@ func (t *checking) findTTLWithoutDLX(q *model.Queue, s model.Settings) {
 }
 
 func (t *checking) findLimitWithoutDLX(q *model.Queue, s model.Settings) {
-	if !s.Bounded() || !q.NoDLX(s) || s.Overflow.Value != model.DropHead || t.IsFailed(q.QueueRef) {
+	if !s.DropsHead() || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
 		return
 	}
 	limit := "max-length " + s.MaxLength.String()

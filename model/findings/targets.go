@@ -155,7 +155,7 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 		f.Message = spell("failed messages in %s are lost after %s", q, s.TTL.Value)
 		f.Evidence = "message-ttl " + s.TTL.String() + ", no dead-letter-exchange"
 		f.Remedy = without(s.TTL.Source, "message-ttl") + "; until then, replay or drop before it ends"
-	case s.Bounded() && s.Overflow.Value == model.DropHead:
+	case s.DropsHead():
 		f.Message = spell("failed messages in %s are lost when it is full: the oldest go first", q)
 		f.Evidence = bounds(q, s)
 		f.Remedy = roomier(s)

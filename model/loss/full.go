@@ -1,7 +1,6 @@
 package loss
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -13,21 +12,17 @@ import (
 // else publishes there and no consumer takes messages. A quorum queue takes one message more than its limit and what is
 // under way meanwhile, and then refuses until it is clearly below it (3.10.8, 4.0.5, 4.3.6).
 type ByRefusal struct {
-	Queue     model.QueueRef
-	Limit     model.Setting[int64]
-	Bytes     bool // the limit is in bytes of bodies, not in messages
-	Overflow  string
-	Holds     model.Opt[int64] // ready messages in it now; unknown: what it refuses cannot be predicted
-	Comes     int              // messages of the plan that arrive there, at most
-	Refused   int              // of them; 0 if unknown
-	Estimated bool             // Refused is a maximum, or derived from mean sizes
-	Consumed  bool             // it has consumers, which may make room
-	DLX       model.Opt[string]
-	To        []model.QueueRef // where its dead-letter exchange sends copies of refused messages
+	AtLimit
+	Refused int              // of the messages that come; 0 if unknown
+	Beside  []model.QueueRef // what the same publishes reach: they keep what it refuses
+	Leave   model.QueueRef   // what arrives are dead letters of this queue: those that it refuses are lost
 }
 
 // Copies reports whether each refused message leaves a copy.
-func (r *ByRefusal) Copies() bool { return len(r.To) > 0 }
+func (r *ByRefusal) Copies() bool { return len(r.To)+len(r.Beside) > 0 }
+
+// Loses reports whether what it refuses is lost.
+func (r *ByRefusal) Loses() bool { return r.Leave.Name != "" }
 
 // Blocks reports whether it speaks against the plan: the queue has no room, or its refusals leave copies.
 func (r *ByRefusal) Blocks() bool {
@@ -37,58 +32,25 @@ func (r *ByRefusal) Blocks() bool {
 	return r.Refused > 0 && r.Refused == r.Comes
 }
 
-// RefusedCopies are the queues that get a copy of each message that a queue refuses.
-func RefusedCopies(t *model.Topology, ref model.QueueRef) []model.QueueRef {
-	if t.Settings(ref).Overflow.Value != "reject-publish-dlx" {
-		return nil
-	}
-	if hop, dead := t.Hop(ref, model.MaxLen); dead {
-		return hop.Route.Queues
-	}
-	return nil
-}
-
 // OfRefusal works out what a queue will refuse when messages arrive; nil for nothing. counts are newer than the
 // topology.
 func OfRefusal(
 	t *model.Topology, ref model.QueueRef, a Arrivals, counts model.CountsByQueue,
 ) *ByRefusal {
-	s := t.Settings(ref)
-	q, exists := t.Queue(ref)
-	if !exists || a.Messages == 0 || !s.Bounded() || s.Overflow.Value == model.DropHead {
+	at, q := atLimit(t, ref, &a, counts)
+	taken := q != nil && q.Type == model.Quorum && a.Leave.Name != "" // dead letters, beyond its limit
+	if q == nil || at.Overflow == model.DropHead || taken {
 		return nil
 	}
-	holds, consumers := newest(q, counts[ref])
-	a = a.weighed(t, q)
-	r := ByRefusal{
-		Queue:     ref,
-		Overflow:  s.Overflow.Value,
-		Holds:     holds,
-		Comes:     a.Messages,
-		To:        RefusedCopies(t, ref),
-		Estimated: a.AtMost || q.Type == model.Quorum,
-		Consumed:  consumers.Or(1) > 0,
-	}
-
-	if s.DLX.Set {
-		r.DLX = model.Some(s.DLX.Value)
-	}
-
+	s := t.Settings(ref)
+	r := ByRefusal{AtLimit: at, Leave: a.Leave}
+	r.Estimated = r.Estimated || q.Type == model.Quorum
 	r.count(q, &s, &a)
 	if r.Refused == 0 && r.Holds.Known() {
 		return nil
 	}
 
 	return &r
-}
-
-// newest are the ready messages and consumers of a queue, by the newer of two counts.
-func newest(q *model.Queue, newer model.QueueCounts) (ready, consumers model.Opt[int64]) {
-	ready = q.Ready
-	if newer.Ready.Known() && !newer.Held {
-		ready = newer.Ready
-	}
-	return ready, cmp.Or(newer.Consumers, q.Consumers)
 }
 
 // count simulates the arrivals in order.
@@ -133,37 +95,35 @@ func (r *ByRefusal) count(q *model.Queue, s *model.Settings, a *Arrivals) {
 
 // Words describe in one sentence what is refused: the limit, what is there, and what a refusal leaves.
 func (r *ByRefusal) Words() string {
-	words := keepsAtMost(r.Queue, r.Limit, r.Bytes, r.Overflow)
-	holds, known := r.Holds.Get()
+	words, known := r.words()
 	if !known {
-		return words + ", and dlxtop does not know how full it is: it may refuse some of these " + model.Count(r.Comes) +
-			r.where()
-	}
-	words += " and holds " + model.Count(holds) + ": "
-	if r.Consumed {
-		words += "unless consumers take messages before, "
+		return words + "it may refuse some of these " + model.Count(r.Comes) + r.where()
 	}
 
-	comes := model.Count(r.Comes)
-	switch {
-	case r.Refused == r.Comes:
-		words += "it refuses these " + comes
-	case r.Estimated:
-		words += model.Sayf("it refuses up to %s of these %s", model.Count(r.Refused), comes)
-	default:
-		words += model.Sayf("it refuses %s of these %s", model.Count(r.Refused), comes)
+	words += "it refuses "
+	if r.Refused < r.Comes {
+		if r.Estimated {
+			words += "up to "
+		}
+		words += model.Count(r.Refused) + " of "
 	}
 
-	return words + r.where()
+	return words + "these " + model.Count(r.Comes) + r.where()
 }
 
 // where says what a refusal leaves.
-func (r *ByRefusal) where() string {
-	if !r.Copies() {
-		return ""
+func (r *ByRefusal) where() (words string) {
+	if len(r.To) > 0 {
+		words = model.Sayf("; its dead-letter exchange takes a copy of each refused one to %s", r.To)
 	}
-	return model.Sayf("; its dead-letter exchange %s takes a copy of each refused one to %s",
-		model.ExchangeName(r.DLX.Or("")), model.NamesOr(r.To, "no queue"))
+	if len(r.Beside) > 0 {
+		words += model.Sayf("; a copy of each refused one stays in %s, which they reach, too", r.Beside)
+	}
+	if r.Loses() {
+		words += model.Sayf("; what it refuses of what leaves %s is lost", r.Leave)
+	}
+
+	return words
 }
 
 // Within reports whether it is no worse than one that was shown before.

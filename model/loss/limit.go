@@ -13,59 +13,95 @@ import (
 
 // ByLimit is what a queue that drops its oldest messages (overflow drop-head) will drop when the messages of a plan
 // arrive. Only ready messages count against a limit, and the oldest are dropped first (3.10.8, 4.0.5, 4.3.6, classic
-// and quorum): those in the queue now, then the first arrivals. That is exact as long as nothing else publishes there
-// and no consumer takes messages.
+// and quorum): those in the queue now, then the first arrivals; but those of the highest priority before all others, in
+// classic queues with x-max-priority and, above 4, in quorum queues from 4.0. That is exact as long as nothing else
+// publishes there and no consumer takes messages.
 type ByLimit struct {
-	Queue     model.QueueRef
-	Limit     model.Setting[int64]
-	Bytes     bool             // the limit is in bytes of bodies, not in messages
-	Holds     model.Opt[int64] // ready messages in it now; unknown: the loss cannot be predicted
-	Comes     int              // messages of the plan that arrive there, at most
-	Old       int              // dropped from those that it holds
-	Ours      int              // dropped from those that arrive
-	Estimated bool             // the numbers are maxima, or derived from mean sizes
-	Consumed  bool             // it has consumers, which may take some first
-	DLX       model.Opt[string]
-	To        []model.QueueRef // where its dead-letter exchange sends dropped messages
+	AtLimit
+	Old    int  // dropped from those that it holds
+	Ours   int  // dropped from those that arrive
+	Urgent bool // some that arrive have a priority: they may be dropped in place of what it holds
+	DLX    model.Opt[string]
 }
 
-// lost is how many messages the limit drops; at least one if unknown.
-func (l *ByLimit) lost() int {
+// AtLimit is a queue with a limit that messages of a plan reach.
+type AtLimit struct {
+	Queue     model.QueueRef
+	Limit     model.Setting[int64]
+	Bytes     bool // the limit is in bytes of bodies, not in messages
+	Overflow  string
+	Holds     model.Opt[int64] // ready messages in it now; unknown: what it loses or refuses cannot be predicted
+	Comes     int              // messages of the plan that arrive there, at most
+	Estimated bool             // the numbers are maxima, or derived from mean sizes
+	Consumed  bool             // it has consumers, which may take some first
+	To        []model.QueueRef // where its dead-letter exchange sends what it drops, or copies of what it refuses
+}
+
+// atLimit also weighs the arrivals. The queue is nil where it drops or refuses nothing.
+func atLimit(t *model.Topology, ref model.QueueRef, a *Arrivals, counts model.CountsByQueue) (AtLimit, *model.Queue) {
+	s := t.Settings(ref)
+	q, exists := t.Queue(ref)
+	if !exists || a.Messages == 0 || !s.Bounded() {
+		return AtLimit{}, nil
+	}
+	holds, newer := q.Ready, counts[ref]
+	if newer.Ready.Known() && !newer.Held {
+		holds = newer.Ready
+	}
+
+	*a = a.weighed(t, q)
+	return AtLimit{
+		Queue: ref, Overflow: s.Overflow.Value, Holds: holds, Comes: a.Messages, Estimated: a.AtMost,
+		Consumed: cmp.Or(newer.Consumers, q.Consumers).Or(1) > 0, To: t.OverflowTargets(ref),
+	}, q
+}
+
+// words are the limit and what the queue holds, as far as that is known.
+func (l *AtLimit) words() (words string, known bool) {
+	keeps := model.Plural(l.Limit.Value, "message")
+	if l.Bytes {
+		keeps = message.Size(l.Limit.Value) + "B"
+	}
+
+	words = model.Sayf("%s keeps at most %s (%s, overflow %s)", l.Queue, keeps, l.Limit.Source, l.Overflow)
+	holds, known := l.Holds.Get()
+	if !known {
+		return words + ", and dlxtop does not know how full it is: ", false
+	}
+	words += " and holds " + model.Count(holds) + ": "
+	if l.Consumed {
+		words += "unless consumers take messages before, "
+	}
+
+	return words, true
+}
+
+// Lost is how many messages the limit drops; at least one if unknown.
+func (l *ByLimit) Lost() int {
 	if !l.Holds.Known() {
 		return max(l.Old+l.Ours, 1)
 	}
 	return l.Old + l.Ours
 }
 
-// keepsAtMost says how much a queue takes, by which limit.
-func keepsAtMost(queue model.QueueRef, limit model.Setting[int64], bytes bool, overflow string) string {
-	keeps := model.Plural(limit.Value, "message")
-	if bytes {
-		keeps = message.Size(limit.Value) + "B"
-	}
-	return model.Sayf("%s keeps at most %s (%s, overflow %s)", queue, keeps, limit.Source, overflow)
-}
-
 // Words describe the loss in one sentence: the limit, what is there, what would be dropped, and where that goes.
 func (l *ByLimit) Words() string {
-	words := keepsAtMost(l.Queue, l.Limit, l.Bytes, model.DropHead)
+	words, known := l.words()
 	comes := model.Count(l.Comes)
-	holds, known := l.Holds.Get()
 	if !known {
-		return words + ", and dlxtop does not know how full it is: some of it, or of these " + comes + ", may be dropped" +
-			l.where()
-	}
-	words += " and holds " + model.Count(holds) + ": "
-	if l.Consumed {
-		words += "unless consumers take them before, "
+		return words + "some of it, or of these " + comes + ", may be dropped" + l.where()
 	}
 	if l.Estimated {
 		words += "up to "
 	}
 
-	words += model.Plural(l.Old+l.Ours, "message") + " would be dropped: "
+	words += model.Plural(l.Old+l.Ours, "message") + " would be dropped"
+	if l.Urgent {
+		return words + ", of the highest priority first, and these " + comes + " have one" + l.where()
+	}
+
 	var parts []string
-	old := int64(l.Old)
+	old, holds := int64(l.Old), l.Holds.Or(0)
 	switch {
 	case old == 0:
 	case old == holds:
@@ -78,7 +114,7 @@ func (l *ByLimit) Words() string {
 		parts = append(parts, model.Sayf("%s of these %s", model.Count(l.Ours), comes))
 	}
 
-	return words + strings.Join(parts, " and ") + l.where()
+	return words + ": " + strings.Join(parts, " and ") + l.where()
 }
 
 // where says what happens to dropped messages.
@@ -97,6 +133,8 @@ type Arrivals struct {
 	Sizes    []int64          // of the bodies of the first of them, in bytes
 	Mean     model.Opt[int64] // of the rest
 	AtMost   bool             // there may be fewer messages
+	Highest  uint8            // priority
+	Leave    model.QueueRef   // they are dead letters of this queue; empty: they are published
 }
 
 // size is the body size of the message at an index, if known.
@@ -122,50 +160,52 @@ func (a Arrivals) weighed(t *model.Topology, q *model.Queue) Arrivals {
 	return a
 }
 
-// Limited are the queues with a limit: what they drop or refuse depends on their depth, which statistics report some
-// seconds late. A passive declare counts them exactly.
+// Limited are the queues with a limit, also behind these: what they drop or refuse depends on their depth, which
+// statistics report some seconds late. A passive declare counts them exactly.
 func Limited(t *model.Topology, refs []model.QueueRef) []model.QueueRef {
 	var limited []model.QueueRef
-	for _, ref := range refs {
-		if declare, _ := t.Countable(ref); declare && t.Settings(ref).Bounded() {
-			limited = append(limited, ref)
+	refs = slices.Clone(refs)
+	for i := 0; i < len(refs); i++ {
+		if declare, _ := t.Countable(refs[i]); declare && t.Settings(refs[i]).Bounded() {
+			limited = append(limited, refs[i])
+		}
+
+		for _, next := range slices.Concat(Behind(t, refs[i]), t.OverflowTargets(refs[i])) {
+			if !slices.Contains(refs, next) {
+				refs = append(refs, next)
+			}
 		}
 	}
 
 	return limited
 }
 
-// DropsHead reports whether a queue drops its oldest messages when full.
-func DropsHead(t *model.Topology, ref model.QueueRef) bool {
+// Behind are the workers that get what expires in a queue whose messages wait for that, unless it keeps what they
+// refuse.
+func Behind(t *model.Topology, ref model.QueueRef) []model.QueueRef {
 	s := t.Settings(ref)
-	return s.Bounded() && s.Overflow.Value == model.DropHead
+	if !s.TTL.Set || s.KeepsDeadLetters() || t.Works(ref) {
+		return nil
+	}
+	idle := func(to model.QueueRef) bool { return !t.Works(to) }
+	return slices.DeleteFunc(slices.Clone(t.ExpiredTargets(ref)), idle)
 }
 
 // OfLimit works out what a queue's limits will drop when messages arrive; nil for nothing. counts are newer than the
 // topology.
 func OfLimit(t *model.Topology, ref model.QueueRef, a Arrivals, counts model.CountsByQueue) *ByLimit {
+	at, q := atLimit(t, ref, &a, counts)
 	s := t.Settings(ref)
-	q, _ := t.Queue(ref)
-	if q == nil || a.Messages == 0 || !DropsHead(t, ref) {
+	if q == nil || !s.DropsHead() {
 		return nil
 	}
-	holds, consumers := newest(q, counts[ref])
-	a = a.weighed(t, q)
-	l := ByLimit{
-		Queue:     ref,
-		Holds:     holds,
-		Comes:     a.Messages,
-		Estimated: a.AtMost,
-		Consumed:  consumers.Or(1) > 0,
+	l := ByLimit{AtLimit: at, Urgent: a.Highest > 4 && q.Type == model.Quorum && t.Behaviour.Prioritizes}
+	if _, set := q.Arguments["x-max-priority"]; set && q.Type == model.Classic {
+		l.Urgent = a.Highest > 0
 	}
 
 	if s.DLX.Set {
 		l.DLX = model.Some(s.DLX.Value)
-		for _, hop := range t.Hops(ref) {
-			if hop.Reason == model.MaxLen {
-				l.To = hop.Route.Queues
-			}
-		}
 	}
 
 	var worst *ByLimit
@@ -185,7 +225,7 @@ func OfLimit(t *model.Topology, ref model.QueueRef, a Arrivals, counts model.Cou
 }
 
 func worse(a, b *ByLimit) *ByLimit {
-	if a == nil || b != nil && b.lost() > a.lost() {
+	if a == nil || b != nil && b.Lost() > a.Lost() {
 		return b
 	}
 	return a
@@ -273,17 +313,6 @@ func MeanSize(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
 
 // Within reports whether a loss is no worse than one that was shown before.
 func (l *ByLimit) Within(told ByLimit) bool {
-	return l.Queue == told.Queue && l.Ours <= told.Ours && l.lost() <= told.lost() &&
+	return l.Queue == told.Queue && l.Ours <= told.Ours && l.Lost() <= told.Lost() &&
 		l.DLX == told.DLX && slices.Equal(l.To, told.To)
-}
-
-// Full reports whether a queue has reached a limit: one more message, as large as the largest, has no room.
-func Full(t *model.Topology, ref model.QueueRef, largest int64, counts model.CountsByQueue) bool {
-	s := t.Settings(ref)
-	q, _ := t.Queue(ref)
-	holds := cmp.Or(counts[ref].Ready, q.Ready)
-	n, counted := holds.Get()
-	bytes, weighed := heldBytes(q, holds)
-	return s.MaxLength.Set && counted && n >= s.MaxLength.Value ||
-		s.MaxBytes.Set && weighed && bytes+largest > s.MaxBytes.Value
 }

@@ -36,9 +36,9 @@ const (
 // failures itself, into the queue from, with a key that it makes of the message's own: error.order.paid of order.paid.
 func OfPublishedFailure(
 	t *model.Topology, from, ref model.QueueRef, m *message.Message, key string,
-) (f *SecondFailure, lost bool) {
+) *SecondFailure {
 	if d := m.FailingDeath(); m.Exchange == "" || m.RoutingKey == ref.Name || d != nil && d.Reason != model.Expired {
-		return nil, false // RabbitMQ published it, or its application by the queue's name
+		return nil // RabbitMQ published it, or its application by the queue's name
 	}
 	var own []string
 	if first, _, told := m.FirstKey(); told {
@@ -56,13 +56,13 @@ func OfPublishedFailure(
 		route := t.Route(from.VHost, m.Exchange, []string{next}, m.Headers)
 		if slices.Contains(was.Queues, from) && route.Exact && len(route.Queues) == 0 {
 			end := model.DeadEnd{Queue: ref, Exchange: m.Exchange, Key: next}
-			return &SecondFailure{By: ByApplication, Queue: ref, End: end, OwnKey: model.Some(k)}, true
+			return &SecondFailure{By: ByApplication, Queue: ref, End: end, OwnKey: model.Some(k)}
 		}
 
-		return nil, false
+		return nil
 	}
 
-	return nil, false
+	return nil
 }
 
 // nextKey is the key that an application makes of key as it has made one of own: with the same words before or behind.

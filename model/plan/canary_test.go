@@ -249,7 +249,7 @@ var limitLosses = []struct {
 	},
 	{
 		name: "consumers", w: set(build.Ready(3), maxLength(5), build.Consumers(2)),
-		want: "holds 3: unless consumers take them before, 10 messages would be dropped",
+		want: "holds 3: unless consumers take messages before, 10 messages would be dropped",
 	},
 	{
 		name: "unknown depth", w: set(maxLength(5), func(q *model.Queue) { q.Ready = model.Unknown[int64]() }),

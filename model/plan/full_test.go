@@ -51,7 +51,7 @@ var fullTargets = []struct {
 		name: "room for some, and the others leave copies",
 		w:    set(build.Ready(4), maxLength(5), overflow(rejectDLX), build.DLX("", "aside")),
 		refused: "w keeps at most 5 messages (argument, overflow reject-publish-dlx) and holds 4: it refuses 2 of these 3; " +
-			"its dead-letter exchange (default) takes a copy of each refused one to aside",
+			"its dead-letter exchange takes a copy of each refused one to aside",
 	},
 	{
 		name:  "no dead-letter exchange, no copies",
@@ -76,7 +76,7 @@ var fullTargets = []struct {
 	{
 		name: "bytes and copies", sample: sized(60, 50, 40),
 		w:       set(maxBytes(100), overflow(rejectDLX), build.DLX("", "aside")),
-		refused: "it refuses 1 of these 3; its dead-letter exchange (default) takes a copy",
+		refused: "it refuses 1 of these 3; its dead-letter exchange takes a copy",
 	},
 	{
 		name: "bytes, full", w: set(build.Ready(5), readyBytes(95), maxBytes(100), overflow("reject-publish")),
@@ -131,7 +131,7 @@ var fullTargets = []struct {
 	},
 	{
 		name: "unknown depth, and copies", w: set(maxLength(5), overflow(rejectDLX), build.DLX("", "aside"), unknownDepth),
-		refused: "it may refuse some of these 3; its dead-letter exchange (default) takes a copy",
+		refused: "it may refuse some of these 3; its dead-letter exchange takes a copy",
 	},
 	{
 		name: "through an alternate exchange", to: "exchange:in/key",
@@ -273,7 +273,7 @@ func TestCopiesThatRefusalsLeft(t *testing.T) {
 	}
 
 	a.Refused = 3
-	const words = "3 messages refused by w left a copy in aside, by its dead-letter exchange: an undo does not remove it"
+	const words = "3 messages refused by w left a copy in aside: an undo does not remove it"
 	assert.Equal(t, a.Copies[0].Words(), words)
 	again := a.With(a)
 	assert.Equal(t, again.Copies[0].Messages, 6, "of two runs")

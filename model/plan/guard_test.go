@@ -455,7 +455,7 @@ func TestUndoPromiseChanges(t *testing.T) {
 func TestLossesGrow(t *testing.T) {
 	losing := func(old, ours int) Promise {
 		return Promise{Harm: Harm{Losses: []loss.ByLimit{{
-			Queue: build.Ref("w"), Holds: model.Some(int64(old)), Comes: 12, Old: old, Ours: ours,
+			AtLimit: loss.AtLimit{Queue: build.Ref("w"), Holds: model.Some(int64(old)), Comes: 12}, Old: old, Ours: ours,
 		}}}}
 	}
 

@@ -10,6 +10,7 @@ import (
 type ImportWant struct {
 	To        model.QueueRef
 	Sizes     []int64 // of the bodies in bytes, one for each message
+	Highest   uint8   // priority
 	Insist    bool    // override a refusal, where possible
 	KeepDelay bool    // keep message.DeliveryTimeHeader
 	Counts    model.CountsByQueue
@@ -18,7 +19,7 @@ type ImportWant struct {
 
 // Add counts one message of the file.
 func (w *ImportWant) Add(t *model.Topology, m *message.Message) {
-	w.Sizes = append(w.Sizes, int64(m.BodyBytes))
+	w.Sizes, w.Highest = append(w.Sizes, int64(m.BodyBytes)), max(w.Highest, m.Properties.Priority)
 	w.tally.copied(t, m, m.Headers)
 }
 
@@ -51,7 +52,7 @@ func ForImport(t *model.Topology, want ImportWant) Plan {
 		p.Strips = []string{message.DeliveryTimeHeader}
 	}
 
-	a := loss.Arrivals{Messages: p.Planned, Sizes: want.Sizes}
+	a := loss.Arrivals{Messages: p.Planned, Sizes: want.Sizes, Highest: want.Highest}
 	p.receive(t, want.To, a, want.Counts)
 	own := func() [][]string { return loss.OwnKeys(t, want.To) }
 	f := loss.OfSecondFailure(t, want.To, want.To.Name, nil, nil, own)

@@ -63,7 +63,7 @@ func laterBy(t *model.Topology, worker model.QueueRef, b *model.Buffer) (Later, 
 	if !known || after <= 0 || b.Held || b.InExchange != "" || len(b.Levels) > 0 {
 		return Later{}, false
 	}
-	if s := t.Settings(b.Queue); s.Bounded() && (!s.Overflow.Set || s.Overflow.Value == model.DropHead) {
+	if t.Settings(b.Queue).DropsHead() {
 		return Later{}, false // messages dropped at its limit would arrive too early
 	}
 	route := t.DeadLetter(b.Queue, []string{b.Queue.Name}, nil)

@@ -53,8 +53,7 @@ func tooSlow(most int) model.Said {
 // lost: a limit would drop messages, or a second failure would lose them.
 type lost struct {
 	Remain remains
-	Losses []loss.ByLimit
-	Again  []loss.SecondFailure
+	Harm
 }
 
 // remains is where lost messages are still kept, and so what insisting would do.
@@ -71,6 +70,11 @@ func (o lost) Words() string {
 	var words []string
 	for i := range o.Losses {
 		words = append(words, o.Losses[i].Words())
+	}
+	for i := range o.Full {
+		if o.Full[i].Loses() {
+			words = append(words, o.Full[i].Words())
+		}
 	}
 	for i := range o.Again {
 		words = append(words, o.Again[i].Words())
@@ -94,7 +98,7 @@ func (o full) Words() string {
 
 func (o full) Override() string {
 	if slices.ContainsFunc(o, func(r loss.ByRefusal) bool { return r.Copies() }) {
-		return "refused messages stay where they are, and are in the dead-letter queues, too"
+		return "refused messages stay where they are, and their copies in those queues"
 	}
 	return "refused messages stay where they are"
 }

@@ -148,11 +148,11 @@ func New(t *model.Topology, want ActionWant) Plan {
 		p.prepareMove(t)
 	}
 
-	sizes := p.route(t, &want)
+	sizes, highest := p.route(t, &want)
 	p.nameApart(t)
 	p.refuseDown(t)
 	p.refuseSlow()
-	p.limits(t, &want, sizes)
+	p.limits(t, &want, sizes, highest)
 	p.Warnings = append(p.Warnings, warnOfAlarms(t)...)
 	p.warnOfRecipients(t)
 	p.warnOfCopies(t)
@@ -178,7 +178,7 @@ func (p *Plan) refuseSlow() {
 // limits works out what the recipients' limits drop or refuse and what loses copies that fail again, and refuses the
 // plan, unless the user insisted: then the journal keeps messages that may be lost whole, as it also does when not all
 // of them were peeked at. sizes are the body sizes of the sampled messages that have a target.
-func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
+func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64, highest uint8) {
 	looked := 0
 	if want.Sample != nil {
 		looked = want.Sample.Len()
@@ -188,7 +188,7 @@ func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
 		if r.Queue == p.From {
 			continue // as many messages leave it
 		}
-		a := loss.Arrivals{Messages: r.Messages, Mean: loss.MeanSize(t, p.From)}
+		a := loss.Arrivals{Messages: r.Messages, Mean: loss.MeanSize(t, p.From), Highest: highest}
 		if r.Messages == len(sizes) { // otherwise knowing which of them go there is not worth it
 			a.Sizes = sizes
 		}
@@ -198,14 +198,14 @@ func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
 			a.AtMost = p.Target.Mode == target.ToAuto || p.Target.Mode == target.ToOrigin
 		}
 
-		p.receive(t, r.Queue, a, want.Counts)
-		if later, ok := p.comesLater(t, r.Queue); ok {
-			p.limitBehind(t, later.Worker, a, want)
-		}
+		p.receive(t, r.Queue, a, want.Counts, p.From)
 	}
 
-	loses := len(p.Losses) > 0 || len(p.Again) > 0
-	p.Whole = want.Insist && want.Journaled && (loses || looked < want.Planned)
+	for i := range p.Full {
+		p.Full[i].Beside = p.beside(p.Full[i].Queue)
+	}
+
+	p.Whole = want.Insist && want.Journaled && (p.loses() || looked < want.Planned)
 	remain := inJournal
 	if !want.Journaled {
 		remain = nowhere
@@ -214,14 +214,14 @@ func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
 	p.judge(remain, want.Insist)
 }
 
-// limitBehind works out what the limit of a worker behind a buffer drops when messages leave the buffer, as it is now.
-func (p *Plan) limitBehind(t *model.Topology, worker model.QueueRef, a loss.Arrivals, want *ActionWant) {
-	if l := loss.OfLimit(t, worker, a, want.Counts); l != nil {
-		p.Losses = append(p.Losses, *l)
+// beside are the queues that messages for a queue reach, too.
+func (p *Plan) beside(queue model.QueueRef) (found []model.QueueRef) {
+	for i := range p.Ways {
+		if to := p.Ways[i].Reaches; slices.Contains(to, queue) {
+			found = model.UnionOf(found, others(to, queue))
+		}
 	}
-	if full := loss.OfRefusal(t, worker, a, want.Counts); full != nil {
-		p.warn(Warning{Says: full.Words() + "; what finds no room there when it leaves the buffer is lost"})
-	}
+	return found
 }
 
 // depth is how far an action may have to read: to the end of the queue, unless the first messages are asked for.
@@ -238,8 +238,8 @@ func (w ActionWant) depth(t *model.Topology) int {
 }
 
 // route works out where the sample goes, which queues it reaches and what it loses. It returns the sizes of the bodies
-// that have a target.
-func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
+// that have a target, and their highest priority.
+func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64, highest uint8) {
 	var mends mending
 	sample := want.Sample
 	if sample == nil || sample.Len() == 0 {
@@ -278,7 +278,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 			return
 		}
 
-		sizes = append(sizes, size)
+		sizes, highest = append(sizes, size), max(highest, m.Properties.Priority)
 		unheard := tally.countWay(t, &way)
 		tally.clues(&way)
 		headers := o.Message.Headers
@@ -327,7 +327,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 		p.warn(someStay(failing, problems))
 	}
 
-	return sizes
+	return sizes, highest
 }
 
 // Irrevocable reports whether an undo will not bring back some messages, or any at all: it leaves those that reach
@@ -342,15 +342,12 @@ func (p *Plan) Irrevocable() (some, all bool) {
 	return some, all
 }
 
-// Counted are the queues whose exact counts make the plan better (ActionWant.Counts): recipients with a limit, workers
-// with one behind a buffer, and requesters.
+// Counted are the queues whose exact counts make the plan better (ActionWant.Counts): recipients with a limit, queues
+// with one behind them, and requesters.
 func (p *Plan) Counted(t *model.Topology) []model.QueueRef {
 	var refs []model.QueueRef
 	for _, r := range p.Recipients {
 		refs = append(refs, r.Queue)
-		if later, ok := p.comesLater(t, r.Queue); ok {
-			refs = append(refs, later.Worker)
-		}
 	}
 
 	return append(loss.Limited(t, refs), p.Requesters...)
@@ -389,7 +386,7 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 		if s.TTL.Set && s.TTL.Value == 0 && r.Consumers.Or(1) > 0 {
 			p.warn(expiresAtOnce(t, r.Queue, s))
 		}
-		if s.Bounded() && s.Overflow.Value != model.DropHead {
+		if s.Refuses() {
 			p.warn(refusesWhenFull(r, s.Overflow.Value))
 		}
 	}

@@ -88,7 +88,7 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 		return message.Publishing{}, &Unpublished{way.Problem}
 	}
 	if way.Loses() && !p.Insist {
-		return message.Publishing{}, &Unpublished{lost{inJournal, nil, []loss.SecondFailure{*way.Again}}}
+		return message.Publishing{}, &Unpublished{lost{inJournal, Harm{Again: []loss.SecondFailure{*way.Again}}}}
 	}
 	for _, q := range way.Reaches {
 		if !slices.ContainsFunc(p.Recipients, func(r Recipient) bool { return r.Queue == q }) {

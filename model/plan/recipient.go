@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/loss"
 )
 
 // Recipient is a queue that would receive messages of a plan.
@@ -30,9 +29,9 @@ func RecipientOf(t *model.Topology, ref model.QueueRef) Recipient {
 		r.Consumers, r.Taken = q.Consumers, q.Taken()
 		of := t.Snapshot
 		alone := len(of.Nodes) == 1 || of.Nodes == nil && q.Node == of.Overview.Node
-		r.Rejects = s.Bounded() && s.Overflow.Value != model.DropHead && (alone || q.Type == model.Quorum)
-		if s.Bounded() {
-			r.Copies = loss.RefusedCopies(t, ref)
+		if s.Refuses() {
+			r.Rejects = alone || q.Type == model.Quorum
+			r.Copies = t.OverflowTargets(ref)
 		}
 	}
 
@@ -47,11 +46,11 @@ func NackRefuses(recipients []Recipient, reaches []model.QueueRef) bool {
 		slices.ContainsFunc(recipients, func(r Recipient) bool { return r.Queue == reaches[0] && r.Rejects })
 }
 
-// LeftCopies are copies that a full queue made of messages which it refused: a classic queue with overflow
-// reject-publish-dlx answers basic.nack and dead-letters the message (3.10.8, 4.0.5, 4.3.6).
+// LeftCopies are copies of messages that a full queue refused: a classic queue with overflow reject-publish-dlx answers
+// basic.nack and dead-letters the message, and other queues that the publish reached keep it (3.10.8, 4.0.5, 4.3.6).
 type LeftCopies struct {
 	By       model.QueueRef   // the full queue
-	In       []model.QueueRef // where its dead-letter exchange takes them
+	In       []model.QueueRef // where the copies are
 	Messages int
 	AtMost   bool // another queue may have answered basic.nack
 }
@@ -62,20 +61,32 @@ func (c *LeftCopies) Words() string {
 	if c.AtMost {
 		most = "up to "
 	}
-	return model.Sayf("%s%s refused by %s left a copy in %s, by its dead-letter exchange: an undo does not remove it",
-		most, messages(c.Messages), c.By, c.In)
+	return model.Sayf("%s%s refused by %s left a copy in %s: an undo does not remove it", most, messages(c.Messages),
+		c.By, c.In)
 }
 
 // CopiesOf are the copies that a refusal of one message may have left, by the queues that it reaches. ends: the user
 // did not agree to them, and the run ends.
 func CopiesOf(recipients []Recipient, reaches []model.QueueRef) (left []LeftCopies, ends bool) {
 	for r := range model.Each(recipients) {
-		if len(r.Copies) == 0 || !slices.Contains(reaches, r.Queue) {
+		if !slices.Contains(reaches, r.Queue) {
 			continue
 		}
-		left = append(left, LeftCopies{By: r.Queue, In: r.Copies, Messages: 1, AtMost: len(reaches) > 1 || !r.Rejects})
-		ends = ends || !r.Insisted
+		in := r.Copies
+		if r.Rejects {
+			in = model.UnionOf(in, others(reaches, r.Queue))
+		}
+
+		if len(in) > 0 {
+			left = append(left, LeftCopies{By: r.Queue, In: in, Messages: 1, AtMost: len(reaches) > 1 || !r.Rejects})
+			ends = ends || !r.Insisted
+		}
 	}
 
 	return left, ends
+}
+
+// others are the queues except for one.
+func others(refs []model.QueueRef, one model.QueueRef) []model.QueueRef {
+	return slices.DeleteFunc(slices.Clone(refs), func(ref model.QueueRef) bool { return ref == one })
 }

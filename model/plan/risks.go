@@ -16,6 +16,12 @@ type Harm struct {
 	Again []loss.SecondFailure
 }
 
+// loses reports whether messages are lost.
+func (h *Harm) loses() bool {
+	return len(h.Losses) > 0 || len(h.Again) > 0 ||
+		slices.ContainsFunc(h.Full, func(r loss.ByRefusal) bool { return r.Loses() })
+}
+
 // And is the harm of two actions together.
 func (h Harm) And(o Harm) Harm {
 	return Harm{slices.Concat(h.Losses, o.Losses), slices.Concat(h.Full, o.Full), slices.Concat(h.Again, o.Again)}
@@ -42,30 +48,49 @@ func (r *Risks) warn(w Warning) {
 	}
 }
 
-// receive works out what the limit of a queue does to messages that arrive there. counts are exact ones, where known.
+// receive works out what the limit of a queue does to messages that arrive there, and those of the queues to which it
+// passes messages on, except for these. counts are exact ones, where known.
 func (r *Risks) receive(
-	t *model.Topology, queue model.QueueRef, a loss.Arrivals, counts model.CountsByQueue,
+	t *model.Topology, queue model.QueueRef, a loss.Arrivals, counts model.CountsByQueue, except ...model.QueueRef,
 ) {
+	left := 0
 	if l := loss.OfLimit(t, queue, a, counts); l != nil {
 		r.Losses = append(r.Losses, *l)
+		left = l.Lost()
 	}
 	if full := loss.OfRefusal(t, queue, a, counts); full != nil {
 		r.Full = append(r.Full, *full)
+		left = full.Refused
 	}
+
+	except = append(except, queue)
+	pass := func(on []model.QueueRef, a loss.Arrivals) {
+		a.Leave = queue
+		for _, to := range on {
+			if !slices.Contains(except, to) {
+				r.receive(t, to, a, counts, except...)
+			}
+		}
+	}
+
+	pass(loss.Behind(t, queue), a)
+	pass(t.OverflowTargets(queue), loss.Arrivals{Messages: left, Mean: loss.MeanSize(t, queue), AtMost: true})
 }
 
 // judge refuses an action whose messages are lost, or find no room, or leave copies where they are refused. It only
 // warns when the user insisted, or when some have room and the others stay.
 func (r *Risks) judge(remain remains, insisted bool) {
-	if len(r.Losses) > 0 || len(r.Again) > 0 {
-		r.object(lost{remain, r.Losses, r.Again}, insisted)
+	if r.loses() {
+		r.object(lost{remain, r.Harm}, insisted)
 	}
 
 	var blocking full
 	for i := range r.Full {
-		if r.Full[i].Blocks() {
+		switch {
+		case r.Full[i].Loses():
+		case r.Full[i].Blocks():
 			blocking = append(blocking, r.Full[i])
-		} else {
+		default:
 			r.Warnings = append(r.Warnings, Warning{Says: r.Full[i].Words() + "; they stay where they are"})
 		}
 	}

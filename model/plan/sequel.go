@@ -63,11 +63,10 @@ const (
 // leaving is what is known of that before a replay that is watched for some time; left messages stay.
 func leaving(t *model.Topology, ref model.QueueRef, left int64, watch time.Duration) Leaving {
 	s := t.Settings(ref)
-	drops := s.Bounded() && (!s.Overflow.Set || s.Overflow.Value == model.DropHead)
 	switch {
 	case s.TTL.Set && s.TTL.Value <= watch, t.WaitsByMessage(ref):
 		return AnyLeave
-	case left > 0 && s.TTL.Set, drops:
+	case left > 0 && s.TTL.Set, s.DropsHead():
 		return OldLeave
 	}
 

@@ -67,7 +67,8 @@ func (g GoneWhy) Next() string { return goneWords[g].next }
 // unlikely that they were taken if the queue is still full, has no consumers, had no acknowledgements, nothing expires,
 // and no dead-letter exchange has moved them on.
 func goneWhy(t *model.Topology, ref model.QueueRef, took *taking, want *UndoWant) GoneWhy {
-	loses := loss.DropsHead(t, ref)
+	s := t.Settings(ref)
+	loses := s.DropsHead() || len(loss.Limited(t, loss.Behind(t, ref))) > 0
 	for key := range took.keys {
 		_, lost := t.DeadEnd(ref, []string{key}, nil)
 		loses = loses || lost
@@ -83,12 +84,14 @@ func goneWhy(t *model.Topology, ref model.QueueRef, took *taking, want *UndoWant
 	if took.unkept {
 		return GoneUnkept
 	}
-	s := t.Settings(ref)
 	q, _ := t.Queue(ref)
 	consumers := cmp.Or(want.Counts[ref].Consumers, q.Consumers)
 	untaken := consumers.Or(1) == 0 && q.Acked.Or(0) == 0 && q.DeliveredNoAck.Or(0) == 0
+	one := loss.Arrivals{Messages: 1, Sizes: []int64{took.largest}}
+	full := loss.OfLimit(t, ref, one, want.Counts)
+	stays := untaken && !s.TTL.Set && !s.DLX.Set
 	switch {
-	case untaken && !s.TTL.Set && !s.DLX.Set && loss.Full(t, ref, took.largest, want.Counts):
+	case stays && full != nil && full.Holds.Known():
 		return GoneLimit
 	case want.Insist:
 		return GoneInsists

@@ -131,16 +131,14 @@ func ConvertedWords(n int) string {
 
 // refusesWhenFull: what happens when a queue fills up during the run.
 func refusesWhenFull(r Recipient, overflow string) Warning {
-	if len(r.Copies) == 0 {
-		return warning("%s refuses messages when it is full (%s): refused ones stay where they are", r.Queue, overflow)
+	then := "refused ones stay where they are"
+	if len(r.Copies) > 0 {
+		then = model.Sayf("its dead-letter exchange takes a copy of each refused one to %s", r.Copies)
+		if !r.Insisted {
+			then += ": the run ends at the first"
+		}
 	}
-	ends := ": the run ends at the first"
-	if r.Insisted {
-		ends = ""
-	}
-
-	return warning("%s refuses messages when it is full (%s), and its dead-letter exchange takes a copy of each refused "+
-		"one to %s%s", r.Queue, overflow, r.Copies, ends)
+	return warning("%s refuses messages when it is full (%s): %s", r.Queue, overflow, then)
 }
 
 // deletesItself: when unused this long; not set: without consumers.

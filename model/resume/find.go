@@ -366,7 +366,7 @@ func (f *resumption) look(name string, c *targetCopies) (unread string) {
 // record began, the broker's counts show that nothing was taken since, and no copy certain to have arrived is missing.
 func (f *resumption) untouched(q *model.Queue, c *targetCopies) bool {
 	s := f.topology.Settings(q.QueueRef)
-	drops := s.TTL.Set || s.Bounded() && s.Overflow.Value == model.DropHead // without a consumer
+	drops := s.TTL.Set || s.DropsHead() // without a consumer
 	if f.intent == nil || drops || c.missing() {
 		return false
 	}

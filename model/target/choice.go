@@ -19,7 +19,8 @@ type choice struct {
 
 // choose finds the worker of a message from, in this order: a framework's record, that of the application, x-death, its
 // origin, its flow, the name of its queue. If two clues in the message itself disagree, nothing is chosen; neither is
-// another worker when the message names a queue that is gone, or that is in another vhost.
+// another worker when the message names a queue that is gone, or that is in another vhost. The buffer of its retries
+// may lead to another one today.
 func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelope) choice {
 	told := t.cluesIn(r, m, e)
 	if t.Inside { // it is a part of the way to its workers: only a framework knows better
@@ -29,9 +30,11 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 		return choice{}
 	}
 
+	gaveUp := slices.ContainsFunc(told, func(c Clue) bool { return c.Kind == ByRejection && c.Gone })
 	standing := slices.DeleteFunc(slices.Clone(told), func(c Clue) bool {
-		return c.Gone || c.Kind == ByRecord && !r.Works(c.Queue)
+		return c.Gone || c.Kind == ByRecord && !r.Works(c.Queue) || c.Kind == ByExpiry && gaveUp
 	})
+
 	ties := t.ties()
 	others := func(c *Clue) []Clue {
 		return slices.DeleteFunc(slices.Clone(ties), func(tie Clue) bool { return tie.Queue == c.Queue || len(ties) > 1 })
@@ -49,7 +52,7 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 		return t.refuse(cluesDisagree, r, m, e, told)
 	case len(standing) > 0:
 		return choice{clue: &standing[0], against: append(others(&standing[0]), goneRecords(told)...)}
-	case slices.ContainsFunc(told, func(c Clue) bool { return c.Kind == ByRejection || c.Kind == ByRecord && !c.Topic }):
+	case gaveUp || slices.ContainsFunc(told, func(c Clue) bool { return c.Kind == ByRecord && !c.Topic }):
 		// an existing queue got its own copies, or has replaced the one that is gone: both look the same
 		return t.refuse(workerGone, r, m, e, told)
 	}

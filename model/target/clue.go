@@ -230,12 +230,16 @@ func (t *Target) expired(r *model.Topology, m *message.Message) (Clue, bool) {
 	return c, true
 }
 
+// aTime is a delay at the end of a queue's name: with a unit, or in milliseconds. Other numbers are those of shards or
+// processes, whose answers may expire there.
+var aTime = regexp.MustCompile(`^[-_.:@]?(\d+(ms|s|m|h|d)|[1-9]\d*00)$`)
+
 // wasBuffer reports whether a queue that is gone was a buffer for one delay, which applications let RabbitMQ delete: by
 // its name, or because only a time stands behind the name of a worker, as in orders.5000.
 func (t *Target) wasBuffer(name string) bool {
 	return model.NamedForWaiting(name) || slices.ContainsFunc(t.Workers, func(worker model.QueueRef) bool {
 		rest, after := strings.CutPrefix(name, worker.Name)
-		return after && strings.Trim(rest, "-_.:@0123456789smh") == "" && strings.ContainsAny(rest, "0123456789")
+		return after && aTime.MatchString(rest)
 	})
 }
 

@@ -94,20 +94,18 @@ type wayBack struct {
 func waysBack(t *model.Topology, flow *model.Flow) []wayBack {
 	var found []wayBack
 	for _, b := range flow.Buffers {
-		for _, hop := range t.Hops(b.Queue) {
-			if hop.Reason != model.Expired || hop.Exchange == "" || len(hop.Keys) > 1 ||
-				!slices.Contains(hop.Route.Queues, flow.Worker.Queue) {
-				continue
-			}
-			w := wayBack{Buffer: b.Queue.Name, Retries: b.Role == model.RetryBuffer, reaches: len(hop.Route.Queues)}
-			w.Exchange = hop.Exchange
-			w.KeepsKey = len(hop.Keys) == 0
-			if !w.KeepsKey {
-				w.RoutingKey = hop.Keys[0]
-			}
-			if w.KeepsKey || hop.Route.Exact {
-				found = append(found, w)
-			}
+		hop, expires := t.Hop(b.Queue, model.Expired)
+		if !expires || hop.Exchange == "" || len(hop.Keys) > 1 || !slices.Contains(hop.Route.Queues, flow.Worker.Queue) {
+			continue
+		}
+		w := wayBack{Buffer: b.Queue.Name, Retries: b.Role == model.RetryBuffer, reaches: len(hop.Route.Queues)}
+		w.Exchange = hop.Exchange
+		w.KeepsKey = len(hop.Keys) == 0
+		if !w.KeepsKey {
+			w.RoutingKey = hop.Keys[0]
+		}
+		if w.KeepsKey || hop.Route.Exact {
+			found = append(found, w)
 		}
 	}
 
@@ -398,7 +396,7 @@ func (t *Target) routeBy(c copied, a model.Address, why string) Way {
 	default:
 		w.Again = c.secondFailure(&w)
 		if w.Again == nil && len(w.Reaches) == 1 {
-			w.Again, _ = loss.OfPublishedFailure(c.topology, t.From, w.Reaches[0], c.message, a.RoutingKey)
+			w.Again = loss.OfPublishedFailure(c.topology, t.From, w.Reaches[0], c.message, a.RoutingKey)
 		}
 	}
 
