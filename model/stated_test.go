@@ -48,6 +48,12 @@ func TestStatedRoles(t *testing.T) {
 			nil, nil,
 		},
 		{
+			"a queue that is not there", with(orders, stated("nobody", "failed", "nobody.*", "parked")),
+			[]string{"orders: orders.wait=retry(1s, argument) orders.dlq=failed orders.parking=failed"},
+			nil, nil,
+		},
+
+		{
 			"parked by a pattern", with(orders, stated("*.parking", "parked")),
 			[]string{"orders: orders.wait=retry(1s, argument) orders.dlq=failed"},
 			[]string{"orders.parking"},
