@@ -1,8 +1,10 @@
 package ui
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -338,4 +340,17 @@ func TestResumeReadOnly(t *testing.T) {
 	o.ReadOnly = true
 	term := o.open(t).await("ucenter@user").press("5").await("r resume this")
 	term.press("r").await("read-only: nothing is changed here").press(keyEnter).settle().wantFroms()
+}
+
+// A journal that cannot be read may know of copies that were sent: there is no plan, and enter does nothing.
+func TestNoPlanWithoutTheJournalsAnswer(t *testing.T) {
+	o, b, _ := failedOptions(2)
+	path := filepath.Join(t.TempDir(), "journal.db")
+	must.Do(t, os.WriteFile(path, bytes.Repeat([]byte("no database "), 500), 0o600))
+	o.Journal = journal.New(journal.Options{Path: path})
+	b.execute = ends(func(*plan.Account) { t.Error("it ran") })
+
+	term := o.onFailed(t)
+	term.press("r").await("Replay 1 message", "not possible").awaitGone("enter replay")
+	term.press(keyEnter, keyEsc).awaitGone("Replay 1 message")
 }

@@ -118,6 +118,12 @@ func (d *QueueAction) sentBefore(ctx context.Context, t *model.Topology, like pl
 // planned takes in a plan. An agreed one runs if it is what was agreed to; otherwise it is shown with the differences,
 // and asked about again.
 func (d *QueueAction) planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
+	if d.Err = msg.Err; d.Err != nil {
+		d.State = shell.DialogAsking
+		d.Plan.Operation, d.Plan.From = d.Operation, d.Queue
+		return nil
+	}
+
 	was := d.Plan.Promise()
 	is := msg.Plan.plan.Promise()
 	d.one = cmp.Or(msg.Plan.one, d.one)
