@@ -428,6 +428,13 @@ func TestLosses(t *testing.T) {
 	limit := func(n int64, overflow string) build.Setting {
 		return func(q *model.Queue) { q.Arguments["x-max-length"], q.Arguments["x-overflow"] = n, overflow }
 	}
+	streams := []build.Part{
+		work("a", "a.failed", build.Consumers(1)),
+		build.Text("stream a.failed x-max-age=1h"),
+		work("b", "b.failed", build.Consumers(1)),
+		build.Text("stream b.failed"),
+	}
+
 	play(t,
 		situation{
 			name: "a full failed queue refuses dead letters", from: "rabbitmq-server #8495 (c26)",
@@ -532,13 +539,18 @@ func TestLosses(t *testing.T) {
 			},
 		},
 		situation{
-			name: "failed streams that forget", from: "c42, c47",
-			parts: []build.Part{
-				work("a", "a.failed", build.Consumers(1)),
-				build.Text("stream a.failed x-max-age=1h"),
-				work("b", "b.failed", build.Consumers(1)), build.Text("stream b.failed"),
-			},
+			name: "failed streams that forget", from: "c42, c47", parts: streams,
+			when:   func(b model.Behaviour) bool { return !b.DropsDeadLettersToStreams },
 			says:   []string{"warning failed-queue-forgets a.failed: max-age 1h"},
+			silent: []string{"failed-queue-forgets b.failed"},
+		},
+		situation{
+			name: "failed streams that take no dead letters", from: "c47, on 3.10", parts: streams,
+			when: func(b model.Behaviour) bool { return b.DropsDeadLettersToStreams },
+			says: []string{
+				"error target-refuses a.failed: a stream takes none", "error target-refuses b.failed: a stream takes none",
+				"warning failed-queue-forgets a.failed: max-age 1h",
+			},
 			silent: []string{"failed-queue-forgets b.failed"},
 		},
 		situation{
