@@ -174,11 +174,8 @@ func (x *exchangeRouting) bind(b *Binding) {
 
 func unique(ds []destination) []destination {
 	slices.SortFunc(ds, func(a, b destination) int {
-		if c := cmp.Compare(a.name, b.name); c != 0 {
+		if c := cmp.Compare(a.name, b.name); c != 0 || a.toExchange == b.toExchange {
 			return c
-		}
-		if a.toExchange == b.toExchange {
-			return 0
 		}
 		if a.toExchange {
 			return 1

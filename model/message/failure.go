@@ -57,16 +57,19 @@ func (m *Message) Failure() (Failure, bool) {
 
 // FailingDeath is the death by which a message failed: the newest one other than an expiry, because an expired message
 // has mostly waited for another try. The newest expiry counts where there is nothing else, or where the same queue gave
-// the message up for another reason, too: then it is no buffer. Without x-death it is the one of x-last-death-*; nil
-// without these, too.
+// the message up for another reason, too: then it is no buffer. Without x-death it is the one of x-last-death-*, and
+// without these, which RabbitMQ writes from 3.13, the one of x-first-death-*; nil without these, too.
 func (m *Message) FailingDeath() *Death {
 	if len(m.Deaths) == 0 {
-		reason, _ := m.Headers.Text("x-last-death-reason")
-		queue, _ := m.Headers.Text("x-last-death-queue")
-		if reason == "" {
-			return nil
+		for _, named := range []string{"x-last-death-", "x-first-death-"} {
+			reason, _ := m.Headers.Text(named + "reason")
+			queue, _ := m.Headers.Text(named + "queue")
+			if reason != "" {
+				return &Death{Queue: queue, Reason: model.Reason(reason)}
+			}
 		}
-		return &Death{Queue: queue, Reason: model.Reason(reason)}
+
+		return nil
 	}
 
 	newest := &m.Deaths[0]

@@ -91,9 +91,14 @@ func (t *Target) stated(r *model.Topology, s *message.Statement) Clue {
 	return t.locate(r, c)
 }
 
-// died are the clues of x-death.
+// died are the clues of x-death, or of the headers of a single death, if an application took x-death away.
 func (t *Target) died(r *model.Topology, m *message.Message) (clues []Clue) {
-	for d := range model.Each(m.Deaths) {
+	deaths := m.Deaths
+	if d := m.FailingDeath(); len(deaths) == 0 && d != nil {
+		deaths = []message.Death{*d}
+	}
+
+	for d := range model.Each(deaths) {
 		c := Clue{Kind: ByRejection, Queue: t.From.Beside(d.Queue), Reason: d.Reason}
 		gaveUp := d.Reason != model.Expired && t.notWaiting(r, c.Queue) || t.stoodBesideWorkers(r, d)
 		if d.Queue != "" && c.Queue != t.From && gaveUp {
