@@ -20,10 +20,6 @@ import (
 
 // What applications write into messages about their worker, their tries and their key.
 func TestWhatMessagesSay(t *testing.T) {
-	with := func(headers amqp.Table) func(*amqp.Publishing) {
-		return func(p *amqp.Publishing) { p.Headers = headers }
-	}
-
 	play(t,
 		situation{
 			name: "one failed queue, and the queue in a header", from: "queuey-rabbitmq, beavers, @moleculer/channels (d15)",
@@ -38,10 +34,10 @@ func TestWhatMessagesSay(t *testing.T) {
 				`),
 			},
 			traffic: func(w *world) {
-				w.publish("", "q.dead", "d0", with(amqp.Table{
+				w.publish("", "q.dead", "d0", headed(amqp.Table{
 					"beavers-dlq-origin-queue": "q.email", "beavers-dlq-origin-routing-key": "signed.up",
 				}))
-				w.publish("", "q.dead", "d1", with(amqp.Table{"x-original-channel": "order.paid", "x-original-group": "mail"}))
+				w.publish("", "q.dead", "d1", headed(amqp.Table{"x-original-channel": "order.paid", "x-original-group": "mail"}))
 
 				w.depth("q.dead", 2)
 			},
