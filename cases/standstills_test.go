@@ -61,6 +61,7 @@ func TestStandstills(t *testing.T) {
 		},
 		situation{
 			name: "the first return is the last", from: "a delivery limit of 0",
+			when: func(b model.Behaviour) bool { return b.ReturnCountsAsDelivery },
 			parts: []build.Part{build.Text(`
 				quorum w x-delivery-limit=0 dlx= key=failed
 				quorum failed
