@@ -95,9 +95,13 @@ func (r *roles) bufferReason(q *Queue) string {
 	}
 	says := r.heard[q.QueueRef]
 	consumed := q.Consumers.Or(0) > 0
-	if !consumed && r.isCommon(q) && (says.failed != "" || r.isCommonTTL(q) && says.buffer() == "") {
-		return ""
+	if !consumed && r.isCommon(q) {
+		rests := says.buffer() == "" && r.isCommonTTL(q)
+		if rests || says.failed != "" {
+			return ""
+		}
 	}
+
 	waits := "messages wait for their own TTL"
 	if s.TTL.Set {
 		waits = fmt.Sprintf("messages wait %s (%s)", ShortDuration(s.TTL.Value), s.TTL.Source)
@@ -175,7 +179,8 @@ func (r *roles) findResting() map[resting]bool {
 		for _, ref := range hop.Route.Queues {
 			end := r.t.Queues[ref]
 			leads := r.t.settings.of(ref).DLX.Set && !slices.Contains(r.t.RejectedTargets(ref), ref)
-			if end.Consumers.Or(1) == 0 && !r.works(end) && !leads && end.PolicyDefinition != nil {
+			away := end.Consumers.Or(1) == 0 && !r.works(end)
+			if away && !leads && end.PolicyDefinition != nil {
 				rests[resting{ref, hop.Exchange}] = true
 			}
 		}

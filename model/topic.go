@@ -24,10 +24,13 @@ func topicCovers(pattern, narrower []string) bool {
 
 // topicsOverlap reports whether some key matches both patterns.
 func topicsOverlap(a, b []string) bool {
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] && a[0] != "#" {
-		a, b = a[1:], b[1:]
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] && a[same] != "#" {
+		same++
 	}
-	if len(a) > 0 && len(b) > 0 && !isTopicPattern(a[:1]) && !isTopicPattern(b[:1]) {
+
+	a, b = a[same:], b[same:]
+	if min(len(a), len(b)) > 0 && !isTopicPattern(a[:1]) && !isTopicPattern(b[:1]) {
 		return false
 	}
 

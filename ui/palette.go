@@ -91,7 +91,8 @@ func keepCommand(text string, run effect) effect {
 // handle handles a key while the palette is open, and returns what to run.
 func (p *palette) handle(msg tea.KeyMsg, a *app) (chosen effect) {
 	_, pressed := term.Press(p.keys(a, &chosen), msg)
-	switch before := p.field.Text(); {
+	before := p.field.Text()
+	switch {
 	case pressed:
 	case msg.Type == tea.KeyPgUp:
 		p.move(a, -paletteRows)
