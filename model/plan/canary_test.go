@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,72 +21,45 @@ func canaryWant(from string, sample ...message.Message) ActionWant {
 }
 
 func TestCanaryPlans(t *testing.T) {
-	used := func(n int64) message.Message {
-		return message.Message{Redelivered: true, Headers: model.Table{"x-delivery-count": n}}
+	type expected struct {
+		Name, Version    string
+		From             build.Part
+		To               string
+		Used             []int64
+		Written          int64 // by the publisher
+		Refusal, Warning string
+		OneLook          bool
 	}
-	written := message.Message{Headers: model.Table{"x-delivery-count": int64(15)}} // written by its publisher
-	limit := func(n int64) build.Setting { return build.Argument("x-delivery-limit", n) }
 
-	quorum := set(build.OfType(model.Quorum))
-	for _, test := range []struct {
-		name, version string
-		from          []build.Setting
-		want          func(*ActionWant)
-		refusal       string
-		warning       string
-		oneLook       bool
-	}{
-		{name: "classic", version: "3.10.8"},
-		{
-			name: "quorum 3.10 without a limit", version: "3.10.8", from: quorum, oneLook: true, warning: "grows by up to 5",
-		},
-		{
-			name: "quorum 3.10 with a small limit", version: "3.10.8", from: append(quorum, limit(5)), oneLook: true,
-			refusal: "delivery limit 5",
-		},
-		{name: "quorum 4.0, fresh", version: "4.0.5", from: quorum, oneLook: true, warning: "grows by up to 5"},
-		{
-			name: "quorum 4.0, nearly used up", version: "4.0.5", from: quorum, oneLook: true,
-			refusal: "one has used 15 of it",
+	for _, test := range must.Cases[expected](t, "testdata/canary_plans.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			topology := build.TopologyOf(test.Version, test.From, build.Text(`
+				queue w consumers=1
+				queue idle
+			`))
 
-			want: func(w *ActionWant) { w.Sample = message.MessageList{used(2), used(15)} },
-		},
-		{
-			name: "quorum 4.0, some left", version: "4.0.5", from: quorum, oneLook: true,
-			want: func(w *ActionWant) { w.Sample = message.MessageList{used(14), written} },
-		},
-		{
-			name: "quorum 4.3", version: "4.3.6", from: quorum,
-			want: func(w *ActionWant) { w.Sample = message.MessageList{used(19)} },
-		},
-		{
-			name: "nothing consumes", version: "3.10.8", want: func(w *ActionWant) { w.Fixed.RoutingKey = "idle" },
-			warning: "the canary waits for one for at most 1m",
-		},
-		{
-			name: "back to where they are", version: "3.10.8", want: func(w *ActionWant) { w.Fixed.RoutingKey = "f" },
-			refusal: "the queue they come from",
-		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			topology := build.TopologyOf(test.version, build.Queue("f", append(test.from, build.Ready(1))...),
-				build.Text(`
-					queue w consumers=1
-					queue idle
-				`))
-
-			want := canaryWant("f", used(0))
-			if test.want != nil {
-				test.want(&want)
+			if test.Used == nil {
+				test.Used = []int64{0}
 			}
+
+			var sample message.MessageList
+			for _, n := range test.Used {
+				sample = append(sample, message.Message{Redelivered: true, Headers: model.Table{"x-delivery-count": n}})
+			}
+			if test.Written > 0 {
+				sample = append(sample, message.Message{Headers: model.Table{"x-delivery-count": test.Written}})
+			}
+
+			want := canaryWant("f", sample...)
+			want.Fixed.RoutingKey = cmp.Or(test.To, "w")
 
 			plan := New(topology, want)
 			must.That(t, plan.Canary != nil, "%+v", plan.Canary)
-			must.Equal(t, plan.Canary.OneLook, test.oneLook)
-			assert.That(t, test.refusal != "" || !plan.Refusal.Refused(), "refusal %q, want %q", plan.Refusal.Words(),
-				test.refusal)
-			assert.Contains(t, plan.Refusal.Words(), test.refusal)
-			assert.Contains(t, warnedOf(plan.Warnings), test.warning)
+			must.Equal(t, plan.Canary.OneLook, test.OneLook)
+			assert.That(t, test.Refusal != "" || !plan.Refusal.Refused(), "refusal %q, want %q", plan.Refusal.Words(),
+				test.Refusal)
+			assert.Contains(t, plan.Refusal.Words(), test.Refusal)
+			assert.Contains(t, warnedOf(plan.Warnings), test.Warning)
 		})
 	}
 }
@@ -204,8 +178,6 @@ func TestComeBacks(t *testing.T) {
 }
 
 func readyBytes(n int64) build.Setting { return func(q *model.Queue) { q.ReadyBytes = model.Some(n) } }
-func maxLength(n int64) build.Setting  { return build.Argument("x-max-length", n) }
-func maxBytes(n int64) build.Setting   { return build.Argument("x-max-length-bytes", n) }
 
 // sized are messages with bodies of these sizes.
 func sized(sizes ...int) message.MessageList {
@@ -216,122 +188,55 @@ func sized(sizes ...int) message.MessageList {
 	return list
 }
 
-// limitLosses are plans for twelve messages, unless a row has a sample, to a queue w with these settings.
-var limitLosses = []struct {
-	name   string
-	w      []build.Setting
-	want   string
-	sample message.MessageList
-	more   int // planned beyond the sample
-}{
-	{name: "it fits", w: set(build.Ready(3), maxLength(15))},
-	{name: "no limit", w: set(build.Ready(3))},
-	{name: "it refuses instead", w: set(build.Ready(3), maxLength(5), build.Argument("x-overflow", "reject-publish"))},
-	{
-		name: "all that it holds and some of these", w: set(build.Ready(3), maxLength(5)),
-		want: "w keeps at most 5 messages (argument, overflow drop-head) and holds 3: " +
-			"10 messages would be dropped: the 3 that it holds and 7 of these 12",
-	},
-	{
-		name: "some of what it holds", w: set(build.Ready(20), maxLength(30)),
-		want: "2 messages would be dropped: 2 of the 20 that it holds",
-	},
-	{name: "it is empty", w: set(maxLength(5)), want: "holds 0: 7 messages would be dropped: 7 of these 12"},
-	{name: "it keeps none", w: set(maxLength(0)), sample: sized(1), want: "keeps at most 0 messages"},
-	{
-		name: "by a policy", w: set(build.Ready(3), build.Policy("cap", model.Table{"max-length": int64(5)})),
-		want: "5 messages (policy cap, overflow drop-head)",
-	},
-	{
-		name: "the lower of argument and policy",
-		w:    set(maxLength(14), build.Policy("cap", model.Table{"max-length": int64(11)})),
-		want: "1 message would be dropped: 1 of these 12",
-	},
-	{
-		name: "consumers", w: set(build.Ready(3), maxLength(5), build.Consumers(2)),
-		want: "holds 3: unless consumers take messages before, 10 messages would be dropped",
-	},
-	{
-		name: "unknown depth", w: set(maxLength(5), func(q *model.Queue) { q.Ready = model.Unknown[int64]() }),
-		want: "dlxtop does not know how full it is",
-	},
-	{name: "beyond the sample", w: set(maxLength(50)), more: 48, want: "10 messages would be dropped: 10 of these 60"},
-	{name: "bytes, it fits", w: set(build.Ready(3), readyBytes(30), maxBytes(150))},
-	{
-		name: "bytes, all that it holds and the first of these", w: set(build.Ready(3), readyBytes(30), maxBytes(105)),
-		want: "w keeps at most 105B (argument, overflow drop-head) and holds 3: " +
-			"5 messages would be dropped: the 3 that it holds and 2 of these 12",
-	},
-	{
-		name: "bytes, some of what it holds", w: set(build.Ready(3), readyBytes(30), maxBytes(145)),
-		want: "up to 1 message would be dropped: 1 of the 3 that it holds",
-	},
-	{
-		name: "bytes, one is larger than the limit", w: set(maxBytes(100)), sample: sized(10, 200, 10),
-		want: "2 messages would be dropped: 2 of these 3",
-	},
-	{
-		name: "bytes without a known count", w: set(build.Ready(3), maxBytes(1000)),
-		want: "dlxtop does not know how full it is",
-	},
-	{
-		name: "the worse of two limits", w: set(build.Ready(3), readyBytes(30), maxLength(14), maxBytes(105)),
-		want: "5 messages would be dropped",
-	},
-	{
-		name: "dead-lettered", w: set(maxLength(5), build.DLX("dead")),
-		want: "7 of these 12; its dead-letter exchange dead takes them to aside",
-	},
-	{
-		name: "dead-lettered to no queue", w: set(maxLength(5), build.DLX("void")), want: "void takes them to no queue",
-	},
-}
-
-func set(settings ...build.Setting) []build.Setting { return settings }
-
+// What a limit drops is known before.
 func TestLimitLoss(t *testing.T) {
-	for _, test := range limitLosses {
-		t.Run(test.name, func(t *testing.T) {
-			topology := build.TopologyOf("3.10.8", build.Queue("w", test.w...),
+	type expected struct {
+		limited
+		Want string
+	}
+
+	for _, test := range must.Cases[expected](t, "testdata/limit_losses.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			topology := build.TopologyOf("3.10.8", test.part,
 				build.Queue("f", build.Ready(12), readyBytes(120)), build.Text(`
 					exchange fanout void
 					exchange fanout dead
 					queue aside
 					bind dead aside
 				`))
-			if test.sample == nil {
-				test.sample = sized(10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10)
+			if test.Sample == nil {
+				test.Sample = slices.Repeat([]int{10}, 12)
 			}
 
-			want := moveOf("f", "w", test.sample...)
-			want.Planned += test.more
+			want := moveOf("f", "w", sized(test.Sample...)...)
+			want.Planned += test.More
 			plan := New(topology, want)
-			if test.want == "" {
+			if test.Want == "" {
 				assert.That(t, !plan.Refusal.Refused(), "refused: %s", plan.Refusal.Words())
 				assert.That(t, plan.Losses == nil, "refused: %s", plan.Refusal.Words())
 				assert.That(t, !plan.Whole, "refused: %s", plan.Refusal.Words())
 				return
 			}
 
-			assert.Contains(t, plan.Refusal.Words(), test.want)
+			assert.Contains(t, plan.Refusal.Words(), test.Want)
 			assert.That(t, plan.Refusal.Overridable(), "%q (%q), want something with %q", plan.Refusal.Words(),
-				plan.Refusal.Override(), test.want)
+				plan.Refusal.Override(), test.Want)
 			assert.That(t, !plan.Whole, "%q (%q), want something with %q", plan.Refusal.Words(), plan.Refusal.Override(),
-				test.want)
+				test.Want)
 			want.Insist = true
 			plan = New(topology, want)
 			assert.That(t, !plan.Refusal.Refused(), "insisted: %q, whole %t, warnings %q", plan.Refusal.Words(), plan.Whole,
 				warned(plan.Warnings))
 			assert.That(t, plan.Whole, "insisted: %q, whole %t, warnings %q", plan.Refusal.Words(), plan.Whole,
 				warned(plan.Warnings))
-			assert.Contains(t, warnedOf(plan.Warnings), test.want)
+			assert.Contains(t, warnedOf(plan.Warnings), test.Want)
 		})
 	}
 }
 
 // Statistics lag some seconds, and the actual depth of a queue decides.
 func TestLimitLossByNewerCounts(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Queue("f"), build.Queue("w", maxLength(5)))
+	topology := build.TopologyOf("3.10.8", build.Text("queue f\nqueue w max-length=5"))
 	want := moveOf("f", "w", sized(1, 1)...)
 	want.Journaled = false
 	plan := New(topology, want)
@@ -352,8 +257,10 @@ func TestLimitLossByNewerCounts(t *testing.T) {
 }
 
 func TestImportIntoALimit(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Queue("w", build.Ready(3), maxLength(5)),
-		build.Text("queue late ttl=1000 consumers=1"))
+	topology := build.TopologyOf("3.10.8", build.Text(`
+		queue w ready=3 max-length=5
+		queue late ttl=1000 consumers=1
+	`))
 	want := ImportWant{To: build.Ref("w"), Sizes: []int64{1, 1, 1}}
 	plan := ForImport(topology, want)
 	assert.Contains(t, plan.Refusal.Words(), "1 message would be dropped: 1 of the 3 that it holds")

@@ -398,7 +398,7 @@ func TestPromiseChanges(t *testing.T) {
 			queue audit consumers=1
 		`)), "x-death is now removed"},
 		{
-			"a limit", move, with(), build.TopologyOf("3.10.8", build.Queue("failed"), build.Queue("audit", maxLength(0))),
+			"a limit", move, with(), build.TopologyOf("3.10.8", build.Text("queue failed\nqueue audit max-length=0")),
 			"audit keeps at most 0 messages",
 		},
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
@@ -49,7 +48,7 @@ func TestSequelOfVersion1IsReadAsWhatItKnew(t *testing.T) {
 func TestBaselineOfWhatCameBack(t *testing.T) {
 	for _, test := range []struct {
 		name     string
-		settings []build.Setting
+		settings string
 		resuming *Resuming
 		account  Account
 		sent     int64
@@ -71,36 +70,28 @@ func TestBaselineOfWhatCameBack(t *testing.T) {
 		},
 
 		{
-			name: "old messages expire", settings: set(build.Argument("x-message-ttl", int64(86_400_000))),
+			name: "old messages expire", settings: "ttl=86400000",
 			account: Account{Depth: 30, Moved: 10}, sent: 10, before: 20, leaves: OldLeave,
 		},
 		{
-			name: "none is old enough", settings: set(build.Argument("x-message-ttl", int64(86_400_000))),
+			name: "none is old enough", settings: "ttl=86400000",
 			account: Account{Depth: 30, Moved: 30}, sent: 30,
 		},
 		{
-			name: "what comes back expires", settings: set(build.Argument("x-message-ttl", int64(5_000))),
+			name: "what comes back expires", settings: "ttl=5000",
 			account: Account{Depth: 30, Moved: 30}, sent: 30, leaves: AnyLeave,
 		},
 		{
-			name: "a limit drops the oldest", settings: set(maxLength(40)),
+			name: "a limit drops the oldest", settings: "max-length=40",
 			account: Account{Depth: 30, Moved: 30}, sent: 30, leaves: OldLeave,
 		},
 		{
-			name: "a limit refuses", settings: set(maxLength(40), build.Argument("x-overflow", "reject-publish")),
+			name: "a limit refuses", settings: "max-length=40 x-overflow=reject-publish",
 			account: Account{Depth: 30, Moved: 30}, sent: 30,
 		},
 	} {
-		from := build.Ref("failed")
-		worker := model.Queue{QueueRef: build.Ref("w"), Type: model.Classic}
-
-		failed := model.Queue{QueueRef: from, Type: model.Classic, Arguments: model.Table{}}
-		for _, setting := range test.settings {
-			setting(&failed)
-		}
-
-		topology := model.NewTopology(&model.Snapshot{Queues: []model.Queue{failed, worker}})
-		p := Plan{Operation: Replay, From: from, Recipients: []Recipient{{Queue: worker.QueueRef}}}
+		topology := build.TopologyOf("", build.Text("queue w\nqueue failed "+test.settings))
+		p := Plan{Operation: Replay, From: build.Ref("failed"), Recipients: []Recipient{{Queue: build.Ref("w")}}}
 		test.account.Mark = "M"
 
 		run := p.On(topology)

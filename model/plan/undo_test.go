@@ -246,41 +246,10 @@ func TestTwinsComeBackOnceEach(t *testing.T) {
 	assert.That(t, reflect.DeepEqual(left, want), "%+v is left instead of %+v", left, want)
 }
 
-// dropHeadTargets are queues that messages were sent to, and what may have happened to those that are gone from them:
-// GoneEither becomes GoneInsists when the user insists.
-var dropHeadTargets = []struct {
-	name   string
-	worker []build.Setting
-	digest bool // the journal does not have the messages whole
-	counts model.QueueCounts
-	want   GoneWhy
-}{
-	{name: "full", worker: set(maxLength(5), build.Ready(5)), want: GoneLimit},
-	{name: "full by a newer count", worker: set(maxLength(5)), counts: model.QueueCounts{
-		Ready: build.Some(5), Consumers: build.Some(0),
-	}, want: GoneLimit},
-	{name: "no longer full", worker: set(maxLength(5), build.Ready(4)), want: GoneEither},
-	{name: "a consumer", worker: set(maxLength(5), build.Ready(5), build.Consumers(1)), want: GoneEither},
-	{name: "a consumer by a newer count", worker: set(maxLength(5), build.Ready(5)), counts: model.QueueCounts{
-		Ready: build.Some(5), Consumers: build.Some(1),
-	}, want: GoneEither},
-	{name: "a consumer was there", worker: set(
-		maxLength(5), build.Ready(5), func(q *model.Queue) { q.Acked = build.Some(3) },
-	), want: GoneEither},
-	{name: "they expire", worker: set(maxLength(5), build.Ready(5), build.TTL(1000)), want: GoneEither},
-	{name: "dead-lettered", worker: set(maxLength(5), build.Ready(5), build.DLX("")), want: GoneEither},
-	{name: "bytes, full", worker: set(maxBytes(55), build.Ready(5), readyBytes(50)), want: GoneLimit},
-	{name: "bytes, with room", worker: set(maxBytes(60), build.Ready(5), readyBytes(50)), want: GoneEither},
-	{name: "not whole", worker: set(maxLength(5), build.Ready(5)), digest: true, want: GoneUnkept},
-	{name: "no limit", worker: set(build.Ready(5)), want: GoneTaken},
-	{name: "it refuses instead", worker: set(
-		maxLength(5), build.Ready(5), build.Argument("x-overflow", "reject-publish"),
-	), want: GoneTaken},
-}
-
 // One undo takes back, restores, skips and is refused, each for some of its entries.
 func TestUndoOfAllKinds(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1), maxLength(1)), build.Text(`
+	topology := build.TopologyOf("3.10.8", build.Text(`
+		queue f ready=1 max-length=1
 		queue w
 		queue v consumers=1
 	`))
@@ -332,40 +301,46 @@ func TestUndoOfAllKinds(t *testing.T) {
 // Messages that a limit may have dropped come back from the journal if nothing else can have taken them.
 func TestUndoFromADropHeadTarget(t *testing.T) {
 	whole := &message.Message{Properties: message.Properties{MessageID: "m"}, BodyBytes: 10}
-	for _, test := range dropHeadTargets {
-		topology := build.TopologyOf("3.10.8", build.Queue("failed"), build.Queue("worker", test.worker...))
+	type expected struct {
+		limited
+		Digest bool
+		Want   GoneWhy
+	}
+
+	for _, test := range must.Cases[expected](t, "testdata/drop_head_targets.toml") {
+		topology := build.TopologyOf("3.10.8", test.part, build.Queue("failed"))
 		entry := Entry{Position: 1, Outcome: Moved, Sent: &Sent{
-			Fingerprint: message.Fingerprint{1}, Reached: []string{"worker"},
+			Fingerprint: message.Fingerprint{1}, Reached: []string{"w"},
 		}}
-		if !test.digest {
+		if !test.Digest {
 			entry.Message = whole
 		}
 
 		for _, insist := range []bool{false, true} {
-			want := test.want
+			want := test.Want
 			if insist && want == GoneEither {
 				want = GoneInsists
 			}
 
 			plan, err := ForUndo(topology, UndoWant{
 				Record: Record{ID: 1, Operation: Move, From: build.Ref("failed"), Broker: "b"}, Broker: "b", Insist: insist,
-				Counts:  model.CountsByQueue{build.Ref("worker"): test.counts},
+				Counts:  test.counts(),
 				Entries: entriesOf(entry),
 			})
 
-			must.That(t, err == nil, "%s: %v %+v", test.name, err, plan)
-			must.That(t, !plan.Refusal.Refused(), "%s: %v %+v", test.name, err, plan)
-			must.Equal(t, len(plan.Takes), 1, "%v", test.name)
-			assert.Equal(t, plan.Gone(), want, "%s, insisting %t", test.name, insist)
+			must.That(t, err == nil, "%s: %v %+v", test.Name, err, plan)
+			must.That(t, !plan.Refusal.Refused(), "%s: %v %+v", test.Name, err, plan)
+			must.Equal(t, len(plan.Takes), 1, "%v", test.Name)
+			assert.Equal(t, plan.Gone(), want, "%s, insisting %t", test.Name, insist)
 			assert.That(t, want == GoneTaken || strings.Contains(plan.Gone().Words(), "consumer") == (want != GoneLimit),
-				"%s: %s", test.name, plan.Gone().Words())
+				"%s: %s", test.Name, plan.Gone().Words())
 		}
 	}
 }
 
 // The queue that messages come back to may drop some, too.
 func TestUndoIntoALimit(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Queue("failed", build.Ready(4), maxLength(5)))
+	topology := build.TopologyOf("3.10.8", build.Text("queue failed ready=4 max-length=5"))
 	m := message.Message{Properties: message.Properties{MessageID: "m"}}
 	var entries []Entry
 	for i := range 3 {
