@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -32,26 +33,48 @@ func TestAUserKnowsTheConsumersOfOthers(t *testing.T) {
 	}
 }
 
-// Right: two consumers hold what their prefetch allows while messages wait, until one is acknowledged.
+// Right: consumers hold what their prefetch allows while messages wait, until one is acknowledged. Only the active one
+// of a queue with a single active consumer holds any.
 func TestConsumersHoldAllThatTheyMay(t *testing.T) {
-	s := newStage(t)
-	s.poll.heldLong = 10 * time.Second
-	s.queue("jobs", nil)
-	for range 9 {
-		s.publish("jobs", nil)
+	single := func(kind string) amqp.Table {
+		return amqp.Table{"x-queue-type": kind, "x-single-active-consumer": true}
 	}
 
-	var held <-chan amqp.Delivery
-	for _, prefetch := range []int{2, 3} {
-		must.Do(t, s.channel.Qos(prefetch, 0, false))
-		held = must.Get(s.channel.Consume("jobs", "", false, false, false, false, nil))(t)
+	for _, test := range []struct {
+		queue     string
+		arguments amqp.Table
+		exclusive bool
+		prefetch  []int
+		held      int
+		by        string
+	}{
+		{"jobs", nil, false, []int{2, 3}, 5, "2 consumers"},
+		{"seats", single("classic"), false, []int{2, 3}, 2, "1 consumer"},
+		{"quorum-seats", single("quorum"), false, []int{2, 3}, 2, "1 consumer"},
+		{"ledger", nil, true, []int{3}, 3, "1 consumer"},
+	} {
+		t.Run(test.queue, func(t *testing.T) {
+			s := newStage(t)
+			s.poll.heldLong = 10 * time.Second
+			s.queue(test.queue, test.arguments)
+			for range 9 {
+				s.publish(test.queue, nil)
+			}
+
+			var all []<-chan amqp.Delivery
+			for _, prefetch := range test.prefetch {
+				must.Do(t, s.channel.Qos(prefetch, 0, false))
+				all = append(all, must.Get(s.channel.Consume(test.queue, "", false, test.exclusive, false, false, nil))(t))
+			}
+
+			found := s.finds("no-acknowledgements", test.queue)
+			assert.Contains(t, found.Message, fmt.Sprintf("%d messages wait", 9-test.held))
+			evidence := fmt.Sprintf("%d unacknowledged, all that the prefetch of %s allows", test.held, test.by)
+			assert.Equal(t, found.Evidence, evidence)
+
+			delivery := <-all[0]
+			must.Do(t, delivery.Ack(false))
+			s.silent("no-acknowledgements")
+		})
 	}
-
-	found := s.finds("no-acknowledgements", "jobs")
-	assert.Contains(t, found.Message, "4 messages wait")
-	assert.Equal(t, found.Evidence, "5 unacknowledged, all that the prefetch of 2 consumers allows")
-
-	delivery := <-held
-	must.Do(t, delivery.Ack(false))
-	s.silent("no-acknowledgements")
 }

@@ -37,26 +37,27 @@ func (c *Client) findHeld(ctx context.Context, queues []model.Queue) {
 		var past queueDetails
 		err := c.getObject(ctx, pathOf(q.QueueRef), query, &past)
 		acked := past.Stats.value.AckRate.value.Since.opt()
-		most := float64(allowed(past.Consumers.value))
-		full := most > 0 && past.Unacked.value.Mean.value >= most
+		most, by := allowed(past.Consumers.value)
+		full := most > 0 && past.Unacked.value.Mean.value >= float64(most)
 		if err == nil && acked == model.Some(0.0) && full {
-			q.HeldFor = c.heldLong
+			q.HeldFor, q.HeldBy = c.heldLong, by
 		}
 	}
 }
 
-// allowed is how many messages consumers may hold together, other than dlxtop's and those that wait behind a single
-// active one; 0 when one has no limit.
-func allowed(consumers []consumerElement) (most int64) {
+// allowed is how many messages consumers may hold together, and how many these are, other than dlxtop's and those that
+// wait behind a single active one; 0 messages when one has no limit.
+func allowed(consumers []consumerElement) (most, by int64) {
 	for e := range model.Each(consumers) {
 		switch {
 		case strings.HasPrefix(e.Tag.value, model.ConsumerTag), e.Active.known && !e.Active.value:
 		case e.Prefetch.value == 0:
-			return 0
+			return 0, 0
 		default:
 			most += e.Prefetch.value
+			by++
 		}
 	}
 
-	return most
+	return most, by
 }

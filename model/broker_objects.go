@@ -81,7 +81,8 @@ type Queue struct {
 	// for so long, or longer, its consumers have held all that their prefetch allows and acknowledged nothing, while
 	// messages wait; 0: not so, or unknown
 	HeldFor        time.Duration
-	OwnedByAnother bool // exclusive to another connection: nothing else can use it (405)
+	HeldBy         int64 // how many consumers these are; the others wait behind a single active one
+	OwnedByAnother bool  // exclusive to another connection: nothing else can use it (405)
 }
 
 // ExchangeRef names one exchange of a cluster.

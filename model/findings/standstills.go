@@ -127,7 +127,7 @@ func (t *checking) findHeldMessages(q *model.Queue, _ model.Settings) {
 		Message: spell("nothing of %s was acknowledged for %s or longer, and %s wait: its consumers hold as many as they may",
 			q, model.ShortDuration(q.HeldFor), model.Plural(q.Ready.Or(0), "message")),
 		Evidence: spell("%s unacknowledged, all that the prefetch of %s allows", q.Unacked,
-			model.Plural(q.Consumers.Or(0), "consumer")),
+			model.Plural(q.HeldBy, "consumer")),
 		Remedy: "see what the application does with them: one that hangs looks like one that works for long; when its " +
 			"connection ends, RabbitMQ delivers them again",
 	})
