@@ -1,7 +1,9 @@
 package cases
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -464,6 +466,18 @@ var counters = map[string]struct {
 	"tries":          {integer("tries"), set("tries")},
 	"a vague name":   {integer("attempt"), set("attempt")},
 	"of no business": {integer("X-Attempt-Number"), set("X-Attempt-Number")},
+	"of no list":     {integer("x-acme-worker-retry-no"), set("x-acme-worker-retry-no")}, // found by its pattern
+	"maybe business": {integer("acme-attempts"), set("acme-attempts")},                   // its plan offers a program
+	"a list": {
+		func(h amqp.Table) int { l, _ := h["x-failures"].([]any); return len(l) },
+		func(h amqp.Table, n int) {
+			h["x-failures"] = slices.Repeat([]any{amqp.Table{"error": "ECONNREFUSED"}}, n)
+		},
+	},
+	"by queue": {
+		func(h amqp.Table) int { t, _ := h["x-tries"].(amqp.Table); return integer("jobs")(t) },
+		func(h amqp.Table, n int) { h["x-tries"] = amqp.Table{"jobs": int64(n), "mail": int64(1)} },
+	},
 }
 
 func integer(name string) func(amqp.Table) int {
@@ -474,10 +488,9 @@ func set(name string) func(amqp.Table, int) {
 	return func(h amqp.Table, n int) { h[name] = int64(n) }
 }
 
-// A replayed message begins at its first try, however its worker counts.
+// A replayed message begins at its first try, however its worker counts: it walks the whole ladder of buffers again.
 func TestCounters(t *testing.T) {
 	var broken atomic.Bool
-	var processed atomic.Int64
 	broken.Store(true)
 	worker := func(channel *amqp.Channel, d amqp.Delivery) error {
 		c := counters[d.MessageId]
@@ -486,23 +499,32 @@ func TestCounters(t *testing.T) {
 		case n >= 3:
 			return d.Reject(false)
 		case !broken.Load():
-			processed.Add(1)
 			return d.Ack(false)
 		}
 
 		headers := maps.Clone(d.Headers)
 		c.write(headers, n+1)
-		return republishes("", "jobs", headers)(channel, d)
+		return republishes("", fmt.Sprintf("jobs.retry.%d", n+1), headers)(channel, d)
 	}
+
+	var walks []string // of all messages, from the first try to the last
+	for id := range counters {
+		walks = append(walks, slices.Repeat([]string{"jobs " + id}, 4)...)
+	}
+	slices.Sort(walks)
 
 	play(t, situation{
 		name: "counters", from: "laravel-queue-rabbitmq 57, 305 (c27), and workers like it",
 		parts: []build.Part{
 			build.Text(`
 				queue jobs dlx= key=jobs.failed consumers=1
+				queue jobs.retry.1 ttl=50 dlx= key=jobs
+				queue jobs.retry.2 ttl=100 dlx= key=jobs
+				queue jobs.retry.3 ttl=200 dlx= key=jobs
 				queue jobs.failed
 			`),
 		},
+
 		traffic: func(w *world) {
 			w.work("jobs", worker)
 			for id := range counters {
@@ -511,11 +533,25 @@ func TestCounters(t *testing.T) {
 			w.depth("jobs.failed", len(counters))
 		},
 		check: func(w *world) {
+			var plan struct{ Resets []struct{ Edit string } }
+			w.answers(&plan, "replay", "jobs.failed", "--dry-run")
+			replay := []string{"replay", "jobs.failed", "--yes"}
+			for _, r := range plan.Resets {
+				if r.Edit != "" {
+					replay = append(replay, "--edit", r.Edit)
+				}
+			}
+
+			w.runs(0, replay...)
+			must.Await(w, "each fails again", func() bool { return len(w.seen()) >= 2*len(walks) })
+			w.depth("jobs.failed", len(counters))
+			assert.List(w, slices.Sorted(slices.Values(w.seen()[len(walks):])), walks, "the second walks")
+
 			broken.Store(false)
-			w.runs(0, "replay", "jobs.failed", "--yes")
-			must.Await(w, "each is processed", func() bool { return processed.Load() >= int64(len(counters)) })
+			w.runs(0, replay...)
+			must.Await(w, "each is processed", func() bool { return len(w.seen()) >= 2*len(walks)+len(counters) })
 			w.depth("jobs.failed", 0)
-			assert.Equal(w, processed.Load(), int64(len(counters)), "were processed")
+			assert.Equal(w, len(w.seen()), 2*len(walks)+len(counters), "tries")
 		},
 	})
 }
