@@ -1,137 +1,49 @@
 package model_test
 
 import (
+	"fmt"
+	"maps"
+	"reflect"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-func set[T any](value T, source model.Source) model.Setting[T] {
-	return model.Setting[T]{Value: value, Set: true, Source: source}
+// setIn are the settings that are made, each with its value and its source.
+func setIn(s model.Settings) (made []string) {
+	fields := reflect.ValueOf(s)
+	for i := range fields.NumField() {
+		if field := fields.Field(i); !field.IsZero() {
+			made = append(made, fmt.Sprint(fields.Type().Field(i).Name, " ", field))
+		}
+	}
+
+	return made
 }
 
 func TestEffectiveSettings(t *testing.T) {
-	seconds := func(n int64, s model.Source) model.Setting[time.Duration] {
-		return set(time.Duration(n)*time.Second, s)
-	}
-	byArgument := model.Source{Kind: model.FromArgument}
-	byDefault := model.Source{Kind: model.FromDefault}
-	byPolicy := model.Source{Kind: model.FromPolicy, Name: "p"}
-	byOperator := model.Source{Kind: model.FromOperatorPolicy, Name: "op"}
-	head := set("drop-head", byDefault)
-
-	tests := []struct {
-		name    string
-		version string
-		queue   []build.Setting
-		want    model.Settings
-	}{
-		{"nothing set", "3.10.8", nil, model.Settings{Overflow: head}},
-		{
-			"TTL: the lower of argument and policy", "3.10.8",
-			settings(build.TTL(60000), build.Policy("p", model.Table{"message-ttl": int64(30000)})),
-			model.Settings{TTL: seconds(30, byPolicy), Overflow: head},
-		},
-		{
-			"TTL: the lower, the other way round", "4.3.6",
-			settings(build.TTL(10000), build.Policy("p", model.Table{"message-ttl": int64(30000)})),
-			model.Settings{TTL: seconds(10, byArgument), Overflow: head},
-		},
-		{
-			"DLX: the argument beats the policy", "3.10.8",
-			settings(
-				build.DLX("a"), build.Policy("p", model.Table{"dead-letter-exchange": "b", "dead-letter-routing-key": "k"}),
-			),
-			model.Settings{DLX: set("a", byArgument), Key: set("k", byPolicy), Overflow: head},
-		},
-
-		{
-			"the default exchange as DLX is set", "3.10.8", settings(build.DLX("")),
-			model.Settings{DLX: set("", byArgument), Overflow: head},
-		},
-		{"a key without an exchange does nothing", "3.10.8", settings(build.DeadKey("k")), model.Settings{Overflow: head}},
-		{
-			"overflow: the argument wins on classic", "3.10.8",
-			settings(build.RejectPublish, build.Policy("p", model.Table{"overflow": "drop-head"})),
-			model.Settings{Overflow: set("reject-publish", byArgument)},
-		},
-		{
-			"overflow: the policy wins on quorum", "3.10.8",
-			settings(build.OfType(model.Quorum), build.RejectPublish, build.Policy("p", model.Table{"overflow": "drop-head"})),
-			model.Settings{Overflow: set("drop-head", byPolicy)},
-		},
-		{
-			"overflow: a quorum queue drops its head where reject-publish-dlx is asked for", "4.0.5",
-			settings(build.OfType(model.Quorum), build.Argument("x-overflow", "reject-publish-dlx"), build.DeliveryLimit(-1)),
-			model.Settings{Overflow: set("drop-head", byArgument), NoRejectDLX: true, DeliveryLimit: set[int64](-1, byArgument)},
-		},
-		{
-			"overflow: so it does by policy", "3.10.8",
-			settings(
-				build.OfType(model.Quorum), build.RejectPublish, build.Policy("p", model.Table{"overflow": "reject-publish-dlx"}),
-			),
-
-			model.Settings{Overflow: set("drop-head", byPolicy), NoRejectDLX: true},
-		},
-		{
-			"overflow: a classic queue refuses, and dead-letters", "3.10.8",
-			settings(build.Argument("x-overflow", "reject-publish-dlx")),
-			model.Settings{Overflow: set("reject-publish-dlx", byArgument)},
-		},
-		{
-			"delivery limit: 20 by default from 4.0", "4.0.5", settings(build.OfType(model.Quorum)),
-			model.Settings{Overflow: head, DeliveryLimit: set[int64](20, byDefault)},
-		},
-		{
-			"delivery limit: none by default before", "3.13.7", settings(build.OfType(model.Quorum)),
-			model.Settings{Overflow: head},
-		},
-		{"delivery limit: none on classic", "4.0.5", settings(build.DeliveryLimit(3)), model.Settings{Overflow: head}},
-		{
-			"delivery limit: the lower", "4.0.5",
-			settings(
-				build.OfType(model.Quorum), build.DeliveryLimit(5), build.Policy("p", model.Table{"delivery-limit": int64(3)}),
-			),
-			model.Settings{Overflow: head, DeliveryLimit: set[int64](3, byPolicy)},
-		},
-
-		{
-			"delivery limit: the higher when one is negative, from 4.0", "4.0.5",
-			settings(
-				build.OfType(model.Quorum), build.DeliveryLimit(-1), build.Policy("p", model.Table{"delivery-limit": int64(3)}),
-			),
-			model.Settings{Overflow: head, DeliveryLimit: set[int64](3, byPolicy)},
-		},
-		{
-			"the operator policy alone", "3.10.8",
-			settings(
-				func(q *model.Queue) {
-					q.OperatorPolicy = "op"
-
-					q.PolicyDefinition = model.Table{"message-ttl": int64(5000)}
-				},
-			),
-			model.Settings{TTL: seconds(5, byOperator), Overflow: head},
-		},
-		{
-			"a TTL as text is no TTL", "3.10.8", settings(build.Argument("x-message-ttl", "1000")),
-			model.Settings{Overflow: head},
-		},
-		{
-			"a stream has none of it", "4.0.5", settings(build.OfType(model.Stream), build.TTL(1), build.DLX("x")),
-			model.Settings{},
-		},
+	type expected struct {
+		Name, Version       string
+		Queue               build.Part
+		Operator, Arguments model.Table // the definition of the queue's operator policy; more arguments of the queue
+		Want                []string
 	}
 
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			got := build.TopologyOf(test.version, build.Queue("q", test.queue...)).Settings(build.Ref("q"))
-			assert.NoDiff(t, cmp.Diff(test.want, got))
+	for _, test := range must.Cases[expected](t, "testdata/effective_settings.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			s := build.Broker(test.Version, test.Queue)
+			q := &s.Queues[0]
+			maps.Copy(q.Arguments, test.Arguments)
+			if test.Operator != nil {
+				q.OperatorPolicy, q.PolicyDefinition = "op", test.Operator
+			}
+
+			assert.NoDiff(t, cmp.Diff(test.Want, setIn(model.NewTopology(s).Settings(q.QueueRef))))
 		})
 	}
 }

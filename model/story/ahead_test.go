@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -28,9 +30,6 @@ func ladder(more ...build.Part) []build.Part {
 	}, more...)
 }
 
-// unconsumed is a queue whose consumers are unknown: statistics are off, or it is new.
-func unconsumed(q *model.Queue) { q.Consumers = model.Unknown[int64]() }
-
 func diedIn(counts ...any) []message.Death {
 	var deaths []message.Death
 	for i := 0; i < len(counts); i += 2 {
@@ -51,172 +50,49 @@ func deathHeader(deaths []message.Death) model.Table {
 	return model.Table{"x-death": entries}
 }
 
-func dead(deaths []message.Death) message.Message { return message.Message{Deaths: deaths} }
-
-// died is a message that died as diedIn says.
-func died(counts ...any) message.Message { return dead(diedIn(counts...)) }
-
 func headed(headers model.Table) message.Message { return message.Message{Headers: headers} }
 
-func parts(all ...build.Part) []build.Part { return all }
-
 func TestStoryAhead(t *testing.T) {
-	direct := []build.Part{build.Text(`
-		exchange direct dlx
-		bind dlx k w
-		queue w
-	`)}
-	delayed := func(settings ...build.Setting) []build.Part {
-		return append(direct, build.Queue("q", append([]build.Setting{build.DLX("dlx", "k")}, settings...)...))
+	type expected struct {
+		Name    string
+		Parts   build.Part
+		Unknown string
+		In      string
+		M       message.Message
+		Want    []string
 	}
-	queue := func(settings ...build.Setting) []build.Part { return []build.Part{build.Queue("q", settings...)} }
-	into := func(settings ...build.Setting) []build.Part {
-		return append(queue(append(settings, build.DLX("dlx"), build.TTL(1000))...), build.Exchange("direct", "dlx"))
-	}
-	none := message.Message{}
 
-	k := message.Message{RoutingKey: "k"}
-	for _, c := range []struct {
-		name  string
-		parts []build.Part
-		in    string
-		m     message.Message
-		want  string
-	}{
-		{"in a delayed buffer", delayed(build.TTL(30_000)), "q", none, "next | w in ≤ 30s | through dlx"},
-		{
-			"counted by its framework, which waits in memory",
-			parts(build.Text(`
-				queue w consumers=1 dlx= key=w.dead
-				queue w.dead
-			`)), "w.dead",
-
-			headed(model.Table{"task": "charge", "id": "1", "root_id": "1", "retries": int32(2)}),
-			"tries | 3 |\nnext | stays: it does not expire |",
-		},
-		{
-			"parked by its worker, which no setting ties to the queue", ladder(build.Queue("billing.parking")),
-			"billing.parking", died("mail.retry.10s", 2), "tries | 3 |\nnext | stays: it does not expire |",
-		},
-		{
-			"in a delayed buffer, exactly", delayed(build.TTL(30_000)), "q",
-			headed(model.Table{"timestamp_in_ms": build.Noon.UnixMilli() - 25_000}), "next | w in 5.0s | through dlx",
-		},
-		{"each its own TTL, and it has none", delayed(), "q", none, "next | stays: it does not expire |"},
-		{
-			"an expiration that is none", delayed(), "q",
-
-			message.Message{Properties: message.Properties{Expiration: "1099511627776"}},
-			"next | stays: it does not expire |",
-		},
-		{"into nothing", into(), "q", k, "next | is lost in ≤ 1s | through dlx, where no queue takes it"},
-		{
-			"into nothing, and kept", into(build.AtLeastOnce), "q", k,
-			"next | expires in ≤ 1s, and stays until a queue takes it | through dlx, where no queue takes it; " +
-				"dead-letter-strategy at-least-once",
-		},
-		{
-			"into what is unknown",
-			parts(build.Text("queue q dlx=dlx ttl=1000"), func(s *model.Snapshot) { s.Bindings = nil }), "q", k,
-			"next | expires in ≤ 1s | through dlx; the bindings could not be read",
-		},
-
-		{
-			"its policy is still unknown", queue(build.TTL(1000), func(q *model.Queue) { q.PolicyDefinition = nil }), "q", none,
-			"next | expires in ≤ 1s | the queue's policy is still unknown",
-		},
-		{
-			"its consumers are unknown", queue(unconsumed), "q",
-			message.Message{Properties: message.Properties{Expiration: "1000"}},
-			"next | depends on consumers, which are unknown |",
-		},
-		{
-			"the consumers of a buffer are unknown", into(unconsumed), "q", k,
-			"next | expires in ≤ 1s | through dlx, where no queue takes it; the queue's consumers are unknown",
-		},
-
-		{
-			"the consumers of a buffer that leads on are unknown", delayed(build.TTL(30_000), unconsumed), "q", none,
-			"next | w in ≤ 30s | through dlx; the queue's consumers are unknown",
-		},
-		{
-			"back by expiry alone", circle(), "retry", died("w", 1),
-			"next | is dropped in ≤ 30s | it would return to w, and was not rejected since: RabbitMQ drops it",
-		},
-		{
-			"back after a rejection", circle(), "retry",
-			message.Message{
-				Deaths: []message.Death{
-					{Queue: "retry", Reason: model.Expired, Count: 1}, {Queue: "w", Reason: model.Rejected, Count: 2},
-				},
-			},
-
-			"tries | 2 |\nnext | w in ≤ 30s | through (default)",
-		},
-		{
-			"back by expiry alone, and kept", circle(build.AtLeastOnce), "retry", died("w", 1),
-			"next | expires in ≤ 30s, and stays in this queue | it would return to w, and was not rejected since; " +
-				"dead-letter-strategy at-least-once",
-		},
-		{
-			"back by expiry alone, and a copy elsewhere",
-			parts(
-				build.Text(`
-					exchange fanout all
-					queue v
-					queue w dlx= key=q
-					bind all v
-					bind all w
-					queue q dlx=all ttl=30000
-				`),
-			),
-
-			"q", died("w", 1), "next | v in ≤ 30s | through all; not to w, where it has been, and was not rejected since",
-		},
-		{
-			"into itself", queue(build.TTL(1000), build.DLX("")), "q",
-			message.Message{RoutingKey: "q"},
-			"next | is dropped in ≤ 1s | it would return to q, and was not rejected since: RabbitMQ drops it",
-		},
-		{"dropped", queue(build.TTL(1000)), "q", none, "next | is dropped in ≤ 1s | the queue has no dead-letter exchange"},
-		{"consumed", queue(build.Consumers(2)), "q", none, "next | a consumer takes it |"},
-		{"vanished", nil, "q", none, "next | the queue is gone |"},
-		{
-			"on the ladder's second rung", ladder(), "mail.retry.60s", died("mail.retry.10s", 1),
-
-			"tries | 2 |\nladder | 10s ✓ › ▸1m › 5m |\nnext | mail in ≤ 1m | through (default)",
-		},
-		{
-			"down the whole ladder", ladder(), "mail.failed",
-			died("mail.retry.300s", 1, "mail.retry.60s", 2, "mail.retry.10s", 1),
-			"tries | 5 |\nladder | 10s ✓ › 1m ✓×2 › 5m ✓ |\nnext | stays: it does not expire |",
-		},
-		{
-			"in the failed queue, and how is unknown", ladder(), "mail.failed", none,
-			"ladder | 10s › 1m › 5m |\nnext | stays: it does not expire |",
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			topology := build.TopologyOf("3.12.0", c.parts...)
-
-			c.m.Position = 1
-			if len(c.m.Deaths) > 0 {
-				c.m.Headers = deathHeader(c.m.Deaths)
+	for _, c := range must.Cases[expected](t, "testdata/ahead.toml") {
+		t.Run(c.Name, func(t *testing.T) {
+			s := build.Broker("3.12.0", c.Parts)
+			switch c.Unknown {
+			case "bindings":
+				s.Bindings = nil
+			case "consumers":
+				s.Queues[0].Consumers = model.Unknown[int64]()
+			case "policy":
+				s.Queues[0].PolicyDefinition = nil
 			}
 
-			peeked := peek.Peeked{Messages: message.MessageList{c.m}, TakenAt: build.Noon}
+			topology := model.NewTopology(s)
+			c.M.Position = 1
+			if len(c.M.Deaths) > 0 {
+				c.M.Headers = deathHeader(c.M.Deaths)
+			}
+
+			peeked := peek.Peeked{Messages: message.MessageList{c.M}, TakenAt: build.Noon}
 			var wait *Wait
-			if w := waitsIn(topology, build.Ref(c.in), peeked, Sight{}); w != nil {
+			if w := waitsIn(topology, build.Ref(c.In), peeked, Sight{}); w != nil {
 				wait = &w.Messages[0]
 			}
 
 			var got []string
-			for _, e := range Ahead(topology, &c.m, build.Ref(c.in), wait, build.Noon) {
+			for _, e := range Ahead(topology, &c.M, build.Ref(c.In), wait, build.Noon) {
 				got = append(got, strings.TrimSpace(fmt.Sprintf("%s | %s | %s", e.Kind,
 					strings.TrimSpace(e.What+e.Where+" "+e.Detail), e.Note)))
 			}
 
-			assert.Equal(t, strings.Join(got, "\n"), c.want)
+			assert.NoDiff(t, cmp.Diff(c.Want, got))
 		})
 	}
 }

@@ -46,92 +46,55 @@ func same(age float64, n int) []float64 {
 	return ages
 }
 
+// waiting are the messages of a queue q, whose worker is w.
+type waiting struct {
+	Name       string
+	Queue      build.Part
+	Ages, TTLs []float64 // of buffered
+}
+
+// waits are those of the peek, at noon.
+func (c *waiting) waits() *Waits {
+	topology := build.TopologyOf("4.0.5", build.Text("queue w consumers=1"), c.Queue)
+	return waitsIn(topology, build.Ref("q"), buffered(c.Ages, c.TTLs...), Sight{})
+}
+
 func TestBlocked(t *testing.T) {
-	own := []build.Part{build.Text(`
-		queue w consumers=1
-		queue q dlx= key=w
-	`)}
-	queueTTL := func(settings ...build.Setting) []build.Part {
-		return []build.Part{
-			build.Text("queue w consumers=1"),
-			build.Queue("q", append([]build.Setting{build.DLX("", "w"), build.TTL(30_000)}, settings...)...),
-		}
+	type expected struct {
+		waiting
+		After float64 // seconds after the peek
+		Want  string  // "": nothing blocks
 	}
 
-	for _, c := range []struct {
-		name   string
-		parts  []build.Part
-		peeked peek.Peeked
-		after  float64 // seconds after the peek
-		want   string  // "": nothing blocks
-	}{
-		{"5,4,3,2,1 s: just published", own, buffered(same(0, 5), 5, 4, 3, 2, 1), 0, "by 1 past 0 waiting 4"},
-		{"5,4,3,2,1 s: after 2.5 s", own, buffered(same(0, 5), 5, 4, 3, 2, 1), 2.5, "by 1 past 2 waiting 4"},
-		{"5,4,3,2,1 s: after 4.9 s", own, buffered(same(0, 5), 5, 4, 3, 2, 1), 4.9, "by 1 past 4 waiting 4"},
-		{"5,4,3,2,1 s: it is over", own, buffered(same(0, 5), 5, 4, 3, 2, 1), 5.1, ""},
-		{"1,2,3,4,5 s: just published", own, buffered(same(0, 5), 1, 2, 3, 4, 5), 0, ""},
-		{"1,2,3,4,5 s: after 2.5 s", own, buffered(same(0, 5), 1, 2, 3, 4, 5), 2.5, ""},
-		{"the second blocks, not the head", own, buffered(same(0, 3), 1, 10, 2), 0, "by 2 past 0 waiting 1"},
-		{"the second blocks, and the head has left", own, buffered(same(0, 3), 1, 10, 2), 3, "by 2 past 1 waiting 1"},
-		{"two that block, one after the other", own, buffered(same(0, 4), 3, 1, 9, 2), 4, "by 3 past 1 waiting 1"},
-		{"no TTL at the head", own, buffered(same(0, 2), -1, 5), 1000, "by 1 past 1 waiting 1"},
-		{"no TTL at the end", own, buffered(same(0, 2), 5, -1), 0, ""},
-
-		{"one TTL for all", queueTTL(), buffered([]float64{20, 10, 0}, -1, -1, -1), 0, ""},
-		{"one TTL for all, and some without times", queueTTL(), buffered([]float64{-1, 10, -1, 0}, -1, -1, -1, -1), 0, ""},
-		{
-			"a short one behind those of the queue's TTL", queueTTL(), buffered([]float64{1, 1}, -1, 2), 0,
-			"by 1 past 0 waiting 1",
-		},
-		{"the queue's TTL is the lower one", queueTTL(), buffered(same(0, 2), 3600, 1800), 0, ""},
-		{
-			"priorities: a later one stands in front", queueTTL(build.Argument("x-max-priority", int64(9))),
-			buffered([]float64{0, 20}, -1, -1), 0, "by 1 past 0 waiting 1",
-		},
-		{
-			"consumers take them", parts(build.Text("queue q dlx= consumers=1")), buffered(same(0, 2), 5, 1), 0, "",
-		},
-		{"nothing expires", own, buffered(nil, -1, -1), 0, ""},
-		{"a timestamp that goes back was not when it came", own, buffered([]float64{0, 3600}, 5, 10), 0, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
+	for _, c := range must.Cases[expected](t, "testdata/blocked.toml") {
+		t.Run(c.Name, func(t *testing.T) {
 			got := ""
 
-			if w := waitsIn(build.TopologyOf("4.0.5", c.parts...), build.Ref("q"), c.peeked, Sight{}); w != nil {
-				if b, ok := w.Blocked(build.Noon.Add(time.Duration(c.after * float64(time.Second)))); ok {
+			if w := c.waits(); w != nil {
+				if b, ok := w.Blocked(build.Noon.Add(time.Duration(c.After * float64(time.Second)))); ok {
 					got = fmt.Sprintf("by %d past %d waiting %d", b.By.Position, b.Past, b.Waiting)
 				}
 			}
 
-			assert.Equal(t, got, c.want)
+			assert.Equal(t, got, c.Want)
 		})
 	}
 }
 
 // Only the head expires: when each message leaves, without overflows.
 func TestOnlyTheHeadExpires(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		peeked peek.Peeked
-		want   []string
-	}{
-		{"5,4,3,2,1 s", buffered(same(0, 5), 5, 4, 3, 2, 1), []string{"5.0s", "5.0s", "5.0s", "5.0s", "5.0s"}},
-		{"1,2,3 s", buffered(same(0, 3), 1, 2, 3), []string{"1.0s", "2.0s", "3.0s"}},
-		{"no times", buffered(nil, 5, 1), []string{"≤ 5s", "≤ 5s"}},
-		{"one with a time bounds those before it", buffered([]float64{-1, 2}, 5, 5), []string{"≤ 4s", "3.0s"}},
-		{"none behind one without TTL", buffered(same(0, 3), 5, -1, 5), []string{"5.0s", "unknown", "unknown"}},
-		{"the longest TTL there is", buffered(nil, float64(math.MaxUint32/1000)), []string{"≤ 49d18h"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := waitsIn(build.TopologyOf("4.0.5", build.Text(`
-				queue w
-				queue q dlx= key=w
-			`)), build.Ref("q"), c.peeked, Sight{})
+	type expected struct {
+		waiting
+		Want []string
+	}
+
+	for _, c := range must.Cases[expected](t, "testdata/head_expires.toml") {
+		t.Run(c.Name, func(t *testing.T) {
 			var got []string
-			for _, m := range w.Messages {
+			for _, m := range c.waits().Messages {
 				got = append(got, m.Leaves.In(build.Noon))
 			}
-			assert.NoDiff(t, cmp.Diff(c.want, got))
+			assert.NoDiff(t, cmp.Diff(c.Want, got))
 		})
 	}
 }
@@ -168,53 +131,17 @@ func TestWaitsHold(t *testing.T) {
 	}
 }
 
-// byPolicy is a flow whose buffer q has a TTL by policy.
-func byPolicy(seconds int64, settings ...build.Setting) []build.Part {
-	policy := build.Policy("p", model.Table{"message-ttl": seconds * 1000})
-	return []build.Part{
-		build.Text("queue w consumers=1"), build.Queue("q", append(settings, build.DLX("", "w"), policy)...),
-	}
-}
-
 // What waits behind a message under an earlier TTL has no due time, and no TTL that is there is blamed.
 func TestWaitsUnderAnEarlierTTL(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		parts   []build.Part
-		peeked  peek.Peeked
-		want    string // when each leaves
-		blocked string
-	}{
-		{
-			"two older than the TTL, one that is not", byPolicy(5), buffered([]float64{18, 17, 1}, -1, -1, -1),
-			"earlier TTL, earlier TTL, earlier TTL",
-			"message 2 (older than the TTL 5s) blocks 1 message; it leaves when an earlier TTL ends, which RabbitMQ does " +
-				"not show",
-		},
-		{
-			"what is behind one that is overdue", byPolicy(5), buffered([]float64{18, 9, 8}, -1, 1, 1),
+	type expected struct {
+		waiting
+		Want    []string // when each leaves
+		Blocked string
+	}
 
-			"earlier TTL, earlier TTL, earlier TTL",
-			"message 1 (older than the TTL 5s) blocks 2 messages; it leaves when an earlier TTL ends, which RabbitMQ does " +
-				"not show; 2 are overdue",
-		},
-		{
-			"one without a time ahead of an older one", byPolicy(5), buffered([]float64{-1, 18}, -1, -1),
-			"earlier TTL, earlier TTL", "",
-		},
-		{"none is older", byPolicy(30), buffered([]float64{18, 17}, -1, -1), "13s, 14s", ""},
-		{"no times", byPolicy(30), buffered(nil, -1, -1), "≤ 30s, ≤ 30s", ""},
-		{
-			"its own TTL is lower, and later", byPolicy(5), buffered([]float64{-1, 18}, 2, -1), "≤ 2s, earlier TTL", "",
-		},
-		{"an argument", parts(build.Text(`
-			queue w
-			buffer q w 5000
-		`)), buffered([]float64{18}, -1), "≤ 5s", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := waitsIn(build.TopologyOf("4.0.5", c.parts...), build.Ref("q"), c.peeked, Sight{})
-
+	for _, c := range must.Cases[expected](t, "testdata/earlier_ttl.toml") {
+		t.Run(c.Name, func(t *testing.T) {
+			w := c.waits()
 			var got []string
 			for _, m := range w.Messages {
 				words := m.Leaves.In(build.Noon)
@@ -224,13 +151,13 @@ func TestWaitsUnderAnEarlierTTL(t *testing.T) {
 				got = append(got, words)
 			}
 
-			assert.Equal(t, strings.Join(got, ", "), c.want)
+			assert.NoDiff(t, cmp.Diff(c.Want, got))
 			words := ""
 			if b, ok := w.Blocked(build.Noon); ok {
 				words = b.Words(build.Noon)
 			}
 
-			assert.Equal(t, words, c.blocked)
+			assert.Equal(t, words, c.Blocked)
 		})
 	}
 }
