@@ -125,7 +125,7 @@ func TestPartsOfAMQP10(t *testing.T) {
 		sample := lookAt(t, c, q, peek.Want{}).Messages
 		drop := planned(t, topology([]*model.Queue{q}), plan.ActionWant{
 			Operation: plan.Drop, From: q.QueueRef, Selection: those(sample), Sample: message.MessageList(sample),
-			Planned: 4, Insist: true, Journaled: true,
+			Planned: 4, Options: plan.Options{Insist: true}, Journaled: true,
 		})
 
 		says(drop.Warnings)

@@ -87,7 +87,7 @@ func canaryPlan(t *testing.T, operation plan.Operation, from, to *model.Queue, n
 	return planned(t, topology([]*model.Queue{from, to}), plan.ActionWant{
 		Operation: operation, From: from.QueueRef, Planned: n, Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: to.Name},
-		User:  "guest", Insist: true, Mark: true, Journaled: true, Canary: canaryWait,
+		User:  "guest", Options: plan.Options{Insist: true, Mark: true}, Journaled: true, Canary: canaryWait,
 	})
 }
 
@@ -443,8 +443,9 @@ func TestReplayIsFollowed(t *testing.T) {
 
 		replay := func(n int) (plan.Run, plan.Account) {
 			run := planned(t, topology, plan.ActionWant{
-				Operation: plan.Replay, From: source.QueueRef, Planned: n, Mode: target.ToQueue, Mark: true, Journaled: true,
-				Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true,
+				Operation: plan.Replay, From: source.QueueRef, Planned: n, Mode: target.ToQueue, Journaled: true,
+				Options: plan.Options{Mark: true, Insist: true},
+				Fixed:   model.Address{RoutingKey: to.Name}, User: "guest",
 			})
 
 			account := must.Get(c.Execute(t.Context(), run, nil))(t)
@@ -528,8 +529,9 @@ func countCameBack(
 	a.work(to, func(d amqp.Delivery) { _ = d.Reject(false) })
 	topology := topology([]*model.Queue{source, to})
 	run := planned(t, topology, plan.ActionWant{
-		Operation: plan.Replay, From: source.QueueRef, Planned: n, Mode: target.ToQueue, Mark: true, Journaled: true,
-		Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true, Rate: 100,
+		Operation: plan.Replay, From: source.QueueRef, Planned: n, Mode: target.ToQueue, Journaled: true,
+		Options: plan.Options{Mark: true, Insist: true, Rate: 100},
+		Fixed:   model.Address{RoutingKey: to.Name}, User: "guest",
 	})
 
 	account := executed(t, c, run, outcome{Planned: n, Moved: n})

@@ -253,7 +253,7 @@ func TestRefusedPublishesLeaveCopies(t *testing.T) {
 		before.Arguments["x-max-length"], before.Ready = int64(n), build.Some(0)
 		account := executed(t, c, planned(t, topology([]*model.Queue{from, aside, &before}), plan.ActionWant{
 			Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: target.ToQueue,
-			Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: insist, Mark: true,
+			Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Options: plan.Options{Insist: insist, Mark: true},
 		}), outcome{Planned: n, Moved: room, Refused: left, Stopped: !insist})
 
 		must.That(t, len(account.Copies) == 1, "%+v", account)
@@ -373,7 +373,8 @@ func movePlan(t *testing.T, sample []message.Message, from *model.Queue, queues 
 	return planned(t, topology(append([]*model.Queue{from}, queues...)), plan.ActionWant{
 		Operation: plan.Move, From: from.QueueRef, Selection: those(sample), Sample: message.MessageList(sample),
 		Planned: len(sample), Mode: target.ToQueue,
-		Fixed: model.Address{RoutingKey: queues[0].Name}, User: "guest", Insist: true, Journaled: true, Mark: true,
+		Fixed: model.Address{RoutingKey: queues[0].Name}, User: "guest", Journaled: true,
+		Options: plan.Options{Insist: true, Mark: true},
 	})
 }
 
@@ -487,8 +488,9 @@ func TestReplayByAnExpression(t *testing.T) {
 		topology := topology([]*model.Queue{from, to})
 		p := plan.New(topology, plan.ActionWant{
 			Operation: plan.Replay, From: from.QueueRef, Selection: plan.Selection{Filter: condition}, Planned: 3,
-			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Mark: true, Insist: true,
-			Canary: time.Second,
+			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: to.Name}, User: "guest",
+			Options: plan.Options{Mark: true, Insist: true},
+			Canary:  time.Second,
 		})
 
 		must.That(t, p.Canary != nil, "%+v", p)

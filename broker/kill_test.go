@@ -44,7 +44,8 @@ func victim(o job) error {
 	topology := topologyOf(o.Version, queues)
 	made := plan.New(topology, plan.ActionWant{
 		Operation: o.Operation, From: queues[0].QueueRef, Mode: target.ToQueue,
-		Fixed: model.Address{RoutingKey: o.To}, User: "guest", Insist: true, Mark: true, Doubles: doubles,
+		Fixed: model.Address{RoutingKey: o.To}, User: "guest",
+		Options: plan.Options{Insist: true, Mark: true, Doubles: doubles},
 	})
 
 	signal.Ignore(syscall.Signal(25)) // SIGXFSZ: exceeding the file size limit must be an error, like a full disk

@@ -444,7 +444,7 @@ func replayTo(t testing.TB, from, to *model.Queue, selection plan.Selection, sam
 	return planned(t, topology([]*model.Queue{from, to}), plan.ActionWant{
 		Operation: plan.Replay, From: from.QueueRef, Selection: selection, Sample: message.MessageList(sample),
 		Planned: len(sample), Mode: target.ToQueue,
-		Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true, Doubles: true,
+		Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Options: plan.Options{Insist: true, Doubles: true},
 	})
 }
 
@@ -452,7 +452,7 @@ func replayTo(t testing.TB, from, to *model.Queue, selection plan.Selection, sam
 func viaExchange(from *model.Queue, n int, exchange string) plan.ActionWant {
 	return plan.ActionWant{
 		Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: target.ToExchange,
-		Fixed: model.Address{Exchange: exchange, RoutingKey: "k"}, User: "guest", Insist: true,
+		Fixed: model.Address{Exchange: exchange, RoutingKey: "k"}, User: "guest", Options: plan.Options{Insist: true},
 	}
 }
 
@@ -466,7 +466,7 @@ func planned(t testing.TB, topology *model.Topology, want plan.ActionWant) plan.
 func dropPlan(t testing.TB, from *model.Queue, selection plan.Selection, n int) plan.Run {
 	t.Helper()
 	return planned(t, topology([]*model.Queue{from}), plan.ActionWant{
-		Operation: plan.Drop, From: from.QueueRef, Selection: selection, Planned: n, Insist: true,
+		Operation: plan.Drop, From: from.QueueRef, Selection: selection, Planned: n, Options: plan.Options{Insist: true},
 	})
 }
 

@@ -141,7 +141,9 @@ func (c *Client) restore(
 		From:      planned.Back,
 		Planned:   n,
 		Undoes:    planned.Record.ID,
-		Intent:    &plan.Intent{Recipients: []plan.Recipient{planned.Into}, KeepDelay: planned.Delayed},
+		Intent: &plan.Intent{
+			Recipients: []plan.Recipient{planned.Into}, Options: plan.Options{KeepDelay: planned.Delayed},
+		},
 	}
 
 	var claimed []int // in order

@@ -102,7 +102,8 @@ func (s *stage) plan() plan.Run {
 
 	made := planned(s, topology([]*model.Queue{s.from, s.to}, exchanges...), plan.ActionWant{
 		Operation: plan.Replay, From: s.from.QueueRef, Mode: target.ToExchange,
-		Fixed: model.Address{Exchange: s.exchange, RoutingKey: s.key}, User: s.user.Username(), Insist: true, Mark: true,
+		Fixed: model.Address{Exchange: s.exchange, RoutingKey: s.key}, User: s.user.Username(),
+		Options: plan.Options{Insist: true, Mark: true},
 	})
 
 	made.Planned, made.Rate = s.n, s.rate

@@ -42,7 +42,7 @@ func TestActionsTakeTurns(t *testing.T) {
 		to := a.queue("to", kind)
 		slow := planned(t, topology([]*model.Queue{q, to}), plan.ActionWant{
 			Operation: plan.Move, From: q.QueueRef, Mode: "queue", Fixed: model.Address{RoutingKey: to.Name}, Planned: n,
-			Rate: 0.5, User: "guest", Insist: true,
+			Options: plan.Options{Rate: 0.5, Insist: true}, User: "guest",
 		})
 
 		ctx, stop := context.WithCancel(t.Context())

@@ -228,11 +228,9 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *taking) er
 func (a *taking) want(p *Program) (want plan.ActionWant, err error) {
 	want = plan.ActionWant{
 		Operation: a.operation,
-		Insist:    a.insist,
-		Mark:      !a.unmarked,
-		KeepTries: a.keepTries,
-		KeepDelay: a.keepDelay,
-		Doubles:   a.doubles,
+		Options: plan.Options{
+			Insist: a.insist, Mark: !a.unmarked, KeepTries: a.keepTries, KeepDelay: a.keepDelay, Doubles: a.doubles,
+		},
 	}
 
 	// A variable that a script forgot to set must not select everything.

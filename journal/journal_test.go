@@ -449,7 +449,7 @@ func TestCopiesOfRefusedMessages(t *testing.T) {
 // intended is a replay from the queue a, its message, and how that one will be published.
 func intended() (plan.Record, *message.Message, *message.Publishing) {
 	r := record(plan.Replay)
-	r.From, r.Broker, r.Intent = build.Ref("a"), "b:5672", &plan.Intent{Mark: true}
+	r.From, r.Broker, r.Intent = build.Ref("a"), "b:5672", &plan.Intent{Options: plan.Options{Mark: true}}
 	m := &message.Message{Position: 1, Body: []byte("{}")}
 	m.Properties.MessageID = "m1"
 	m.Identify()
@@ -489,8 +489,9 @@ func TestCopiesOfAKilledReplay(t *testing.T) {
 			queue b
 		`))
 		got := plan.New(topology, plan.ActionWant{
-			Operation: plan.Replay, From: build.Ref("b"), Sample: message.MessageList{*m}, Planned: 1, Mark: true,
-			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}, User: "guest", Sent: sent,
+			Operation: plan.Replay, From: build.Ref("b"), Sample: message.MessageList{*m}, Planned: 1,
+			Options: plan.Options{Mark: true},
+			Mode:    target.ToQueue, Fixed: model.Address{RoutingKey: "w"}, User: "guest", Sent: sent,
 		})
 
 		words := got.Refusal.Words()

@@ -35,7 +35,7 @@ func TestEditOfARecord(t *testing.T) {
 	program := must.Get(mend.Parse(`.body = "é"`))(t)
 	j := open(t, journal.Options{Path: at(t)})
 	id := begin(t, j, plan.Record{
-		Operation: plan.Replay, From: build.Ref("q"), Intent: &plan.Intent{Mend: program},
+		Operation: plan.Replay, From: build.Ref("q"), Intent: &plan.Intent{Options: plan.Options{Mend: program}},
 	})
 	chain, err := j.Chain(t.Context(), id)
 	must.Do(t, err)

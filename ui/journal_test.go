@@ -283,7 +283,7 @@ func interrupted(t *testing.T) Options {
 		Planned: 5,
 		Intent: &plan.Intent{
 			Source: ref(failedQueue), Depth: 5, Mode: target.ToQueue,
-			Fixed: model.Address{RoutingKey: "ucenter@user"}, Mark: true, MarkName: "MARK",
+			Fixed: model.Address{RoutingKey: "ucenter@user"}, Options: plan.Options{Mark: true, MarkName: "MARK"},
 			Recipients: []plan.Recipient{{Queue: ref("ucenter@user"), Consumers: build.Some(1)}},
 		},
 	})

@@ -494,7 +494,7 @@ func TestRecordNamesTheProgram(t *testing.T) {
 	program := must.Get(mend.Parse(`.body.fixed = true`))(t)
 	id, err := j.Begin(t.Context(), plan.Record{
 		Operation: plan.Replay, From: ref(failedQueue), User: "guest", Broker: "mq1:5672", Planned: 1,
-		Intent: &plan.Intent{Mend: program},
+		Intent: &plan.Intent{Options: plan.Options{Mend: program}},
 	})
 
 	if err == nil {

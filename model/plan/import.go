@@ -30,7 +30,7 @@ func ForImport(t *model.Topology, want ImportWant) Plan {
 		From:      want.To,
 		Planned:   len(want.Sizes),
 		Delays:    t.Behaviour.DelaysByHeader,
-		KeepDelay: want.KeepDelay,
+		Options:   Options{KeepDelay: want.KeepDelay},
 	}
 
 	if _, exists := t.Queue(want.To); !exists {

@@ -7,9 +7,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
-	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/filter"
-	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/target"
 )
@@ -24,18 +22,9 @@ type Intent struct {
 	Mode       target.Mode    `json:"mode,omitempty"`
 	Fixed      model.Address  `json:"-"`
 	Recipients []Recipient    `json:"-"` // those that the user agreed to
-	Mark       bool           `json:"mark,omitempty"`
-	MarkName   string         `json:"mark_name,omitempty"`
-	KeepTries  bool           `json:"keep_tries,omitempty"`
-	KeepDelay  bool           `json:"keep_delay,omitempty"`
-	Doubles    bool           `json:"doubles,omitempty"`
-	Rate       float64        `json:"rate,omitempty"`
-	Insist     bool           `json:"insist,omitempty"`
-	Canary     time.Duration  `json:"-"` // how long its canary watches; 0 without one
-	Edited     *draft.Draft   `json:"edited,omitempty"`
-	// the program that a resume applies to the rest, too; nil: nothing is changed
-	Mend *mend.Program `json:"edit,omitempty"`
-	File string        `json:"-"` // the absolute path of an import's file
+	Options
+	Canary time.Duration `json:"-"` // how long its canary watches; 0 without one
+	File   string        `json:"-"` // the absolute path of an import's file
 }
 
 // Intent is what the journal keeps of a plan that begins with depth messages in its queue.
@@ -47,17 +36,10 @@ func (p *Plan) Intent(depth int64) *Intent {
 		Mode:       p.Target.Mode,
 		Fixed:      p.Target.Fixed,
 		Recipients: p.Recipients,
-		Mark:       p.Mark,
-		MarkName:   p.MarkName,
-		Rate:       p.Rate,
-		Insist:     p.Insist,
-		Edited:     p.Edited,
-		KeepTries:  p.KeepTries,
-		KeepDelay:  p.KeepDelay && p.Delays,
-		Doubles:    p.Doubles,
-		Mend:       p.Mend,
+		Options:    p.Options,
 	}
 
+	in.KeepDelay = p.KeepDelay && p.Delays
 	if p.Canary != nil {
 		in.Canary = p.Canary.Wait
 	}

@@ -45,27 +45,33 @@ type Plan struct {
 	Strips     []string       // headers and properties that are removed, as they occur in the selected messages
 	Resets     []PlannedReset // what is changed because of what a framework wrote, besides Strips
 	Groups     []PlannedGroup // where the messages of each framework go; nil with only one kind
-	KeepTries  bool           // counters of tries stay as they are
-	Delays     bool           // RabbitMQ holds back messages that have message.DeliveryTimeHeader
-	KeepDelay  bool           // and they keep that header
-	Doubles    bool           // copies of replayed messages are replayed, too
-	KeepDeaths bool           // the death history stays: nothing at the target counts it
-	Keeps      []string       // headers of the death history that stay, as they occur in the selected messages
+	Options
+	Delays     bool     // RabbitMQ holds back messages that have message.DeliveryTimeHeader
+	KeepDeaths bool     // the death history stays: nothing at the target counts it
+	Keeps      []string // headers of the death history that stay, as they occur in the selected messages
 	Risks
 	Whole bool // the journal keeps the messages whole, because some are or may be lost
 	// the connected user: any other user_id is stripped, because the broker refuses it (406)
-	User     string
-	Rate     float64       // messages per second at most; 0 is as fast as the broker confirms
-	Mark     bool          // a replay adds ReplayHeader
-	MarkName string        // the replay's name in that header, assigned when it runs
-	Canary   *Canary       // it begins with one message; nil: with all
-	Round    time.Duration // how long a message that fails again takes at most to come back; 0: unknown
-	Edited   *draft.Draft  // published instead of the one selected message; nil without an edit
-	Mend     *mend.Program // changes each message that is published; nil: none is changed
-	Mended   *Mended       // the program's results on the sample; nil without a sample
-	Insist   bool          // the user insisted
+	User   string
+	Canary *Canary       // it begins with one message; nil: with all
+	Round  time.Duration // how long a message that fails again takes at most to come back; 0: unknown
+	Mended *Mended       // the results of Mend on the sample; nil without a sample
 	// addresses of direct reply-to to which some of the first messages want an answer
 	Requesters []model.QueueRef
+}
+
+// Options are what is chosen about an action, and kept by its record, so that a resume does the same with the rest. All
+// but Insist are about messages that are published.
+type Options struct {
+	Mark      bool          `json:"mark,omitempty"`       // a replay adds ReplayHeader: one that comes back is recognized
+	MarkName  string        `json:"mark_name,omitempty"`  // the replay's name in that header, assigned when it runs
+	KeepTries bool          `json:"keep_tries,omitempty"` // counters of tries stay as they are
+	KeepDelay bool          `json:"keep_delay,omitempty"` // message.DeliveryTimeHeader stays
+	Doubles   bool          `json:"doubles,omitempty"`    // copies of replayed messages are replayed, too
+	Rate      float64       `json:"rate,omitempty"`       // messages a second at most; 0: as fast as the broker confirms
+	Insist    bool          `json:"insist,omitempty"`     // the user overrides a refusal, where possible
+	Edited    *draft.Draft  `json:"edited,omitempty"`     // published instead of the one selected message
+	Mend      *mend.Program `json:"edit,omitempty"`       // changes each message that is published; nil: none is changed
 }
 
 // PlannedWay is one address of a replay, and how many messages of the sample go there.
@@ -85,18 +91,10 @@ type ActionWant struct {
 	Mode   target.Mode
 	Fixed  model.Address // for target.ToQueue and target.ToExchange
 	User   string        // the connected user
-	Rate   float64       // messages per second at most; 0 is as fast as the broker confirms
 	Over   time.Duration // the total time, instead of Rate; 0: not used
-	Insist bool          // override a refusal, where possible
-	// a replay adds ReplayHeader, so that a message that comes back is recognised
-	Mark      bool
-	KeepTries bool          // keep counters of tries
-	KeepDelay bool          // keep message.DeliveryTimeHeader
-	Doubles   bool          // replay copies of replayed messages, too
-	Sent      *Doubles      // what was replayed; nil: unknown
-	Journaled bool          // the journal records what is done
-	Edited    *draft.Draft  // publish this instead of the one selected message
-	Mend      *mend.Program // changes each message that is published; nil: none is changed
+	Options
+	Sent      *Doubles // what was replayed; nil: unknown
+	Journaled bool     // the journal records what is done
 	// exact counts, newer than the topology, for Plan.Counted, where known
 	Counts model.CountsByQueue
 	// a replay or a move begins with a canary that is watched this long; CanaryAuto: as long as a failure takes; 0: no
@@ -116,17 +114,12 @@ func New(t *model.Topology, want ActionWant) Plan {
 		Selection: want.Selection,
 		Planned:   want.Planned,
 		User:      want.User,
-		Rate:      cmp.Or(want.Rate, spread(want.Planned, want.Over)),
-		Mark:      want.Mark && want.Operation == Replay,
-		KeepTries: want.KeepTries,
-		KeepDelay: want.KeepDelay,
+		Options:   want.Options,
 		Delays:    t.Behaviour.DelaysByHeader,
-		Doubles:   want.Doubles,
-		Edited:    want.Edited,
-		Mend:      want.Mend,
-		Insist:    want.Insist,
 	}
 
+	p.Mark = want.Mark && want.Operation == Replay
+	p.Rate = cmp.Or(want.Rate, spread(want.Planned, want.Over))
 	p.Refusal = p.Acquire.Refusal
 
 	if want.Operation == Drop {

@@ -369,7 +369,7 @@ func (b *undoBuilder) planTake(t *model.Topology, name string, want *UndoWant) {
 	plan := Plan{
 		Operation: Undo, From: ref, User: want.User, Planned: len(took.sent),
 		Selection: Nobody(), // Run.Grant fills them in
-		Delays:    p.Delayed, KeepDelay: p.Delayed,
+		Delays:    p.Delayed, Options: Options{KeepDelay: p.Delayed},
 		Acquire: peek.For(t, ref, peek.Want{
 			Limit: max(int(q.Ready.Or(0)), len(took.sent)), Insist: want.Insist, ForAction: true,
 		}),

@@ -174,7 +174,10 @@ func FromFile(t *model.Topology, queue model.QueueRef, path string, messages int
 
 // Intent is what the journal keeps of the plan.
 func (p *ImportPlan) Intent() *plan.Intent {
-	return &plan.Intent{File: p.File, Depth: int64(p.Total), Recipients: []plan.Recipient{p.Into}, KeepDelay: p.Delayed}
+	return &plan.Intent{
+		File: p.File, Depth: int64(p.Total), Recipients: []plan.Recipient{p.Into},
+		Options: plan.Options{KeepDelay: p.Delayed},
+	}
 }
 
 // restOfImport plans to publish the messages of the file that are left.

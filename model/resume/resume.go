@@ -275,6 +275,8 @@ func (d *decision) rest() plan.Plan {
 		return d.nothing()
 	}
 
+	options := in.Options
+	options.Insist = in.Insist || d.want.Insist
 	p := plan.New(d.topology, plan.ActionWant{
 		Operation: last.Operation,
 		From:      in.Source,
@@ -282,21 +284,12 @@ func (d *decision) rest() plan.Plan {
 		Planned:   d.planned(&selection),
 		Mode:      in.Mode,
 		Fixed:     in.Fixed,
-		Mark:      in.Mark,
-		Rate:      in.Rate,
 		Canary:    in.Canary,
-		Edited:    in.Edited,
-		Mend:      in.Mend,
 		User:      d.want.User,
-		Insist:    in.Insist || d.want.Insist,
+		Options:   options,
 		Journaled: true,
 		Counts:    d.want.Counts,
-		KeepTries: in.KeepTries,
-		KeepDelay: in.KeepDelay,
-		Doubles:   in.Doubles,
 	})
-
-	p.MarkName = in.MarkName
 
 	if last.Operation != plan.Drop {
 		p.Recipients = nil

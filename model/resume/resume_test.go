@@ -231,7 +231,7 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 				Recipients: []plan.Recipient{{
 					Queue: build.Ref("orders"), Consumers: model.Some(int64(0)), Taken: model.Some(int64(0)),
 				}},
-				KeepDelay: keeps,
+				Options: plan.Options{KeepDelay: keeps},
 			}
 
 			ended := plan.Account{Stopped: "the connection was lost", Unknown: 1}
@@ -495,7 +495,8 @@ func (k *killedAt) plan(t *testing.T) Plan {
 		ID: 1, Operation: plan.Replay, From: from, Broker: "b", Planned: len(k.queue), Entries: k.intended,
 		Intent: &plan.Intent{
 			Source: from, Depth: int64(len(k.queue)), Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "worker"},
-			Mark: k.marked, MarkName: "MARK", Recipients: []plan.Recipient{{Queue: to, Consumers: build.Some(0)}},
+			Recipients: []plan.Recipient{{Queue: to, Consumers: build.Some(0)}},
+			Options:    plan.Options{Mark: k.marked, MarkName: "MARK"},
 		},
 	}
 

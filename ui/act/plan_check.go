@@ -33,12 +33,8 @@ func (d QueueAction) planner() func(context.Context, *model.Topology) (Acting, e
 		From:      d.Queue,
 		Planned:   len(rows),
 		User:      d.Env.Broker.User(),
-		Insist:    d.Insist,
-		Mark:      true,
+		Options:   plan.Options{Insist: d.Insist, Mark: true, KeepTries: d.tries, Mend: d.Mend, Doubles: d.doubles},
 		Journaled: d.Env.Journal != nil,
-		KeepTries: d.tries,
-		Mend:      d.Mend,
-		Doubles:   d.doubles,
 	}
 
 	if d.edit.state == editDone && !d.edit.was.Same(&d.edit.is) {
