@@ -120,7 +120,7 @@ func (c *Client) Resume(ctx context.Context, p resume.Run, progress plan.Progres
 			if p.Import.Planned == 0 {
 				return nil
 			}
-			return p.File(p.Import.File, each)
+			return p.File(ctx, p.Import.File, each)
 		}, progress)
 	}
 

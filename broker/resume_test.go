@@ -22,27 +22,23 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/resume"
 )
 
 // resumeWant is what the program passes to plan a resume.
-func resumeWant(ctx context.Context, c *broker.Client, j *journal.Journal, chain []plan.Record) resume.Want {
+func resumeWant(c *broker.Client, j *journal.Journal, chain []plan.Record) resume.Want {
 	return resume.Want{
 		Chain: chain, User: c.User(), Broker: c.Address(), Insist: true,
-		Record:  func(id int64) (plan.Record, error) { return j.Record(ctx, id) },
-		Entries: func(id int64, each plan.VisitEntry) error { return j.Entries(ctx, id, each) },
-		Reads: plan.Reads{
-			Look: func(made peek.Plan, each message.Visit) (string, error) {
-				read, err := c.Read(ctx, made, each)
-				return read.Stopped, err
-			},
-			Count: func(refs []model.QueueRef) (model.CountsByQueue, error) {
-				return c.Count(ctx, refs)
-			},
-		},
+		Record: j.Record, Entries: j.Entries, Reads: countedReads{c},
 	}
+}
+
+// countedReads finds out by counts alone what others do with a queue.
+type countedReads struct{ *broker.Client }
+
+func (countedReads) Others(context.Context, []plan.Left) (map[model.QueueRef]plan.Others, error) {
+	return nil, nil
 }
 
 // planResume plans to resume a record on a topology, and wants that to be possible. change changes what is wanted.
@@ -50,15 +46,15 @@ func planResume(
 	t *testing.T, c *broker.Client, j *journal.Journal, id int64, topology *model.Topology, change ...func(*resume.Want),
 ) (resume.Plan, resume.Run) {
 	t.Helper()
-	want := resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), id))(t))
+	want := resumeWant(c, j, must.Get(j.Chain(t.Context(), id))(t))
 	for _, do := range change {
 		do(&want)
 	}
 
-	made, err := resume.Of(topology, want)
+	made, err := resume.Of(t.Context(), topology, want)
 	must.Do(t, err)
 	must.That(t, !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
-	return made, made.On(topology, want)
+	return made.Plan, made
 }
 
 // resumed resumes a record as the program does, on a topology of these queues.
@@ -81,13 +77,14 @@ func resumed(
 	if err := c.AwaitGone(ctx, &chain[len(chain)-1], source.Connections, refs...); err != nil {
 		return p, account, err
 	}
-	want := resumeWant(ctx, c, j, chain)
+	want := resumeWant(c, j, chain)
 	topology := topologyOf(version, queues)
-	if p, err = resume.Of(topology, want); err != nil || p.Refusal.Refused() {
-		return p, account, err
+	run, err := resume.Of(ctx, topology, want)
+	if err != nil || run.Refusal.Refused() {
+		return run.Plan, account, err
 	}
-	account, err = c.Resume(ctx, p.On(topology, want), nil)
-	return p, account, err
+	account, err = c.Resume(ctx, run, nil)
+	return run.Plan, account, err
 }
 
 // resumer resumes the last record of a journal.
@@ -379,7 +376,7 @@ func TestResumeOfAnImport(t *testing.T) {
 		const n = 900
 		a := newApp(t)
 		q, path := a.queue("q", kind), journalPath(t)
-		file := func(_ string, each message.Visit) error {
+		file := func(_ context.Context, _ string, each message.Visit) error {
 			for i := range n {
 				m := message.Message{
 					Properties: message.Properties{MessageID: fmt.Sprint(i + 1)}, Body: []byte("body"), BodyBytes: 4,
@@ -398,7 +395,7 @@ func TestResumeOfAnImport(t *testing.T) {
 
 		must.Get(journaledBy(t, d, false).Import(t.Context(), made, func(each message.Visit) error {
 			sent := 0
-			return file("", func(m *message.Message) error {
+			return file(t.Context(), "", func(m *message.Message) error {
 				if sent++; sent > 600 {
 					return errors.New("killed")
 				}
@@ -410,11 +407,11 @@ func TestResumeOfAnImport(t *testing.T) {
 		c := journaledBy(t, j, false)
 		last := lastRecord(t, j)
 		must.That(t, last.Unfinished(), "%+v", last)
-		want := resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), last.ID))(t))
-		want.File = func(_ string, each message.Visit) error {
-			return file("", func(m *message.Message) error { m.Fingerprint[0]++; return each(m) })
+		want := resumeWant(c, j, must.Get(j.Chain(t.Context(), last.ID))(t))
+		want.File = func(ctx context.Context, _ string, each message.Visit) error {
+			return file(ctx, "", func(m *message.Message) error { m.Fingerprint[0]++; return each(m) })
 		}
-		other, err := resume.Of(topology([]*model.Queue{q}), want)
+		other, err := resume.Of(t.Context(), topology([]*model.Queue{q}), want)
 		must.Do(t, err)
 		assert.Contains(t, other.Refusal.Words(), "was changed since")
 		resumed, run := planResume(t, c, j, last.ID, topology([]*model.Queue{q}), func(w *resume.Want) { w.File = file })
@@ -600,17 +597,17 @@ func TestPlanOfHeldOriginals(t *testing.T) {
 	}
 
 	record := must.Get(j.Record(t.Context(), id))(t)
-	want := resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), id))(t))
+	want := resumeWant(c, j, must.Get(j.Chain(t.Context(), id))(t))
 	want.Insist = false
-	made, err := resume.Of(topology, want)
+	made, err := resume.Of(t.Context(), topology, want)
 	must.Do(t, err)
 	assert.That(t, made.Refusal.Overridable(), "%v %v", err, made.Refusal.Words())
 	assert.Contains(t, made.Refusal.Words(), "may hold some")
-	made, _ = planResume(t, c, j, id, topology)
+	made.Plan, _ = planResume(t, c, j, id, topology)
 	assert.Equal(t, made.Done, 0, "are taken for done")
 	_, err = plan.UndoWant{
 		Record: record, User: c.User(), Broker: c.Address(), Entries: entriesOf(j, id),
-	}.Looked(topology, want.Reads)
+	}.Looked(t.Context(), topology, want.Reads)
 	assert.Fails(t, err, "may hold them")
 	must.Do(t, channel.Close())
 	s.await(s.from, ready)

@@ -354,16 +354,8 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, id int64, c 
 	if err != nil {
 		return err
 	}
-	reads := s.reads(ctx)
-	look := reads.Look
-	reads.Look = func(l peek.Plan, each message.Visit) (string, error) {
-		stopped, err := look(l, each)
-		if err == nil && stopped == "" {
-			p.note("%s", l.Looked())
-		}
-		return stopped, err
-	}
 
+	reads := toldReads{s.broker, p, true}
 	want, err := plan.UndoWant{
 		Record:   record,
 		User:     s.broker.User(),
@@ -371,12 +363,12 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, id int64, c 
 		Insist:   c.insist,
 		ReadOnly: s.connection.ReadOnly,
 		Entries:  func(each plan.VisitEntry) error { return s.journal.Entries(ctx, record.ID, each) },
-	}.Looked(t, reads)
+	}.Looked(ctx, t, reads)
 	if err != nil {
 		return err
 	}
 	planning := func(t *model.Topology) (action.Action, error) {
-		made, err := plan.PlanUndo(t, want, reads)
+		made, err := plan.PlanUndo(ctx, t, want, reads)
 		return action.Undo{made}, err
 	}
 
@@ -384,20 +376,20 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, id int64, c 
 	return err
 }
 
-func (s *session) reads(ctx context.Context) plan.Reads {
-	return plan.Reads{
-		Look: func(look peek.Plan, each message.Visit) (string, error) {
-			read, err := s.broker.Read(ctx, look, each)
-			s.program.tellRescued(read.Rescued)
-			return read.Stopped, err
-		},
-		Count: func(refs []model.QueueRef) (model.CountsByQueue, error) {
-			return s.broker.Count(ctx, refs)
-		},
-		Others: func(left []plan.Left) (map[model.QueueRef]plan.Others, error) {
-			return s.broker.Others(ctx, left)
-		},
+// toldReads is a broker whose looks are told: what became of messages at their limit, and, if asked, what they cost.
+type toldReads struct {
+	Broker
+	program *Program
+	costs   bool
+}
+
+func (r toldReads) Read(ctx context.Context, look peek.Plan, each message.Visit) (peek.Read, error) {
+	read, err := r.Broker.Read(ctx, look, each)
+	r.program.tellRescued(read.Rescued)
+	if r.costs && err == nil && read.Stopped == "" {
+		r.program.note("%s", look.Looked())
 	}
+	return read, err
 }
 
 // whole is the sample of an action that needs none.
@@ -477,7 +469,7 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 	if err != nil {
 		return err
 	}
-	inquiry, err := resume.Inquire(t, want)
+	inquiry, err := resume.Inquire(ctx, t, want)
 	if err != nil {
 		return err
 	}
@@ -493,18 +485,18 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 			t, inquiry = now, inquiry.On(now, counts)
 		}
 
-		found, err := inquiry.Plan(choice)
+		found, err := inquiry.Plan(ctx, choice)
 		asks := len(found.Undecided) > 0 && !found.Refusal.Refused()
 		if err == nil && asks && !asked {
 			asked = true
-			p.report(r.output).Announce(&action.Resume{Run: found.On(t, want)}, whole)
+			p.report(r.output).Announce(&action.Resume{Run: found}, whole)
 			if choice, err = p.choose(ctx); err == nil {
-				found, err = inquiry.Plan(choice)
+				found, err = inquiry.Plan(ctx, choice)
 			}
 		}
 
 		undecided = len(found.Undecided)
-		return &action.Resume{Run: found.On(t, want)}, err
+		return &action.Resume{Run: found}, err
 	}
 
 	account, err := p.do(ctx, s, t, doing{consent: r.consent, plan: planning, looked: whole, follow: r.follow})
@@ -539,12 +531,10 @@ func (s *session) resumeWant(ctx context.Context, r *resuming) (resume.Want, err
 		Insist:   r.insist,
 		ReadOnly: s.connection.ReadOnly,
 		Choice:   resume.Choice(r.undecided),
-		Record:   func(id int64) (plan.Record, error) { return s.journal.Record(ctx, id) },
-		Entries:  func(id int64, each plan.VisitEntry) error { return s.journal.Entries(ctx, id, each) },
-		Reads:    s.reads(ctx),
-		File: func(path string, each message.Visit) error {
-			return s.program.readMessages(ctx, path, each)
-		},
+		Record:   s.journal.Record,
+		Entries:  s.journal.Entries,
+		Reads:    toldReads{Broker: s.broker, program: s.program},
+		File:     s.program.readMessages,
 	}, err
 }
 

@@ -364,7 +364,8 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 
 	r := act.NewResumeScreen(e, 1).(act.FollowUpScreen)
 	r.State = shell.DialogAsking
-	rest := resume.Plan{Record: plan.Record{ID: 1, Operation: plan.Replay, From: ref(failedQueue), Planned: 500}}
+	record := plan.Record{ID: 1, Operation: plan.Replay, From: ref(failedQueue), Planned: 500}
+	rest := resume.Run{Plan: resume.Plan{Record: record}}
 	rest.Rest.Planned = 500
 	rest.Rest.Warnings = warnings
 	for i := range 4 {

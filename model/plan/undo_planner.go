@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -9,14 +10,14 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// Reads is how an undo and a resume learn what the record does not say.
-type Reads struct {
-	// Look calls each with the messages of a queue. stopped is why some are missing, "" when none are.
-	Look func(look peek.Plan, each message.Visit) (stopped string, err error)
+// Reads is the broker from which an undo and a resume learn what the record does not say.
+type Reads interface {
+	// Read calls each with the messages of a queue.
+	Read(ctx context.Context, look peek.Plan, each message.Visit) (peek.Read, error)
 	// Count counts queues exactly.
-	Count func(refs []model.QueueRef) (model.CountsByQueue, error)
+	Count(ctx context.Context, refs []model.QueueRef) (model.CountsByQueue, error)
 	// Others are what others do with the queues, while no dlxtop of this machine looks at them; nil: only Count shows it.
-	Others func(left []Left) (map[model.QueueRef]Others, error)
+	Others(ctx context.Context, left []Left) (map[model.QueueRef]Others, error)
 }
 
 // Others are the other programs at a queue, except dlxtop's on this machine.
@@ -44,30 +45,32 @@ type Left struct {
 }
 
 // Whole calls each with every ready message of a queue. others.Hold is also set where a consumer may hold messages that
-// could come back: no look shows those.
-func (r Reads) Whole(look peek.Plan, each message.Visit) (others Others, stopped string, err error) {
-	read := int64(0)
-	stopped, err = r.Look(look, func(m *message.Message) error {
-		read++
+// could come back: no look shows those. stopped is why some are missing, "" when none are.
+func Whole(
+	ctx context.Context, r Reads, look peek.Plan, each message.Visit,
+) (others Others, stopped string, err error) {
+	found := int64(0)
+	read, err := r.Read(ctx, look, func(m *message.Message) error {
+		found++
 		return each(m)
 	})
 
-	if err != nil || stopped != "" {
-		return others, stopped, err
+	if err != nil || read.Stopped != "" {
+		return others, read.Stopped, err
 	}
-	others, err = r.At(look, read)
+	others, err = OthersAt(ctx, r, look, found)
 	others.Hold = others.Hold || others.Consumers.Or(0) > 0
 	return others, "", err
 }
 
-// At is what others do with a queue in which a look has found that many messages.
-func (r Reads) At(look peek.Plan, found int64) (Others, error) {
-	if r.Others == nil {
-		counts, err := r.Count([]model.QueueRef{look.Queue})
-		return Others{Consumers: counts[look.Queue].Consumers}, err
+// OthersAt is what others do with a queue in which a look has found that many messages.
+func OthersAt(ctx context.Context, r Reads, look peek.Plan, found int64) (Others, error) {
+	others, err := r.Others(ctx, []Left{{look.Queue, look.Type, found}})
+	if err != nil || others != nil {
+		return others[look.Queue], err
 	}
-	others, err := r.Others([]Left{{look.Queue, look.Type, found}})
-	return others[look.Queue], err
+	counts, err := r.Count(ctx, []model.QueueRef{look.Queue})
+	return Others{Consumers: counts[look.Queue].Consumers}, err
 }
 
 // UndoNotLooked is the error of a failed look for messages that may be in their queue already.
@@ -88,7 +91,7 @@ func (e *UndoNotLooked) Refusal() Refusal { return Refusal{maybeThere(e.Messages
 // Looked adds the messages in the queue to want when it is uncertain whether the record's are among them, or
 // acknowledgements may be lost. A look has a cost, so a plan that is made again reuses it. It does not look for what it
 // cannot recognize. An error is an *UndoNotLooked, which insisting overrides, or comes from reading the entries.
-func (w UndoWant) Looked(t *model.Topology, reads Reads) (UndoWant, error) {
+func (w UndoWant) Looked(ctx context.Context, t *model.Topology, reads Reads) (UndoWant, error) {
 	p, err := ForUndo(t, w)
 	lost := w.Record.LostAcks(t, w.Record.From)
 	if err != nil || p.Uncertain == 0 && lost == nil || w.Record.OtherPrints {
@@ -99,7 +102,7 @@ func (w UndoWant) Looked(t *model.Topology, reads Reads) (UndoWant, error) {
 	}
 	there := message.Twins{}
 	look := peek.ToDecide(t, w.Record.From, w.Insist, w.ReadOnly)
-	others, stopped, err := reads.Whole(look, func(m *message.Message) error {
+	others, stopped, err := Whole(ctx, reads, look, func(m *message.Message) error {
 		there[m.Fingerprint]++
 		lost.See(m)
 		return nil
@@ -122,7 +125,7 @@ func (w UndoWant) Looked(t *model.Topology, reads Reads) (UndoWant, error) {
 
 // PlanUndo plans how a record is undone, with exact counts of the queues whose limits matter. An error comes from
 // reading the entries, or from counting.
-func PlanUndo(t *model.Topology, want UndoWant, reads Reads) (UndoPlan, error) {
+func PlanUndo(ctx context.Context, t *model.Topology, want UndoWant, reads Reads) (UndoPlan, error) {
 	p, err := ForUndo(t, want)
 	if err != nil {
 		return p, err
@@ -131,7 +134,7 @@ func PlanUndo(t *model.Topology, want UndoWant, reads Reads) (UndoPlan, error) {
 	if len(limited) == 0 {
 		return p, nil
 	}
-	if want.Counts, err = reads.Count(limited); err != nil {
+	if want.Counts, err = reads.Count(ctx, limited); err != nil {
 		return p, err
 	}
 

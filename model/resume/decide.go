@@ -2,6 +2,7 @@ package resume
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -181,7 +182,7 @@ func (p *ImportPlan) Intent() *plan.Intent {
 }
 
 // restOfImport plans to publish the messages of the file that are left.
-func (d *decision) restOfImport() error {
+func (d *decision) restOfImport(ctx context.Context) error {
 	p, f := d.plan, d.resumption
 	p.Import = &ImportPlan{Into: plan.RecipientOf(f.topology, p.Record.From), Skip: d.numbers, Resuming: d.resuming}
 	if f.intent == nil || !p.Record.Early() && p.Unsent == 0 {
@@ -192,7 +193,7 @@ func (d *decision) restOfImport() error {
 	p.Import.Skip = d.numbers
 	p.Import.Resuming = d.resuming
 	n, file := 0, model.Printable(f.intent.File)
-	err := f.want.File(f.intent.File, func(m *message.Message) error {
+	err := f.want.File(ctx, f.intent.File, func(m *message.Message) error {
 		n++
 		if known, ok := f.lines[n]; ok && known != m.Fingerprint && !p.Refusal.Refused() {
 			p.Refusal = plan.Against("%s was changed since: its message %d is not the one that was imported", file, n)

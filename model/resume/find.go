@@ -2,6 +2,7 @@ package resume
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -205,20 +206,20 @@ func (f *resumption) copiesIn(queue string) *targetCopies {
 }
 
 // find examines the source and, if questions remain, the targets.
-func (f *resumption) find() error {
+func (f *resumption) find(ctx context.Context) error {
 	if len(f.pending) == 0 && len(f.done) == 0 {
 		return nil
 	}
 	var seen []sighting
 	if f.source.Name != "" {
 		var err error
-		if seen, err = f.lookAtSource(); err != nil {
+		if seen, err = f.lookAtSource(ctx); err != nil {
 			return err
 		}
 	}
 
 	if f.source.Name == "" || len(seen) > 0 || f.held {
-		f.lookAtTargets()
+		f.lookAtTargets(ctx)
 	}
 
 	if f.source.Name != "" {
@@ -246,7 +247,7 @@ func (f *resumption) takeBack() {
 }
 
 // lookAtSource returns the messages of the source that may be pending or were left there, from its head.
-func (f *resumption) lookAtSource() (seen []sighting, err error) {
+func (f *resumption) lookAtSource(ctx context.Context) (seen []sighting, err error) {
 	wanted := map[message.Fingerprint]bool{}
 	for _, i := range f.items {
 		wanted[i.fingerprint] = true
@@ -257,7 +258,7 @@ func (f *resumption) lookAtSource() (seen []sighting, err error) {
 		return nil, fmt.Errorf("look for them in %s: %s", f.source.Printable(), look.Refusal.Words())
 	}
 	f.looked = append(f.looked, look)
-	others, stopped, err := f.want.Whole(look, func(m *message.Message) error {
+	others, stopped, err := plan.Whole(ctx, f.want, look, func(m *message.Message) error {
 		f.lost.See(m)
 		f.depth++
 		if wanted[m.Fingerprint] {
@@ -293,7 +294,7 @@ func (f *resumption) lookAtSource() (seen []sighting, err error) {
 }
 
 // lookAtTargets reads the queues that pending messages were sent to.
-func (f *resumption) lookAtTargets() {
+func (f *resumption) lookAtTargets(ctx context.Context) {
 	for _, p := range f.pending {
 		for _, to := range p.reached {
 			if p.sent != nil {
@@ -310,7 +311,7 @@ func (f *resumption) lookAtTargets() {
 	for name, c := range f.copies {
 		if len(c.expected) > 0 {
 			c.mark = mark
-			c.unread = f.look(name, c)
+			c.unread = f.look(ctx, name, c)
 			c.judge()
 		}
 	}
@@ -321,7 +322,7 @@ func (f *resumption) lookAtTargets() {
 }
 
 // look reads one target. It returns why it could not be read, "" when it was.
-func (f *resumption) look(name string, c *targetCopies) (unread string) {
+func (f *resumption) look(ctx context.Context, name string, c *targetCopies) (unread string) {
 	ref := model.QueueRef{VHost: f.want.Chain[0].From.VHost, Name: name}
 	shown := model.Printable(name)
 	q, exists := f.topology.Queue(ref)
@@ -333,15 +334,15 @@ func (f *resumption) look(name string, c *targetCopies) (unread string) {
 		return fmt.Sprintf("%s cannot be read: %s", shown, look.Refusal.Words())
 	}
 	f.looked = append(f.looked, look)
-	stopped, err := f.want.Look(look, func(m *message.Message) error { c.count(m); return nil })
+	read, err := f.want.Read(ctx, look, func(m *message.Message) error { c.count(m); return nil })
 	switch {
 	case err != nil:
 		return fmt.Sprintf("%s could not be read: %s", shown, model.Printable(err.Error()))
-	case stopped != "":
-		return fmt.Sprintf("%s could not be read to its end: %s", shown, stopped)
+	case read.Stopped != "":
+		return fmt.Sprintf("%s could not be read to its end: %s", shown, read.Stopped)
 	}
 
-	others, err := f.want.At(look, int64(c.seen))
+	others, err := plan.OthersAt(ctx, f.want, look, int64(c.seen))
 	switch {
 	case err != nil:
 		return fmt.Sprintf("whether others hold messages of %s is unknown: %s", shown,

@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -46,11 +47,8 @@ type Run struct {
 	Plan
 	Topology *model.Topology // the one that the plan was made from
 	// File reads the messages of an import's file.
-	File func(path string, each message.Visit) error
+	File func(ctx context.Context, path string, each message.Visit) error
 }
-
-// On is the plan with the topology and the want that it was made from.
-func (p Plan) On(t *model.Topology, want Want) Run { return Run{Plan: p, Topology: t, File: want.File} }
 
 // RestOn is the run of the rest.
 func (r *Run) RestOn() plan.Run {
@@ -92,11 +90,11 @@ func (p *Plan) Promise() plan.Promise {
 type Want struct {
 	// the record with all that resume each other, from the first one on
 	Chain   []plan.Record
-	Record  func(id int64) (plan.Record, error)
-	Entries func(record int64, each plan.VisitEntry) error
+	Record  func(ctx context.Context, id int64) (plan.Record, error)
+	Entries func(ctx context.Context, record int64, each plan.VisitEntry) error
 	plan.Reads
 	// File reads the messages of an import's file.
-	File   func(path string, each message.Visit) error
+	File   func(ctx context.Context, path string, each message.Visit) error
 	User   string // the connected user
 	Broker string // the connected broker, as records name it
 	Insist bool
@@ -109,32 +107,33 @@ type Want struct {
 
 // Inquiry is what was found out about a record: plans can be made from it without looking again.
 type Inquiry struct {
-	refusal plan.Refusal
-	found   *resumption // nil when refused
-	want    Want
+	topology *model.Topology
+	refusal  plan.Refusal
+	found    *resumption // nil when refused
+	want     Want
 }
 
 // Of finds out what happened to messages with unknown outcomes, and plans the rest of the record. An error comes from
 // reading the journal or the source queue.
-func Of(t *model.Topology, want Want) (Plan, error) {
-	inquiry, err := Inquire(t, want)
+func Of(ctx context.Context, t *model.Topology, want Want) (Run, error) {
+	inquiry, err := Inquire(ctx, t, want)
 	if err != nil {
-		return inquiry.empty(), err
+		return Run{Plan: inquiry.empty()}, err
 	}
-	return inquiry.Plan(want.Choice)
+	return inquiry.Plan(ctx, want.Choice)
 }
 
 // Inquire finds out what happened to messages with unknown outcomes. An error comes from reading the journal or the
 // source queue.
-func Inquire(t *model.Topology, want Want) (Inquiry, error) {
+func Inquire(ctx context.Context, t *model.Topology, want Want) (Inquiry, error) {
 	last := &want.Chain[len(want.Chain)-1]
-	q := Inquiry{refusal: refuseResume(t, &want), want: want}
+	q := Inquiry{topology: t, refusal: refuseResume(t, &want), want: want}
 	if q.refusal.Refused() {
 		return q, nil
 	}
 	f := newResumption(t, &want)
 	for r := range model.Each(want.Chain) {
-		if err := want.Entries(r.ID, func(e *plan.Entry) error {
+		if err := want.Entries(ctx, r.ID, func(e *plan.Entry) error {
 			f.note(r, e)
 			return e.Readable(r.ID)
 		}); err != nil {
@@ -152,7 +151,7 @@ func Inquire(t *model.Topology, want Want) (Inquiry, error) {
 		return q, nil
 	}
 
-	if err := f.find(); err != nil {
+	if err := f.find(ctx); err != nil {
 		return q, err
 	}
 	if f.held && !want.Insist {
@@ -161,7 +160,7 @@ func Inquire(t *model.Topology, want Want) (Inquiry, error) {
 	}
 
 	if last.Operation == plan.Undo {
-		if err := f.findUndone(last.Undoes); err != nil {
+		if err := f.findUndone(ctx, last.Undoes); err != nil {
 			return q, err
 		}
 	}
@@ -171,8 +170,8 @@ func Inquire(t *model.Topology, want Want) (Inquiry, error) {
 }
 
 // findUndone finds out which messages of an undo are in their queue already, where that is uncertain.
-func (f *resumption) findUndone(id int64) error {
-	record, err := f.want.Record(id)
+func (f *resumption) findUndone(ctx context.Context, id int64) error {
+	record, err := f.want.Record(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -183,20 +182,31 @@ func (f *resumption) findUndone(id int64) error {
 		Insist:   f.want.Insist,
 		ReadOnly: f.want.ReadOnly,
 		Counts:   f.want.Counts,
-		Entries:  func(each plan.VisitEntry) error { return f.want.Entries(record.ID, each) },
-	}.Looked(f.topology, plan.Reads{Count: f.want.Count, Look: func(
-		look peek.Plan, each message.Visit,
-	) (string, error) {
-		f.looked = append(f.looked, look)
-		return f.want.Look(look, each)
-	}})
+		Entries:  func(each plan.VisitEntry) error { return f.want.Entries(ctx, record.ID, each) },
+	}.Looked(ctx, f.topology, notedReads{f.want.Reads, f})
 
 	return err
+}
+
+// notedReads notes the looks of a resumption. What others do, only counts show it.
+type notedReads struct {
+	plan.Reads
+	on *resumption
+}
+
+func (r notedReads) Read(ctx context.Context, look peek.Plan, each message.Visit) (peek.Read, error) {
+	r.on.looked = append(r.on.looked, look)
+	return r.Reads.Read(ctx, look, each)
+}
+
+func (notedReads) Others(context.Context, []plan.Left) (map[model.QueueRef]plan.Others, error) {
+	return nil, nil
 }
 
 // On is the inquiry with a newer topology and newer counts of queues with a limit; it does not look for the messages
 // again.
 func (q Inquiry) On(t *model.Topology, counts model.CountsByQueue) Inquiry {
+	q.topology = t
 	if q.found == nil {
 		return q
 	}
@@ -221,26 +231,27 @@ func (q *Inquiry) empty() Plan {
 
 // Plan plans the rest. choice is what to do with undecided messages. An error comes from reading the journal, or an
 // import's file.
-func (q *Inquiry) Plan(choice Choice) (Plan, error) {
-	f, p := q.found, q.empty()
+func (q *Inquiry) Plan(ctx context.Context, choice Choice) (Run, error) {
+	run := Run{Plan: q.empty(), Topology: q.topology, File: q.want.File}
+	f, p := q.found, &run.Plan
 	if f == nil {
-		return p, nil
+		return run, nil
 	}
 	p.Looked = f.looked
-	d := f.decide(&p, choice)
+	d := f.decide(p, choice)
 	switch p.Record.Operation {
 	case plan.Import:
-		err := d.restOfImport()
-		return p, err
+		err := d.restOfImport(ctx)
+		return run, err
 	case plan.Undo:
 		if err := d.restOfUndo(); err != nil || p.Refusal.Refused() {
-			return p, err
+			return run, err
 		}
 	}
 
 	p.Rest, p.Resuming = d.rest(), d.resuming
 	p.Refusal = p.Rest.Refusal
-	return p, nil
+	return run, nil
 }
 
 // restOfUndo plans what an undo has not brought back.

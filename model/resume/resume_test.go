@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -27,7 +28,7 @@ func TestRescuesAreNotResumed(t *testing.T) {
 		ID: 7, Operation: plan.Rescue, From: build.Ref("q"), Broker: "b:5672", Account: plan.Account{Unknown: 1},
 	}
 	assert.That(t, !r.Resumable(), "it is offered")
-	p, err := Of(build.TopologyOf("4.0.5", build.Queue("q")), Want{Chain: []plan.Record{r}, Broker: "b:5672"})
+	p, err := Of(t.Context(), build.TopologyOf("4.0.5", build.Queue("q")), Want{Chain: []plan.Record{r}, Broker: "b:5672"})
 	must.Do(t, err)
 	assert.Contains(t, p.Refusal.Words(), "`dlxtop journal undo 7`")
 	assert.That(t, !p.Refusal.Overridable(), "%q (%q) %v", p.Refusal.Words(), p.Refusal.Override(), err)
@@ -50,7 +51,7 @@ func TestResumeOnAnotherCluster(t *testing.T) {
 		}
 
 		for _, insist := range []bool{false, true} {
-			p, err := Of(topology, Want{
+			p, err := Of(t.Context(), topology, Want{
 				Chain: []plan.Record{r}, Broker: "b:5672", Insist: insist,
 				Entries: entriesOf(nil),
 			})
@@ -82,9 +83,9 @@ func TestResumeOfAnUndoLooks(t *testing.T) {
 
 	looks := 0
 
-	p, err := Of(build.TopologyOf("4.0.5", build.Text("queue failed ready=1")), Want{
+	p, err := Of(t.Context(), build.TopologyOf("4.0.5", build.Text("queue failed ready=1")), Want{
 		Chain: []plan.Record{undo}, Broker: "b:5672", User: "guest",
-		Record: func(int64) (plan.Record, error) { return dropped, nil },
+		Record: func(context.Context, int64) (plan.Record, error) { return dropped, nil },
 		Entries: entriesOf(map[int64][]plan.Entry{7: {
 			{Position: 1, Fingerprint: gone.Fingerprint, Message: gone, Outcome: plan.Unsure},
 			{Position: 2, Fingerprint: there.Fingerprint, Message: there, Outcome: plan.Unsure},
@@ -129,7 +130,7 @@ func TestResumeOfOtherFingerprints(t *testing.T) {
 			last.Undoes = 3
 		}
 
-		p, err := Of(topology, Want{
+		p, err := Of(t.Context(), topology, Want{
 			Chain: []plan.Record{first, last}, Broker: "b:5672", Insist: true,
 			Entries: entriesOf(map[int64][]plan.Entry{7: unsure, 8: unsure}),
 			Reads: reads(func(peek.Plan, message.Visit) (string, error) {
@@ -174,9 +175,9 @@ func TestResumeOfAnUndoOfOtherFingerprints(t *testing.T) {
 		entries[7] = append(entries[7], e)
 	}
 
-	p, err := Of(build.TopologyOf("4.0.5", build.Text("queue failed ready=1")), Want{
+	p, err := Of(t.Context(), build.TopologyOf("4.0.5", build.Text("queue failed ready=1")), Want{
 		Chain: []plan.Record{undo}, Broker: "b:5672", User: "guest", Choice: PublishAgain,
-		Record: func(int64) (plan.Record, error) { return dropped, nil }, Entries: entriesOf(entries),
+		Record: func(context.Context, int64) (plan.Record, error) { return dropped, nil }, Entries: entriesOf(entries),
 		Reads: reads(func(_ peek.Plan, each message.Visit) (string, error) { return "", each(there) }),
 	})
 
@@ -237,7 +238,7 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 			ended := plan.Account{Stopped: "the connection was lost", Unknown: 1}
 			there := build.TopologyOf("4.4.0", build.Queue("failed", build.Consumers(consumers)), build.Queue("orders"))
 
-			p, err := Of(there, Want{
+			p, err := Of(t.Context(), there, Want{
 				Chain: []plan.Record{{
 					ID: 7, Operation: plan.Replay, From: build.Ref("failed"), Broker: "b:5672", Planned: 1, Entries: 1,
 					Intent: in, Account: ended, Ended: time.Unix(9, 0),
@@ -308,10 +309,8 @@ func TestResumeWhileOthersHoldMessages(t *testing.T) {
 			return "", nil
 		})
 
-		asks.Others = func(left []plan.Left) (map[model.QueueRef]plan.Others, error) {
-			return map[model.QueueRef]plan.Others{
-				left[0].Queue: {Hold: left[0].Queue.Name == test.holds, Consumers: model.Some(int64(0))},
-			}, nil
+		asks.others = func(queue model.QueueRef) plan.Others {
+			return plan.Others{Hold: queue.Name == test.holds, Consumers: model.Some(int64(0))}
 		}
 
 		targetQueue := build.Queue("orders", build.Consumers(0))
@@ -320,7 +319,7 @@ func TestResumeWhileOthersHoldMessages(t *testing.T) {
 			targetQueue = looked("orders")
 		}
 
-		p, err := Of(build.TopologyOf("4.3.6", looked("failed"), targetQueue), Want{
+		p, err := Of(t.Context(), build.TopologyOf("4.3.6", looked("failed"), targetQueue), Want{
 			Chain: []plan.Record{{
 				ID: 7, Operation: plan.Move, From: build.Ref("failed"), Broker: "b:5672", Planned: 1, Entries: 1, Intent: in,
 			}},
@@ -353,7 +352,7 @@ func TestResumeOfAnImportThatIsKeptBack(t *testing.T) {
 		there := build.TopologyOf("4.4.0", build.Queue("orders"))
 		file := FromFile(there, build.Ref("orders"), "/file", 1, keeps)
 		file.Into.Consumers, file.Into.Taken = model.Some(int64(0)), model.Some(int64(0))
-		p, err := Of(there, Want{
+		p, err := Of(t.Context(), there, Want{
 			Chain: []plan.Record{{
 				ID: 7, Operation: plan.Import, From: build.Ref("orders"), Broker: "b:5672", Planned: 1, Entries: 1,
 				Intent: file.Intent(), Ended: time.Unix(9, 0),
@@ -365,7 +364,7 @@ func TestResumeOfAnImportThatIsKeptBack(t *testing.T) {
 				Sent: &plan.Sent{Fingerprint: message.Fingerprint{2}, Reached: []string{"orders"}},
 			}}}),
 			Reads: reads(func(peek.Plan, message.Visit) (string, error) { return "", nil }),
-			File:  func(_ string, each message.Visit) error { return each(m) },
+			File:  func(_ context.Context, _ string, each message.Visit) error { return each(m) },
 		})
 
 		must.Do(t, err)
@@ -530,7 +529,7 @@ func (k *killedAt) plan(t *testing.T) Plan {
 	}
 
 	topology := build.TopologyOf("", build.Queue(from.Name, build.Consumers(0)), build.Queue(to.Name))
-	planned, err := Of(topology, Want{
+	planned, err := Of(t.Context(), topology, Want{
 		Chain: []plan.Record{r}, Broker: "b", Entries: entriesOf(map[int64][]plan.Entry{1: entries}),
 		Reads: reads(func(p peek.Plan, each message.Visit) (string, error) {
 			kinds, of := k.source(), original
@@ -551,7 +550,7 @@ func (k *killedAt) plan(t *testing.T) Plan {
 	must.Do(t, err)
 	must.That(t, !planned.Refusal.Refused(), "%+v: %v %s", k, err, planned.Refusal.Words())
 
-	return planned
+	return planned.Plan
 }
 
 // execute does what the plan says: copies are those that reach the target, left is what stays in the source.
@@ -652,8 +651,8 @@ func kept(id string) *message.Message {
 }
 
 // entriesOf reads the entries of each record.
-func entriesOf(entries map[int64][]plan.Entry) func(int64, plan.VisitEntry) error {
-	return func(record int64, each plan.VisitEntry) error {
+func entriesOf(entries map[int64][]plan.Entry) func(context.Context, int64, plan.VisitEntry) error {
+	return func(_ context.Context, record int64, each plan.VisitEntry) error {
 		for _, e := range entries[record] {
 			if err := each(&e); err != nil {
 				return err
@@ -663,10 +662,24 @@ func entriesOf(entries map[int64][]plan.Entry) func(int64, plan.VisitEntry) erro
 	}
 }
 
-// reads are for queues without consumers.
-func reads(look func(peek.Plan, message.Visit) (string, error)) plan.Reads {
-	return plan.Reads{
-		Look:  look,
-		Count: func([]model.QueueRef) (model.CountsByQueue, error) { return nil, nil },
+// looking reads queues without consumers.
+type looking struct {
+	look   func(peek.Plan, message.Visit) (string, error)
+	others func(model.QueueRef) plan.Others // nil: only counts show others
+}
+
+func reads(look func(peek.Plan, message.Visit) (string, error)) looking { return looking{look: look} }
+
+func (l looking) Read(_ context.Context, look peek.Plan, each message.Visit) (read peek.Read, err error) {
+	read.Stopped, err = l.look(look, each)
+	return read, err
+}
+
+func (looking) Count(context.Context, []model.QueueRef) (model.CountsByQueue, error) { return nil, nil }
+
+func (l looking) Others(_ context.Context, left []plan.Left) (map[model.QueueRef]plan.Others, error) {
+	if l.others == nil {
+		return nil, nil
 	}
+	return map[model.QueueRef]plan.Others{left[0].Queue: l.others(left[0].Queue)}, nil
 }

@@ -18,16 +18,14 @@ var choices = []resume.Choice{"", resume.PublishAgain, resume.LeaveThem}
 
 // Resuming is the plan of a resume, with what it was made from.
 type Resuming struct {
-	Id       int64
-	choice   int
-	topology *model.Topology // the one that the plan was made from
-	inquiry  resume.Inquiry
-	want     resume.Want
-	Rest     resume.Plan
+	Id      int64
+	choice  int
+	inquiry resume.Inquiry
+	Rest    resume.Run
 }
 
 func (r Resuming) plan(ctx context.Context, e *shell.Env, t *model.Topology, insist bool) (FollowUp, error) {
-	r = Resuming{Id: r.Id, topology: t}
+	r = Resuming{Id: r.Id}
 	if e.ReadOnly {
 		return r, nil
 	}
@@ -48,20 +46,18 @@ func (r Resuming) plan(ctx context.Context, e *shell.Env, t *model.Topology, ins
 	}
 
 	want.Counts = shell.Counted(ctx, e.Broker, loss.Limited(t, last.Queues()))
-	if r.inquiry, err = resume.Inquire(t, want); err != nil {
+	if r.inquiry, err = resume.Inquire(ctx, t, want); err != nil {
 		return r, err
 	}
-	r.want = want
-	r.Rest, err = r.inquiry.Plan(want.Choice)
+	r.Rest, err = r.inquiry.Plan(ctx, want.Choice)
 	return r, err
 }
 
 func (r Resuming) replan(ctx context.Context, e *shell.Env, t *model.Topology) (_ FollowUp, err error) {
-	if t != r.topology {
-		r.topology = t
+	if t != r.Rest.Topology {
 		r.inquiry = r.inquiry.On(t, shell.Counted(ctx, e.Broker, loss.Limited(t, r.Rest.Record.Queues())))
 	}
-	r.Rest, err = r.inquiry.Plan(choices[r.choice])
+	r.Rest, err = r.inquiry.Plan(ctx, choices[r.choice])
 	return r, err
 }
 
@@ -73,14 +69,14 @@ func resumeWant(ctx context.Context, e *shell.Env, id int64, insist bool) (resum
 		Broker:   e.Broker.Address(),
 		Insist:   insist,
 		ReadOnly: e.ReadOnly,
-		Record:   func(id int64) (plan.Record, error) { return e.Journal.Record(e.Work.Ctx, id) },
-		Entries:  func(id int64, each plan.VisitEntry) error { return e.Journal.Entries(e.Work.Ctx, id, each) },
-		Reads:    reads(ctx, e.Broker),
-		File: func(path string, each message.Visit) error {
+		Record:   e.Journal.Record,
+		Entries:  e.Journal.Entries,
+		Reads:    reads{e.Broker},
+		File: func(ctx context.Context, path string, each message.Visit) error {
 			if e.Files == nil {
 				return errors.New("files cannot be read here")
 			}
-			return e.Files.Read(e.Work.Ctx, path, each)
+			return e.Files.Read(ctx, path, each)
 		},
 	}, err
 }
@@ -92,7 +88,7 @@ func (r Resuming) turn() Resuming {
 }
 
 func (r Resuming) action() action.Action {
-	return &action.Resume{Run: r.Rest.On(r.topology, r.want)}
+	return &action.Resume{Run: r.Rest}
 }
 
 func (r Resuming) options(_ *shell.Env, o *shell.Offer) {

@@ -9,8 +9,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
-	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
@@ -65,7 +63,7 @@ func (u *recordUndo) plan(ctx context.Context, e *shell.Env, t *model.Topology, 
 		Insist:   insist,
 		ReadOnly: e.ReadOnly,
 		Entries:  recordEntries(e, ctx, record.ID),
-	}.Looked(t, reads(ctx, e.Broker))
+	}.Looked(ctx, t, reads{e.Broker})
 	if err != nil {
 		return err
 	}
@@ -75,26 +73,20 @@ func (u *recordUndo) plan(ctx context.Context, e *shell.Env, t *model.Topology, 
 
 func (u *recordUndo) replan(ctx context.Context, e *shell.Env, t *model.Topology) error {
 	u.want.Entries = recordEntries(e, ctx, u.Id)
-	p, err := plan.PlanUndo(t, u.want, reads(ctx, e.Broker))
+	p, err := plan.PlanUndo(ctx, t, u.want, reads{e.Broker})
 	if err == nil {
 		u.Undo = p
 	}
 	return err
 }
 
-func reads(ctx context.Context, broker shell.Broker) plan.Reads {
-	return plan.Reads{
-		Look: func(look peek.Plan, each message.Visit) (string, error) {
-			read, err := broker.Read(ctx, look, each)
-			return read.Stopped, err
-		},
-		Count: func(refs []model.QueueRef) (model.CountsByQueue, error) {
-			ctx, cancel := context.WithTimeout(ctx, shell.CountTimeout)
-			defer cancel()
-			return broker.Count(ctx, refs)
-		},
-		Others: func(left []plan.Left) (map[model.QueueRef]plan.Others, error) { return broker.Others(ctx, left) },
-	}
+// reads is the broker, which has as long to count as a screen waits for it.
+type reads struct{ shell.Broker }
+
+func (r reads) Count(ctx context.Context, refs []model.QueueRef) (model.CountsByQueue, error) {
+	ctx, cancel := context.WithTimeout(ctx, shell.CountTimeout)
+	defer cancel()
+	return r.Broker.Count(ctx, refs)
 }
 
 // recordToUndo is the record with this number; 0 is the last one on the broker of this cluster of which something can
