@@ -112,8 +112,9 @@ func (t *typed) mapped(entries []wireField, field protoreflect.FieldDescriptor, 
 }
 
 func (t *typed) value(f wireField, field protoreflect.FieldDescriptor, depth int) *serial.Value {
+	// Editions allow both ways to write a message.
 	serial.Check(f.kind == wireOf(field.Kind()) ||
-		field.Message() != nil && (f.kind == protowire.BytesType || f.kind == protowire.StartGroupType)) // editions allow both
+		field.Message() != nil && (f.kind == protowire.BytesType || f.kind == protowire.StartGroupType))
 	switch field.Kind() {
 	case protoreflect.MessageKind, protoreflect.GroupKind:
 		if field.Message().IsPlaceholder() { // the descriptor set lacks its imports
