@@ -113,9 +113,6 @@ func TTL(ms int64) Setting { return Argument("x-message-ttl", ms) }
 // DeliveryLimit sets the delivery limit, as an argument.
 func DeliveryLimit(n int64) Setting { return Argument("x-delivery-limit", n) }
 
-// RejectPublish makes the queue refuse what is beyond its limit.
-func RejectPublish(q *model.Queue) { q.Arguments["x-overflow"] = "reject-publish" }
-
 // Consumers sets the number of consumers.
 func Consumers(n int64) Setting { return func(q *model.Queue) { q.Consumers = model.Some(n) } }
 

@@ -92,7 +92,7 @@ func setting(word string) Setting {
 	case "at-least-once":
 		return AtLeastOnce
 	case "reject-publish":
-		return RejectPublish
+		return Argument("x-overflow", name)
 	case "policy":
 		words := strings.Split(text, ",")
 		return Policy(words[0], table(words[1:]))
