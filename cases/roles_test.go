@@ -195,6 +195,7 @@ func TestPoliciesForAll(t *testing.T) {
 				w.publish("", "reports", "1")
 				w.publish("", "reports", "2")
 			},
+			says: []string{"error dead-letters-return triage: delivers what is rejected again at once"},
 
 			check: flows("orders: triage=failed", "reports: triage=failed"),
 		},

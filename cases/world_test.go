@@ -225,11 +225,14 @@ func (w *world) depth(queue string, want int) {
 		func() bool { return depth.Of(w, w.channel, queue) == want })
 }
 
-// topology is what a poll shows, once statistics are complete for every queue.
+// topology is what a poll shows, once statistics are complete for every queue and count the workers that there are.
 func (w *world) topology() (t *model.Topology, known bool) {
 	w.Helper()
 	snapshot := must.Get(w.source.Snapshot(w.Context()))(w)
 	for _, q := range snapshot.Queues {
+		if w.workers[q.Name] != nil && q.Consumers == model.Some[int64](0) {
+			return nil, false
+		}
 		if q.PolicyDefinition == nil || !q.Consumers.Known() || !q.Ready.Known() && q.Type != model.Stream {
 			return nil, false
 		}

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// addFailed adds the queues that a worker's own dead letters reach and that are not buffers.
+// addFailed adds the queues that a worker's own dead letters reach and that are not buffers. A queue without consumers
+// is a worker that is stopped where its dead letters end among the failed, or where workers share its dead lettering.
 func (b *flowBuilder) addFailed() {
 	sharing := map[QueueRef]int{}
 	for q := range Each(b.t.Snapshot.Queues) {
@@ -14,9 +15,11 @@ func (b *flowBuilder) addFailed() {
 		if held || len(targets) == 0 || b.isBuffer(q.QueueRef) || b.ends[q.QueueRef] || b.takesNoWork(q.QueueRef) {
 			continue
 		}
-		if b.flows[q.QueueRef] == nil && !b.works(q) && !b.leadsToFailed(q.QueueRef, targets) {
+		worker := b.flows[q.QueueRef] != nil || b.works(q)
+		if !worker && !b.leadsToFailed(q.QueueRef, targets) && !b.isCommon(q) {
 			continue
 		}
+
 		why := "messages rejected by " + Printable(q.Name) + " end here"
 		for _, ref := range b.narrowed(q.QueueRef, Rejected) {
 			if b.isBuffer(ref) || ref == q.QueueRef || b.isStated(ref, WorkerRole, IgnoredRole) {
