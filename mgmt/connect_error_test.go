@@ -348,28 +348,29 @@ func awaitFile(t *testing.T, path string) {
 	})
 }
 
-// A queue that one list shows as down counts as down when the next one shows it, too, or when its node is known to be
-// down.
-func TestDownIsAskedAgain(t *testing.T) {
+// A queue is down where lists show it so and its node does not run; where no node is known, the next list decides.
+func TestDownIsDoubted(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("down")
 	b.queue(vhost, "q", nil)
+	const all = 10
 	for _, test := range []struct {
 		name  string
-		lists int // that show it as down
-		stops bool
+		lists int    // that show it as down
+		nodes string // replaces `"running":true`
 		want  model.Outage
 	}{
-		{"listed while it is declared", 1, false, model.NoOutage},
-		{"down in each list", 10, false, model.NodeDown},
-		{"its node does not run", 1, true, model.NodeDown},
+		{"its node runs, whatever the lists say", all, `"running":true`, model.NoOutage},
+		{"its node does not run", 1, `"running":false`, model.NodeDown},
+		{"no node is known, and the next list is right", 1, `"name":"another@node"`, model.NoOutage},
+		{"no node is known, and each list says it", all, `"name":"another@node"`, model.NodeDown},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lists := 0
 			changed := b.before(func(path string, body []byte) []byte {
 				switch {
-				case test.stops && strings.Contains(path, "/api/nodes"):
-					return []byte(strings.ReplaceAll(string(body), `"running":true`, `"running":false`))
+				case strings.Contains(path, "/api/nodes"):
+					return []byte(strings.ReplaceAll(string(body), `"running":true`, test.nodes))
 				case !strings.Contains(path, "/api/queues"):
 					return body
 				}

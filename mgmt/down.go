@@ -6,17 +6,26 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// askAgain rereads the state of queues that are listed as down although their node is not known to be: a queue that was
-// just declared can be listed as down (seen twice on 4.0.5).
-func (c *Client) askAgain(ctx context.Context, s *model.Snapshot) error {
+// doubtDown forgets that queues are listed as down where their node runs, and rereads the state of those whose node is
+// not known: a queue that was just declared can be listed as down, in several lists one after the other (4.0.5, seen
+// most on a busy node). A queue that really cannot be used although its node runs is refused by the broker.
+func (c *Client) doubtDown(ctx context.Context, s *model.Snapshot) error {
 	doubted := map[model.QueueRef]*model.Queue{}
-	stopped := map[string]bool{}
+	runs := map[string]bool{}
 	for n := range model.Each(s.Nodes) {
-		stopped[n.Name] = !n.Running
+		runs[n.Name] = n.Running
 	}
 
 	for q := range model.Each(s.Queues) {
-		if q.Outage() == model.NodeDown && !stopped[q.Node] {
+		if q.Outage() != model.NodeDown {
+			continue
+		}
+
+		running, known := runs[q.Node]
+		switch {
+		case running:
+			q.State = ""
+		case !known:
 			doubted[q.QueueRef] = q
 		}
 	}

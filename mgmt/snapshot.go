@@ -92,7 +92,7 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 
 	err = group.Wait()
 	if err == nil {
-		err = c.askAgain(ctx, s)
+		err = c.doubtDown(ctx, s)
 	}
 	if err == nil {
 		err = ctx.Err() // the optional parts do not report being cut short
