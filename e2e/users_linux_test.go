@@ -63,6 +63,12 @@ func (p person) begin(args ...string) (*exec.Cmd, io.Reader, *built.Buffer) {
 	command.Stderr = said
 	out := must.Get(command.StdoutPipe())(p.t)
 	built.Begin(p.t, command)
+	p.t.Cleanup(func() {
+		if p.t.Failed() {
+			p.t.Logf("dlxtop %s: %s", strings.Join(args, " "), said)
+		}
+	})
+
 	return command, bufio.NewReader(out), said
 }
 
