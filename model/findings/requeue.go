@@ -61,8 +61,8 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 
 // LoopsToWatch are the queues of which one poll lets suspect a loop that only further polls show, or rule out: as often
 // as consumers hold messages, messages were delivered again, at least one for ten acknowledgements, and nothing is
-// acknowledged now. Rates are 0 between two rounds of a slow loop, and mostly with a short interval of statistics. So
-// are workers whose messages may go round fast.
+// acknowledged now. Rates are 0 between two rounds of a slow loop, and mostly with a short interval of statistics: what
+// earlier polls saw delivered again is watched on. So are workers whose messages may go round fast.
 func LoopsToWatch(t *model.Topology) (queues []model.QueueRef) {
 	found := model.QueueSet{}
 	for _, f := range Of(t) {
@@ -82,7 +82,9 @@ func LoopsToWatch(t *model.Topology) (queues []model.QueueRef) {
 		held := max(q.Unacked.Or(depth), 1)
 		again := q.Redelivered.Or(0)
 
-		taken := depth > 0 && (q.Consumers.Or(0) > 0 || q.Polled() || q.RedeliverRate.Or(0) > 0)
+		seen, _, _ := t.Redelivered(q.QueueRef)
+		moves := q.RedeliverRate.Or(0) > 0 || seen > 0
+		taken := depth > 0 && (q.Consumers.Or(0) > 0 || q.Polled() || moves)
 		often := again >= loopAgain*held && float64(again) >= loopDone*float64(q.Acked.Or(0))
 		if taken && often && q.AckRate.Or(0) == 0 && !found[q.QueueRef] {
 			queues = append(queues, q.QueueRef)

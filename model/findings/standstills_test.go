@@ -170,8 +170,9 @@ func TestLoopsAndStandstills(t *testing.T) {
 // A worker on a failed queue crashes, and no poll but perhaps the first finds it connected. One poll looks the
 // same when someone peeks; several do not.
 func TestCrashesOnAFailedQueue(t *testing.T) {
+	var topology *model.Topology
 	crashes := func(consumers int64, every time.Duration, totals ...int64) bool {
-		var topology *model.Topology
+		topology = nil
 		for _, n := range totals {
 			s := build.Broker("4.0.5", build.Text(`
 				queue jobs consumers=1 dlx= key=jobs.failed
@@ -191,6 +192,10 @@ func TestCrashesOnAFailedQueue(t *testing.T) {
 	assert.That(t, !crashes(0, time.Second, 40), "found, though it may have been a peek")
 	assert.That(t, !crashes(0, time.Second, 41, 42, 43, 44), "found, though somebody peeked three times")
 	assert.That(t, !crashes(0, 5*time.Second, 40, 44, 47, 51), "found, though somebody peeks now and then")
+
+	crashes(0, time.Second, 40, 44)
+	topology.Queues[build.Ref("jobs.failed")].RedeliverRate = model.Some(0.0) // between two crashes
+	assert.Equal(t, len(LoopsToWatch(topology)), 1, "queues to watch on")
 }
 
 // Queues that are deleted with what waits in them.
