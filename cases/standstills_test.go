@@ -1,14 +1,21 @@
 package cases
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/findings"
 )
 
 // Endless redelivery and standstills of consumers.
@@ -109,4 +116,138 @@ func TestPolledFailedQueue(t *testing.T) {
 		},
 		says: []string{"error dead-letters-return dead"},
 	})
+}
+
+// Loops that one poll does not show are found by one call of `dlxtop findings`, in the 20 s that it watches at most.
+func TestSlowLoops(t *testing.T) {
+	parts := []build.Part{build.Text(`
+		queue mail dlx= key=mail_error consumers=1
+		queue mail_error
+	`)}
+
+	repair := func(w *world) { // some are processed, and then one that is not
+		w.work("mail_error", acks)
+		for _, id := range []string{"1", "2", "3", "4", "5"} {
+			w.publish("", "mail_error", id)
+			w.awaitSeen("mail_error", id, 1)
+		}
+
+		w.leave("mail_error")
+		w.publish("", "mail_error", "bad")
+	}
+
+	finds := func(w *world) (out string) {
+		_, out, errs := w.dlxtop("findings", "--vhost", w.vhost)
+		return out + errs
+	}
+
+	crash := func(w *world) {
+		before := len(w.seen())
+		w.work("mail_error", after(time.Second, holds))
+		must.Await(w, "it gets the message", func() bool { return len(w.seen()) > before })
+		w.leave("mail_error") // disconnects at once, and waits
+	}
+
+	const loop = "/mail_error  (requeue-loop)"
+	play(t,
+		situation{
+			name: "a consumer that gives one back every two seconds", from: "a repair job", parts: parts,
+			check: func(w *world) {
+				repair(w)
+				w.work("mail_error", after(2*time.Second, requeues))
+				w.awaitSeen("mail_error", "bad", 8)
+				assert.Contains(w, finds(w), loop)
+			},
+		},
+		situation{
+			name: "a consumer that crashes, and is started again", from: "a repair job", parts: parts,
+			check: func(w *world) {
+				repair(w)
+				for range 5 {
+					crash(w)
+				}
+
+				said := make(chan string, 1) // room for the one result
+				go func() { said <- finds(w) }()
+				must.Await(w, "it has watched", func() bool { crash(w); return len(said) > 0 })
+				assert.Contains(w, <-said, loop)
+			},
+		},
+	)
+}
+
+// shovel carries a queue to the destination of a definition, in any vhost.
+func (w *world) shovel(from model.QueueRef, vhost string, to rabbithole.ShovelDefinition) {
+	w.Helper()
+	to.SourceURI, to.SourceQueue = rabbithole.URISet{"amqp:///" + from.VHost}, from.Name
+	to.DestinationURI = rabbithole.URISet{"amqp:///" + vhost}
+	n := manage.Of(w, w.node.API())
+	n.Done(n.DeclareShovel(from.VHost, from.Name, to))
+}
+
+// Shovels that bring failed messages back to their worker, or away from it.
+func TestShovels(t *testing.T) {
+	play(t,
+		situation{
+			name: "from a queue behind a dead-letter exchange", from: "smallrye-reactive-messaging #2181 (d03)",
+			parts: []build.Part{build.Text(`
+				exchange topic in
+				exchange direct dlx
+				queue w dlx=dlx key=w.dead
+				queue w.dead
+				bind in order.# w
+				bind dlx w.dead w.dead
+				queue v dlx=dlx key=v.dead
+				queue v.dead
+				queue archive
+				bind in invoice.# v
+				bind dlx v.dead v.dead
+			`)},
+
+			traffic: func(w *world) {
+				back := rabbithole.ShovelDefinition{DestinationExchange: "in", DestinationExchangeKey: "order.again"}
+				w.shovel(model.QueueRef{VHost: w.vhost, Name: "w.dead"}, w.vhost, back)
+				away := rabbithole.ShovelDefinition{DestinationQueue: "archive"}
+				w.shovel(model.QueueRef{VHost: w.vhost, Name: "v.dead"}, w.vhost, away)
+
+				w.work("w", slowly(rejects))
+				w.work("v", rejects)
+				w.publish("in", "order.new", "o")
+				w.publish("in", "invoice.new", "i")
+
+				w.awaitSeen("w", "o", 5)
+				w.depth("archive", 1)
+			},
+			says:   []string{"error shovel-loop w.dead: carries w.dead to w"},
+			silent: []string{"shovel-loop v.dead"},
+		},
+		situation{
+			name: "a circle of shovels over two vhosts", from: "rabbitmq-federation #96 (d02)",
+			parts: []build.Part{build.Text(`
+				queue w dlx= key=w.failed
+				queue w.failed
+			`)},
+			traffic: func(w *world) {
+				attic := model.QueueRef{VHost: manage.VHost(w, w.node.API(), w.vhost+"-attic"), Name: "attic"}
+				must.Get(dial.Channel(w, w.node.AMQP()+attic.VHost).QueueDeclare(attic.Name, true, false, false, false, nil))(w)
+				w.shovel(model.QueueRef{VHost: w.vhost, Name: "w.failed"}, attic.VHost,
+					rabbithole.ShovelDefinition{DestinationQueue: attic.Name})
+				w.shovel(attic, w.vhost, rabbithole.ShovelDefinition{DestinationQueue: "w"})
+
+				w.work("w", slowly(rejects))
+				w.publish("", "w", "m")
+				w.awaitSeen("w", "m", 5)
+			},
+			check: func(w *world) {
+				everywhere := must.Get(mgmt.New(mgmt.Options{URL: w.node.API(), Timeout: patience}))(w)
+				w.Cleanup(everywhere.Close)
+				must.Await(w, "the circle is found", func() bool {
+					t := model.NewTopology(must.Get(everywhere.Snapshot(w.Context()))(w))
+					return slices.ContainsFunc(findings.Of(t), func(f findings.Finding) bool {
+						return line(&f) == "error shovel-loop w.failed" && f.VHost == w.vhost
+					})
+				})
+			},
+		},
+	)
 }

@@ -44,8 +44,10 @@ const patience = time.Minute
 const settings = "collect_statistics_interval = 1000"
 
 var (
-	testNode = shared.Node{Options: demo.Options{Settings: settings}}
-	played   atomic.Int64 // situations, for the names of their vhosts
+	testNode = shared.Node{Options: demo.Options{
+		Settings: settings, Plugins: []string{"rabbitmq_shovel", "rabbitmq_shovel_management"},
+	}}
+	played atomic.Int64 // situations, for the names of their vhosts
 )
 
 func TestMain(m *testing.M) { os.Exit(testNode.Run(m)) }
@@ -127,15 +129,18 @@ func (w *world) declareQueue(q *model.Queue) {
 
 type action func(channel *amqp.Channel, d amqp.Delivery) error
 
+func holds(*amqp.Channel, amqp.Delivery) error        { return nil }
 func acks(_ *amqp.Channel, d amqp.Delivery) error     { return d.Ack(false) }
 func rejects(_ *amqp.Channel, d amqp.Delivery) error  { return d.Reject(false) }
 func requeues(_ *amqp.Channel, d amqp.Delivery) error { return d.Nack(false, true) }
 func returns(_ *amqp.Channel, d amqp.Delivery) error  { return d.Reject(true) } // counts on each version
 
 // slowly is an action after a pause, for endless cycles.
-func slowly(do action) action {
+func slowly(do action) action { return after(20*time.Millisecond, do) }
+
+func after(pause time.Duration, do action) action {
 	return func(channel *amqp.Channel, d amqp.Delivery) error {
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(pause)
 		return do(channel, d)
 	}
 }
