@@ -119,7 +119,7 @@ func (r *ByRefusal) where() (words string) {
 	if len(r.Beside) > 0 {
 		words += model.Sayf("; a copy of each refused one stays in %s, which they reach, too", r.Beside)
 	}
-	if r.Loses() {
+	if r.Loses() && len(r.To) == 0 {
 		words += model.Sayf("; what it refuses of what leaves %s is lost", r.Leave)
 	}
 
