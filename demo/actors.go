@@ -2,15 +2,14 @@ package demo
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
-	mathrand "math/rand/v2"
+	"math/rand/v2"
 	"time"
 
+	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
@@ -119,7 +118,7 @@ func workerOf(
 
 // roughly returns d, give or take a fifth: systems do not tick like clocks.
 func roughly(d time.Duration) time.Duration {
-	return d*4/5 + mathrand.N(d*2/5+1)
+	return d*4/5 + rand.N(d*2/5+1)
 }
 
 // seeded publishes n first messages into a queue, unless it has some already.
@@ -167,7 +166,7 @@ func message(application, kind string, body any) amqp.Publishing {
 	return amqp.Publishing{
 		ContentType:  "application/json",
 		DeliveryMode: amqp.Persistent,
-		MessageId:    newID(),
+		MessageId:    uuid.NewString(),
 		Timestamp:    time.Now().Truncate(time.Second), // AMQP has whole seconds
 		Type:         kind,
 		AppId:        application,
@@ -191,14 +190,6 @@ func republishing(d amqp.Delivery, headers amqp.Table) amqp.Publishing {
 		AppId:           d.AppId,
 		Body:            d.Body,
 	}
-}
-
-func newID() string {
-	var id [16]byte
-	_, _ = rand.Read(id[:]) // never fails
-	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
-	text := hex.EncodeToString(id[:])
-	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
 
 // fate returns a number from 0 to 99 that is always the same for a message in a service: what fails there fails there
@@ -225,11 +216,11 @@ var (
 	companies = []string{"Nordlicht GmbH", "Acme Ltd", "Ríos y Asociados", "Tanaka KK", "Okafor & Sons"}
 )
 
-func pick[T any](from []T) T { return from[mathrand.IntN(len(from))] }
+func pick[T any](from []T) T { return from[rand.IntN(len(from))] }
 
 func userBody() object {
 	name := pick(givenNames)
-	id := 1000 + mathrand.IntN(9000)
+	id := 1000 + rand.IntN(9000)
 
 	return object{
 		"id":    id,
@@ -241,20 +232,20 @@ func userBody() object {
 
 func enterpriseBody() object {
 	return object{
-		"id":    100 + mathrand.IntN(900),
+		"id":    100 + rand.IntN(900),
 		"name":  pick(companies),
-		"seats": 5 * (1 + mathrand.IntN(40)),
-		"vat":   fmt.Sprintf("EU%09d", mathrand.IntN(1e9)),
+		"seats": 5 * (1 + rand.IntN(40)),
+		"vat":   fmt.Sprintf("EU%09d", rand.IntN(1e9)),
 	}
 }
 
 func orderBody() object {
-	quantity := 1 + mathrand.IntN(4)
-	cents := 490 + mathrand.IntN(12000)
+	quantity := 1 + rand.IntN(4)
+	cents := 490 + rand.IntN(12000)
 
 	return object{
-		"order_id": fmt.Sprintf("A-%06d", mathrand.IntN(1e6)),
-		"customer": 1000 + mathrand.IntN(9000),
+		"order_id": fmt.Sprintf("A-%06d", rand.IntN(1e6)),
+		"customer": 1000 + rand.IntN(9000),
 		"items":    []object{{"article": pick(articles), "quantity": quantity, "cents": cents}},
 		"total":    object{"cents": quantity * cents, "currency": "EUR"},
 	}
@@ -264,7 +255,7 @@ func mailBody() object {
 	user := userBody()
 	return object{
 		"to":       user["email"],
-		"subject":  fmt.Sprintf("Your order A-%06d is on its way", mathrand.IntN(1e6)),
+		"subject":  fmt.Sprintf("Your order A-%06d is on its way", rand.IntN(1e6)),
 		"template": "order_shipped",
 		"language": pick([]string{"de", "en", "es", "ja"}),
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
@@ -176,7 +177,7 @@ func (s service) seedFailed(ctx context.Context, conn *amqp.Connection) error {
 		seed := message("ucenter", s.event, s.body())
 		// A replay of these must succeed: what broke them is fixed by now.
 		for fate(s.name, seed.MessageId) < s.poisoned+s.shaky {
-			seed.MessageId = newID()
+			seed.MessageId = uuid.NewString()
 		}
 
 		firstDeath := seed.Timestamp.Add(-(retries - 1) * retryTTL)
