@@ -58,15 +58,11 @@ var fields = []Field{
 	{"routing_key", "the routing key that it was published with last", ofText, func(m *message.Message) any {
 		return m.RoutingKey
 	}},
-	{"message_id", "the property message_id", ofText, func(m *message.Message) any { return m.Properties.MessageID }},
-	{"correlation_id", "the property correlation_id", ofText, func(m *message.Message) any {
-		return m.Properties.CorrelationID
-	}},
-	{"content_type", "the property content_type", ofText, func(m *message.Message) any {
-		return m.Properties.ContentType
-	}},
-	{"type", "the property type", ofText, func(m *message.Message) any { return m.Properties.Type }},
-	{"app_id", "the property app_id", ofText, func(m *message.Message) any { return m.Properties.AppID }},
+	property("message_id"),
+	property("correlation_id"),
+	property("content_type"),
+	property("type"),
+	property("app_id"),
 	{"priority", "the property priority; 0 when there is none", ofNumber, func(m *message.Message) any {
 		return int(m.Properties.Priority)
 	}},
@@ -107,6 +103,18 @@ var fields = []Field{
 	{"position", "its place in the queue as it was read; the first is 1", ofNumber, func(m *message.Message) any {
 		return m.Position
 	}},
+}
+
+// property is the field with the name of a property that is text.
+func property(name string) Field {
+	return Field{name, "the property " + name, ofText, func(m *message.Message) any {
+		for _, p := range m.Properties.Fields() {
+			if p.Name == name {
+				return *p.Text
+			}
+		}
+		return ""
+	}}
 }
 
 func failureOf(m *message.Message) message.Failure {
