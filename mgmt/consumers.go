@@ -29,7 +29,7 @@ func (c *Client) correctConsumers(ctx context.Context, queues []model.Queue) (mi
 	consumed := model.QueueSet{} // by others
 	doubted := map[model.QueueRef]*model.Queue{}
 	for q := range model.Each(queues) {
-		if q.Consumers.Or(0) > 0 {
+		if q.Consumed() {
 			consumed[q.QueueRef] = true
 			if q.Unattended() || before == nil && c.monitors.Load() || before != nil && !(*before)[q.QueueRef] {
 				doubted[q.QueueRef] = q

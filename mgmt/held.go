@@ -29,7 +29,7 @@ func (c *Client) findHeld(ctx context.Context, queues []model.Queue) {
 	for q := range model.Each(queues) {
 		waits := q.Ready.Or(0) > 0 && q.Unacked.Or(0) > 0
 		moves := q.DeliverRate.Or(0) > 0 || q.AckRate.Or(1) > 0
-		if !waits || moves || q.Consumers.Or(0) == 0 || asked == mostAsked {
+		if !waits || moves || !q.Consumed() || asked == mostAsked {
 			continue
 		}
 

@@ -28,7 +28,7 @@ func (t *Topology) againIn(next *Topology) map[QueueRef]again {
 	if t == nil {
 		return all
 	}
-	for q := range Each(next.Snapshot.Queues) {
+	for q := range next.EachQueue() {
 		b := t.Queues[q.QueueRef]
 		depth, _ := q.Depth()
 		if b == nil || depth == 0 || !q.RedeliverRate.Known() || q.Removed() != b.Removed() ||
@@ -39,7 +39,7 @@ func (t *Topology) againIn(next *Topology) map[QueueRef]again {
 		if !known {
 			a.last = t.Snapshot.TakenAt
 		}
-		if q.Consumers.Or(0) == 0 {
+		if !q.Consumed() {
 			a.away = true
 			if q.Polled() || next.Snapshot.TakenAt.Sub(a.last) > stillAgain {
 				continue

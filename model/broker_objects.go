@@ -91,8 +91,11 @@ type ExchangeRef struct {
 	Name  string
 }
 
+// Consumed reports whether the queue is known to have consumers.
+func (q *Queue) Consumed() bool { return q.Consumers.Or(0) > 0 }
+
 // Polled reports whether an application takes messages with basic.get instead of consuming.
-func (q *Queue) Polled() bool { return q.PollRate.Or(0) > 0 && q.Consumers.Or(0) == 0 }
+func (q *Queue) Polled() bool { return q.PollRate.Or(0) > 0 && !q.Consumed() }
 
 // Exchange is one exchange as the management API reported it. The default exchange has the name "".
 type Exchange struct {

@@ -23,7 +23,7 @@ func newLeads(r *roles) *leads {
 		isOpen:  map[QueueRef]bool{},
 	}
 
-	for q := range Each(r.t.Snapshot.Queues) {
+	for q := range r.t.EachQueue() {
 		if r.isBuffer(q.QueueRef) && l.index[q.QueueRef] == 0 {
 			l.visit(q.QueueRef)
 		}

@@ -102,7 +102,7 @@ func (t *Topology) Confirmed(counts map[QueueRef]QueueCounts, ready bool) *Topol
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		count := counts[q.QueueRef]
-		if n := count.Consumers; n.Or(0) > 0 && q.Consumers.Or(0) == 0 && !count.Held {
+		if n := count.Consumers; n.Or(0) > 0 && !q.Consumed() && !count.Held {
 			change(i).Consumers = n
 		}
 		if n := count.Ready; ready && n.Known() && n != q.Ready {

@@ -53,7 +53,7 @@ func (r *roles) findCommon() map[deadLettering]*commonness {
 		}
 	}
 
-	for q := range Each(r.t.Snapshot.Queues) {
+	for q := range r.t.EachQueue() {
 		if q.Policy != "" {
 			count(q, deadLettering{vhost: q.VHost, policy: Source{FromPolicy, q.Policy}})
 		}
@@ -86,7 +86,7 @@ func (r *roles) isCommonTTL(q *Queue) bool {
 // that only failures fill, where workers share their dead lettering or it leads back to the queue.
 func (b *flowBuilder) findEnds(served map[QueueRef]bool) map[QueueRef]bool {
 	ends := map[QueueRef]bool{}
-	for q := range Each(b.t.Snapshot.Queues) {
+	for q := range b.t.EachQueue() {
 		ref := q.QueueRef
 		if _, stated := b.statedWaits(ref); stated {
 			ends[ref] = b.isStated(ref, FailedRole, ParkedRole)

@@ -9,7 +9,7 @@ import (
 // is a worker that is stopped where its dead letters end among the failed, or where workers share its dead lettering.
 func (b *flowBuilder) addFailed() {
 	sharing := map[QueueRef]int{}
-	for q := range Each(b.t.Snapshot.Queues) {
+	for q := range b.t.EachQueue() {
 		targets := b.t.RejectedTargets(q.QueueRef)
 		_, held := b.held[q.QueueRef]
 		if held || len(targets) == 0 || b.isBuffer(q.QueueRef) || b.ends[q.QueueRef] || b.takesNoWork(q.QueueRef) {
@@ -59,7 +59,7 @@ func (b *flowBuilder) addFailedByName(served map[QueueRef]bool) (alone, parked [
 		}
 	}
 
-	for q := range Each(b.t.Snapshot.Queues) {
+	for q := range b.t.EachQueue() {
 		says := b.heard[q.QueueRef]
 		name := namesake{q.VHost, says.base}
 		may := !b.isBuffer(q.QueueRef) && says.failed == "" && !b.takesNoWork(q.QueueRef)
@@ -73,7 +73,7 @@ func (b *flowBuilder) addFailedByName(served map[QueueRef]bool) (alone, parked [
 		}
 	}
 
-	for q := range Each(b.t.Snapshot.Queues) {
+	for q := range b.t.EachQueue() {
 		says := b.heard[q.QueueRef]
 		stated := b.isStated(q.QueueRef, FailedRole, ParkedRole)
 		if inFlow[q.QueueRef] || b.flows[q.QueueRef] != nil || !stated && !b.restsByName(q) {
@@ -128,7 +128,7 @@ func (b *flowBuilder) addFailedByName(served map[QueueRef]bool) (alone, parked [
 func (b *flowBuilder) restsByName(q *Queue) bool {
 	named := b.heard[q.QueueRef].failed != "" && !b.isStated(q.QueueRef, WorkerRole)
 	other := q.Type == Stream || b.isBuffer(q.QueueRef) || b.takesNoWork(q.QueueRef)
-	rests := q.Consumers.Or(0) == 0 && (!b.t.settings.of(q.QueueRef).DLX.Set || b.ends[q.QueueRef])
+	rests := !q.Consumed() && (!b.t.settings.of(q.QueueRef).DLX.Set || b.ends[q.QueueRef])
 	return named && !other && rests
 }
 
@@ -137,7 +137,7 @@ func (b *flowBuilder) restsByName(q *Queue) bool {
 func (b *flowBuilder) served() map[QueueRef]bool {
 	dead := map[ExchangeRef]bool{}
 	plain := map[ExchangeRef]bool{}
-	for q := range Each(b.t.Snapshot.Queues) {
+	for q := range b.t.EachQueue() {
 		ref := q.QueueRef
 		if s := b.t.settings.of(ref); s.DLX.Set && !b.isBuffer(ref) {
 			dead[ExchangeRef{ref.VHost, s.DLX.Value}] = true
@@ -204,8 +204,8 @@ func (t *Topology) FailedTogether(ref QueueRef) (queues []QueueRef) {
 	}
 
 	for _, route := range routes {
-		failed := slices.DeleteFunc(slices.Clone(route.Queues), func(q QueueRef) bool {
-			return !t.IsFailed(q) || t.Queues[q].Type == Stream || t.Queues[q].Consumers.Or(0) > 0
+		failed := Without(route.Queues, func(q QueueRef) bool {
+			return !t.IsFailed(q) || t.Queues[q].Type == Stream || t.Queues[q].Consumed()
 		})
 		if route.Exact && len(failed) > 1 {
 			queues = append(queues, failed...)

@@ -174,7 +174,7 @@ func (r *roles) consumersWords(ref QueueRef) string {
 
 // addBuffers ties every buffer to the workers that it leads to. Levels that delay as one count as one buffer.
 func (b *flowBuilder) addBuffers() {
-	for q := range Each(b.t.Snapshot.Queues) {
+	for q := range b.t.EachQueue() {
 		ref := q.QueueRef
 		why, isBuffer := b.buffer[ref]
 		if !isBuffer {
@@ -283,7 +283,7 @@ func (b *flowBuilder) addDelayingExchanges() {
 // addDelayedRetries marks the workers that delay their own failures (quorum queues from 4.3): such a queue is a flow by
 // itself.
 func (b *flowBuilder) addDelayedRetries() {
-	for q := range Each(b.t.Snapshot.Queues) {
+	for q := range b.t.EachQueue() {
 		ref := q.QueueRef
 		retry := b.t.settings.of(ref).DelayedRetry
 		if !retry.Set || retry.Value == "disabled" || b.isBuffer(ref) || b.takesNoWork(ref) {

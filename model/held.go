@@ -26,7 +26,7 @@ func (b *flowBuilder) addHeldBuffers() {
 // findHeld finds Dramatiq's delay queues, each with its worker.
 func (r *roles) findHeld() map[QueueRef]QueueRef {
 	held := map[QueueRef]QueueRef{}
-	for q := range Each(r.t.Snapshot.Queues) {
+	for q := range r.t.EachQueue() {
 		ref := q.QueueRef
 		name, ok := strings.CutSuffix(ref.Name, HeldSuffix)
 		if !ok {

@@ -49,7 +49,7 @@ func (t *Topology) findHops() map[QueueRef][]Hop {
 	routes := map[way]Route{}
 
 	hops := map[QueueRef][]Hop{}
-	for q := range Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		ref := q.QueueRef
 		s := t.settings.of(ref)
 		if !s.DLX.Set {
@@ -123,7 +123,7 @@ func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry 
 	}
 
 	gone := func(ref QueueRef) bool { return t.Queues[ref] == nil }
-	if seen := slices.DeleteFunc(slices.Clone(t.Snapshot.Seen.To[ref]), gone); len(seen) > 0 {
+	if seen := Without(t.Snapshot.Seen.To[ref], gone); len(seen) > 0 {
 		route.Queues = UnionOf(route.Queues, seen)
 		route.Keys = KeysSeen
 		route.Why = "each message keeps its own routing keys; those that were looked at lead to " + Names(seen)

@@ -31,7 +31,7 @@ func (r *roles) findLevels() map[QueueRef]*levels {
 	above := map[QueueRef]QueueRef{}
 
 	var buffers []half
-	for q := range Each(r.t.Snapshot.Queues) {
+	for q := range r.t.EachQueue() {
 		ref := q.QueueRef
 		if ttl := r.t.settings.of(ref).TTL; ttl.Set && ttl.Value > 0 && r.buffer[ref] != "" {
 			buffers = append(buffers, half{ref, ttl.Value})

@@ -136,7 +136,7 @@ const HeldSuffix, deadSuffix = ".DQ", ".XQ"
 // words that name a role: billing.invoice is one for billing.parking. Buffers and failed queues are left out.
 func (t *Topology) NamedLike(ref QueueRef) (found []QueueRef) {
 	own := strings.Fields(listen(ref.Name).base)
-	for q := range Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		if q.VHost != ref.VHost || q.QueueRef == ref || !t.Works(q.QueueRef) {
 			continue
 		}

@@ -19,8 +19,8 @@ func withoutTaps(s *Snapshot) *Snapshot {
 		return s
 	}
 	without := *s
-	without.Queues = slices.DeleteFunc(slices.Clone(s.Queues), func(q Queue) bool { return isTap(q.Name) })
-	without.Bindings = slices.DeleteFunc(slices.Clone(s.Bindings),
+	without.Queues = Without(s.Queues, func(q Queue) bool { return isTap(q.Name) })
+	without.Bindings = Without(s.Bindings,
 		func(b Binding) bool { return isTap(b.Destination) && !b.ToExchange })
 	return &without
 }

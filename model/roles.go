@@ -44,7 +44,7 @@ func findRoles(t *Topology) *roles {
 		sentBack: map[QueueRef]map[QueueRef]bool{},
 	}
 
-	for q := range Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		says := listen(q.Name)
 		r.heard[q.QueueRef] = says
 		r.named[namesake{q.VHost, says.base}] = append(r.named[namesake{q.VHost, says.base}], q.QueueRef)
@@ -54,7 +54,7 @@ func findRoles(t *Topology) *roles {
 	r.common = r.findCommon()
 	r.rests = r.findResting()
 	r.rejected = r.findRejected()
-	for q := range Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		if _, held := r.held[q.QueueRef]; held {
 			continue
 		}
@@ -89,12 +89,12 @@ func (r *roles) bufferReason(q *Queue) string {
 		return ""
 	}
 	all := r.narrowed(q.QueueRef, Expired)
-	targets := slices.DeleteFunc(slices.Clone(all), func(ref QueueRef) bool { return ref == q.QueueRef })
+	targets := Without(all, func(ref QueueRef) bool { return ref == q.QueueRef })
 	if len(targets) == 0 && len(all) > 0 {
 		return "" // what comes back to it is dropped: it waits for nothing
 	}
 	says := r.heard[q.QueueRef]
-	consumed := q.Consumers.Or(0) > 0
+	consumed := q.Consumed()
 	if !consumed && r.isCommon(q) {
 		rests := says.buffer() == "" && r.isCommonTTL(q)
 		if rests || says.failed != "" {
@@ -158,7 +158,7 @@ func (q *Queue) sets(name string) bool {
 }
 
 // works reports whether applications consume a queue, or did so earlier.
-func (r *roles) works(q *Queue) bool { return q.Consumers.Or(0) > 0 || r.t.worked[q.QueueRef] }
+func (r *roles) works(q *Queue) bool { return q.Consumed() || r.t.worked[q.QueueRef] }
 
 // findResting finds queues that have no consumers, lead nowhere or only back to themselves, and get messages rejected
 // from a consumed queue: through a named exchange, beside a failed queue through an exchange that is named for
@@ -166,12 +166,12 @@ func (r *roles) works(q *Queue) bool { return q.Consumers.Or(0) > 0 || r.t.worke
 func (r *roles) findResting() map[resting]bool {
 	rests := map[resting]bool{}
 	looked := map[*QueueRef]bool{} // queues with the same hop share one list of targets
-	for q := range Each(r.t.Snapshot.Queues) {
+	for q := range r.t.EachQueue() {
 		hop, ok := r.t.Hop(q.QueueRef, Rejected)
 		if !ok || hop.Exchange == "" || len(hop.Route.Queues) == 0 || looked[&hop.Route.Queues[0]] {
 			continue
 		}
-		if q.Consumers.Or(0) == 0 && !r.endsTogether(q, hop) && (listen(hop.Exchange).failed == "" ||
+		if !q.Consumed() && !r.endsTogether(q, hop) && (listen(hop.Exchange).failed == "" ||
 			!slices.ContainsFunc(hop.Route.Queues, func(ref QueueRef) bool { return r.heard[ref].failed != "" })) {
 			continue
 		}
@@ -230,7 +230,7 @@ func (r *roles) archives(q *Queue, targets []QueueRef) bool {
 func (r *roles) findRejected() map[QueueRef]bool {
 	rejected := map[QueueRef]bool{}
 	merged := map[*QueueRef]bool{} // queues with the same hop share one list of targets
-	for q := range Each(r.t.Snapshot.Queues) {
+	for q := range r.t.EachQueue() {
 		if !r.works(q) {
 			continue
 		}
@@ -250,7 +250,7 @@ func (r *roles) findRejected() map[QueueRef]bool {
 func (r *roles) anyConsumed(targets []QueueRef) bool {
 	return slices.ContainsFunc(targets, func(ref QueueRef) bool {
 		q, ok := r.t.Queues[ref]
-		return ok && q.Consumers.Or(0) > 0
+		return ok && q.Consumed()
 	})
 }
 
@@ -326,12 +326,12 @@ func (r *roles) workersOf(targets []QueueRef) []QueueRef {
 // queues: NServiceBus binds its error queue wherever it binds endpoints.
 func (r *roles) withoutFailed(workers []QueueRef) []QueueRef {
 	if slices.ContainsFunc(workers, r.takesNoWork) {
-		workers = slices.DeleteFunc(slices.Clone(workers), r.takesNoWork)
+		workers = Without(workers, r.takesNoWork)
 	}
 
 	kept := make([]QueueRef, 0, len(workers))
 	for _, ref := range workers {
-		if r.isStated(ref, WorkerRole) || r.heard[ref].failed == "" || r.t.Queues[ref].Consumers.Or(0) > 0 {
+		if r.isStated(ref, WorkerRole) || r.heard[ref].failed == "" || r.t.Queues[ref].Consumed() {
 			kept = append(kept, ref)
 		}
 	}

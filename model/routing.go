@@ -118,6 +118,11 @@ func Each[T any](list []T) iter.Seq[*T] {
 	}
 }
 
+// Without is a new list without the elements that drop names.
+func Without[S ~[]T, T any](list S, drop func(T) bool) S {
+	return slices.DeleteFunc(slices.Clone(list), drop)
+}
+
 // Unread names the parts of the routing that a snapshot lacks: nil means unknown, not "none".
 func Unread(s *Snapshot) string {
 	switch {

@@ -85,7 +85,7 @@ func (t *Topology) findStated() map[QueueRef]StatedRole {
 	if len(t.Snapshot.Stated) == 0 {
 		return stated
 	}
-	for q := range Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		if own := t.Snapshot.Stated.Of(q.QueueRef); len(own) > 0 {
 			stated[q.QueueRef] = own[0]
 		}
@@ -97,7 +97,7 @@ func (t *Topology) findStated() map[QueueRef]StatedRole {
 // Abandoned are the queues in which messages end without anything that says why, by vhost and name: no consumers,
 // no dead-letter exchange, no TTL, no flow, no name for failures. An application may itself put its failures there.
 func (t *Topology) Abandoned() (refs []QueueRef) {
-	for q := range Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		ref := q.QueueRef
 		ends := q.Type != Stream && !q.sets("message-ttl") && !q.sets("dead-letter-exchange")
 		idle := q.Consumers == Some[int64](0) && !q.Polled() && !t.Worked(ref)
@@ -165,7 +165,7 @@ func (b *flowBuilder) addStated() {
 			f := b.of(ref, s.describe())
 			f.Worker.Reason = s.describe() + b.consumersWords(ref)
 		case waits && len(b.leads.workers[ref]) == 0:
-			workers := slices.DeleteFunc(slices.Clone(b.named[namesake{ref.VHost, b.heard[ref].base}]), func(w QueueRef) bool {
+			workers := Without(b.named[namesake{ref.VHost, b.heard[ref].base}], func(w QueueRef) bool {
 				return w == ref || b.isBuffer(w) || b.takesNoWork(w) || b.heard[w].failed != ""
 			})
 			b.add(b.bufferOf(ref, nil), s.describe(), "has a buffer of the same name: ", workers,

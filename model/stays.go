@@ -32,7 +32,7 @@ func (t *Topology) staysIn(next *Topology) map[QueueRef]stay {
 	if t == nil {
 		return stays
 	}
-	for q := range Each(next.Snapshot.Queues) {
+	for q := range next.EachQueue() {
 		ref := q.QueueRef
 		b := t.Queues[ref]
 		ttl := next.settings.of(ref).TTL

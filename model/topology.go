@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // Topology is a snapshot with its settings, routing and flows worked out. It is immutable and safe for
 // concurrent use.
@@ -92,7 +95,7 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 	}
 
 	for q := range Each(s.Queues) {
-		if q.Consumers.Or(0) > 0 || q.Consumers.Known() && next.IsWorker(q.QueueRef) {
+		if q.Consumed() || q.Consumers.Known() && next.IsWorker(q.QueueRef) {
 			next.worked[q.QueueRef] = true
 		}
 	}
@@ -123,7 +126,7 @@ func (t *Topology) goneIn(next *Topology) map[QueueRef][]QueueRef {
 	}
 	var gone map[QueueRef][]QueueRef
 	for ref, hops := range next.hops {
-		before := slices.DeleteFunc(slices.Clone(t.RejectedTargets(ref)), func(at QueueRef) bool {
+		before := Without(t.RejectedTargets(ref), func(at QueueRef) bool {
 			s := t.settings.of(at)
 			return !s.Expires.Set || !s.TTL.Set || !s.DLX.Set
 		})
@@ -150,6 +153,9 @@ func byRef(queues []Queue) map[QueueRef]*Queue {
 	}
 	return all
 }
+
+// EachQueue iterates over the queues with the counts of the snapshot.
+func (t *Topology) EachQueue() iter.Seq[*Queue] { return Each(t.Snapshot.Queues) }
 
 // Queue returns a queue with its newest counts.
 func (t *Topology) Queue(ref QueueRef) (*Queue, bool) {

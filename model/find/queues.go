@@ -59,7 +59,7 @@ const (
 // Queues are the queues of a search in order: failed queues, then buffers, then all others.
 func Queues(t *model.Topology, want Want) []Queue {
 	var queues []Queue
-	for q := range model.Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		if want.Queue != nil && !want.Queue(q.QueueRef) {
 			continue
 		}

@@ -21,7 +21,7 @@ func (t *checking) findCutCycles() {
 		return nil
 	})
 
-	for q := range model.Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		t.findExpiredUnread(q)
 		circle := walk(q.QueueRef)
 		if len(circle) < 2 { // findReturns reports a circle of one queue
@@ -137,7 +137,7 @@ func behindUnread(t *model.Topology, q *model.Queue) *model.Queue {
 // Unread are the buffers behind queues that have delivered nothing, if they can be counted: statistics are late to show
 // what they contain.
 func Unread(t *model.Topology) (refs []model.QueueRef) {
-	for q := range model.Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		buffer := behindUnread(t, q)
 		if buffer == nil || len(refs) >= mostConfirmed {
 			continue

@@ -12,7 +12,7 @@ import (
 // nothing has left for longer than the TTL.
 func (t *checking) findEarlierTTLs(q *model.Queue, s model.Settings) {
 	ready := q.Ready.Or(0)
-	if !s.TTL.ByPolicy() || ready == 0 || q.Consumers.Or(0) > 0 || q.Polled() {
+	if !s.TTL.ByPolicy() || ready == 0 || q.Consumed() || q.Polled() {
 		return
 	}
 

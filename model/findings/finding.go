@@ -138,7 +138,7 @@ func Of(topology *model.Topology) (findings []Finding) {
 		check(t)
 	}
 
-	for q := range model.Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		s := t.Settings(q.QueueRef)
 		for _, check := range queueChecks {
 			check(t, q, s)

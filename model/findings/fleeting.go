@@ -20,7 +20,7 @@ type fleeting struct {
 func (t *checking) findFleetingQueues() {
 	found := map[fleeting][]model.QueueRef{}
 	var order []fleeting
-	for q := range model.Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		s := t.Settings(q.QueueRef)
 		if !s.DLX.Set || t.IsBuffer(q.QueueRef) || t.IsFailed(q.QueueRef) {
 			continue

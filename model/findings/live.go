@@ -21,7 +21,7 @@ func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Findi
 		return nil
 	}
 	var findings []Finding
-	for q := range model.Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		hops := t.Hops(q.QueueRef)
 		dead := moves[q.QueueRef].Dead.Or(0) * over.Seconds()
 		if len(hops) == 0 || !allKnown(&hops[0].Route) || dead < liveLeast || q.Consumers.Or(1) > 0 ||

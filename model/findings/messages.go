@@ -95,7 +95,7 @@ type messageCheck interface {
 // Heads are the buffers in which a message may hold up those behind it, which only a peek shows: several messages wait
 // there, with their own TTLs, with priorities, or some of them under an earlier TTL than the policy's.
 func Heads(t *model.Topology) (refs []model.QueueRef) {
-	for q := range model.Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		ttl := t.Settings(q.QueueRef).TTL
 		_, priorities := q.Arguments["x-max-priority"]
 		if (!ttl.Set || ttl.ByPolicy() || priorities) && q.Ready.Or(2) > 1 && t.IsBuffer(q.QueueRef) {

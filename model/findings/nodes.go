@@ -81,7 +81,7 @@ func (t *checking) findNodesDown() {
 			continue
 		}
 		down, fewer := 0, 0
-		for q := range model.Each(t.Snapshot.Queues) {
+		for q := range t.EachQueue() {
 			switch {
 			case q.Outage() == model.NodeDown && q.Node == n.Name, q.Outage() == model.NoMajority &&
 				slices.Contains(q.Offline(), model.Printable(n.Name)):

@@ -24,7 +24,7 @@ type released struct {
 
 func (r *released) inspect(m *message.Message) {
 	taken, counted := m.Counted(), m.Delivered()
-	if !r.behaviour.CarriesDeliveryCount || r.queue.Consumers.Or(0) == 0 || taken-counted < manyReturns || r.isCarried(m) {
+	if !r.behaviour.CarriesDeliveryCount || !r.queue.Consumed() || taken-counted < manyReturns || r.isCarried(m) {
 		return
 	}
 	if r.n++; taken > r.most {

@@ -27,7 +27,7 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 	depth, known := q.Depth()
 	worked := works(t.Topology, q)
 	slow := rate > 0 && worked && float64(q.Redelivered.Or(0)) >= loopEver*float64(q.Acked.Or(0)+depth)
-	taken := q.Consumers.Or(0) > 0 || q.Polled()
+	taken := q.Consumed() || q.Polled()
 	held := max(q.Unacked.Or(depth), 1)
 	n, steps, away := t.Redelivered(q.QueueRef)
 	often := loopAgain * held
@@ -37,7 +37,7 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 
 	neverDone := q.Removed().Or(0) == 0 && q.Redelivered.Or(0) >= loopAgain*depth
 	endless := steps >= loopSteps && n >= often ||
-		rate > 0 && q.Consumers.Or(0) > 0 && neverDone
+		rate > 0 && q.Consumed() && neverDone
 
 	fast := again >= loopLeast && ((taken || worked) && again >= loopLeast*float64(depth) || // otherwise a peek
 		taken && again >= loopLeast*float64(held))
@@ -77,7 +77,7 @@ func LoopsToWatch(t *model.Topology) (queues []model.QueueRef) {
 		}
 	}
 
-	for q := range model.Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		depth, _ := q.Depth()
 		held := max(q.Unacked.Or(depth), 1)
 		again := q.Redelivered.Or(0)
@@ -97,7 +97,7 @@ func LoopsToWatch(t *model.Topology) (queues []model.QueueRef) {
 // works reports whether a worker, possibly disconnected at the moment, takes messages from a queue. Messages that
 // others get there with basic.get do not count.
 func works(t *model.Topology, q *model.Queue) bool {
-	return q.Consumers.Or(0) > 0 || q.PollRate.Or(0) == 0 &&
+	return q.Consumed() || q.PollRate.Or(0) == 0 &&
 		(t.Worked(q.QueueRef) || t.IsWorker(q.QueueRef))
 }
 

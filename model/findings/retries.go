@@ -116,9 +116,9 @@ func (t *checking) findCrossedRetries() {
 		return hop.Route.Queues
 	})
 
-	for q := range model.Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		circle := walk(q.QueueRef)
-		workers := slices.DeleteFunc(slices.Clone(circle), func(ref model.QueueRef) bool { return !t.consumed(ref) })
+		workers := model.Without(circle, func(ref model.QueueRef) bool { return !t.consumed(ref) })
 		if len(workers) < 2 || len(workers) == len(circle) {
 			continue
 		}
@@ -136,7 +136,7 @@ func (t *checking) findCrossedRetries() {
 
 func (t *checking) consumed(ref model.QueueRef) bool {
 	q, ok := t.Queue(ref)
-	return ok && q.Consumers.Or(0) > 0
+	return ok && q.Consumed()
 }
 
 // sharedKeys are the keys with which messages arrive at a worker, first those that other workers bind, too: for a
@@ -195,7 +195,7 @@ func (t *checking) afterRetry(ref model.QueueRef, key *string, hops int) (worker
 
 func (t *checking) retriesForOthers(ref model.QueueRef, failed, reached []model.QueueRef, key string) Finding {
 	s := t.Settings(ref)
-	others := slices.DeleteFunc(slices.Clone(reached), func(r model.QueueRef) bool { return slices.Contains(failed, r) })
+	others := model.Without(reached, func(r model.QueueRef) bool { return slices.Contains(failed, r) })
 	f := Finding{
 		Code:     "retry-reaches-others",
 		Exchange: s.DLX.Value,

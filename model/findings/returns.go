@@ -14,13 +14,13 @@ func (t *checking) findReturns() {
 	walk := t.circles(func(at model.QueueRef) []model.QueueRef { // through queues that applications consume
 		q, _ := t.Queue(at)
 		hop, ok := t.Hop(at, model.Rejected)
-		if q.Consumers.Or(0) == 0 || !ok || !hop.Route.Exact || slices.Contains(hop.Route.Queues, at) {
+		if !q.Consumed() || !ok || !hop.Route.Exact || slices.Contains(hop.Route.Queues, at) {
 			return nil
 		}
 		return hop.Route.Queues
 	})
 
-	for q := range model.Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		circle := []model.QueueRef{q.QueueRef}
 		f, returns := t.returning(q)
 		if !returns {
@@ -122,7 +122,7 @@ type ways struct {
 func (w *ways) add(key string, queues []model.QueueRef, self model.QueueRef) {
 	w.keys = append(w.keys, key)
 	w.returns = w.returns || slices.Contains(queues, self)
-	w.others = model.UnionOf(w.others, slices.DeleteFunc(slices.Clone(queues),
+	w.others = model.UnionOf(w.others, model.Without(queues,
 		func(ref model.QueueRef) bool { return ref == self }))
 }
 

@@ -38,7 +38,7 @@ func (t *checking) findShovelLoops() {
 // passesOn reports whether messages leave a queue by themselves: through consumers, or because they expire.
 func (t *checking) passesOn(ref model.QueueRef) bool {
 	q, ok := t.Queue(ref)
-	return ok && (q.Consumers.Or(0) > 0 || q.Polled() || t.Settings(ref).TTL.Set)
+	return ok && (q.Consumed() || q.Polled() || t.Settings(ref).TTL.Set)
 }
 
 // circleOf is the shortest way from a shovel's target back to the queue that it empties, which is the

@@ -22,7 +22,7 @@ func (t *checking) findMisfitRoles() {
 		}
 	}
 
-	for q := range model.Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		all := t.Snapshot.Stated.Of(q.QueueRef)
 		if len(all) == 0 {
 			continue
@@ -58,7 +58,7 @@ func (t *checking) findMisfitRoles() {
 
 // hasQueue reports whether a queue has a name for which a role is stated, or may have it: in a vhost that is not shown.
 func (t *checking) hasQueue(s *model.StatedRole) bool {
-	for q := range model.Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		if s.Matches(q.QueueRef) {
 			return true
 		}

@@ -20,7 +20,7 @@ func (t *checking) findFullTargets() {
 	seen := model.QueueSet{}
 
 	looked := map[way]bool{}
-	for q := range model.Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		from := q.QueueRef
 		hop, ok := t.Hop(from, model.Expired)
 		if !ok || len(hop.Route.Queues) == 0 {

@@ -137,7 +137,7 @@ type feeds struct {
 
 func (t *checking) feeds() feeds {
 	fed := feeds{model.QueueSet{}, map[model.ExchangeRef]bool{}}
-	for q := range model.Each(t.Snapshot.Queues) {
+	for q := range t.EachQueue() {
 		for _, hop := range t.Hops(q.QueueRef) {
 			fed.exchanges[model.ExchangeRef{VHost: q.VHost, Name: hop.Exchange}] = true
 			if hop.Route.Keys != model.KeysBeyond {

@@ -188,7 +188,7 @@ func Behind(t *model.Topology, ref model.QueueRef) []model.QueueRef {
 		return nil
 	}
 	idle := func(to model.QueueRef) bool { return !t.Works(to) }
-	return slices.DeleteFunc(slices.Clone(t.ExpiredTargets(ref)), idle)
+	return model.Without(t.ExpiredTargets(ref), idle)
 }
 
 // OfLimit works out what a queue's limits will drop when messages arrive; nil for nothing. counts are newer than the

@@ -94,7 +94,8 @@ func expires(e *Event, t *model.Topology, q *model.Queue, m *message.Message, wa
 	route := t.DeadLetter(q.QueueRef, message.WithCC(m.RoutingKey, m.Headers), m.Headers)
 	through := "through " + model.ExchangeName(s.DLX.Value)
 	arrives := arrivals(route.Queues, q.QueueRef, diedSince(t, m, q.QueueRef))
-	back := model.Names(without(route.Queues, func(ref model.QueueRef) bool { return slices.Contains(arrives, ref) }))
+	arrived := func(ref model.QueueRef) bool { return slices.Contains(arrives, ref) }
+	back := model.Names(model.Without(route.Queues, arrived))
 
 	if len(arrives) > 0 {
 		e.Where = model.Names(arrives)

@@ -25,11 +25,7 @@ func cutOnExpiry(t *model.Topology, m *message.Message, in model.QueueRef) bool 
 }
 
 func arrivals(targets []model.QueueRef, in model.QueueRef, died []string) []model.QueueRef {
-	return without(targets, func(ref model.QueueRef) bool { return ref == in || slices.Contains(died, ref.Name) })
-}
-
-func without(refs []model.QueueRef, left func(model.QueueRef) bool) []model.QueueRef {
-	return slices.DeleteFunc(slices.Clone(refs), left)
+	return model.Without(targets, func(ref model.QueueRef) bool { return ref == in || slices.Contains(died, ref.Name) })
 }
 
 // diedSince are the queues, other than the current one, in which a message died without being rejected since. The death

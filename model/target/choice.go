@@ -31,13 +31,13 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 	}
 
 	gaveUp := slices.ContainsFunc(told, func(c Clue) bool { return c.Kind == ByRejection && c.Gone })
-	standing := slices.DeleteFunc(slices.Clone(told), func(c Clue) bool {
+	standing := model.Without(told, func(c Clue) bool {
 		return c.Gone || c.Kind == ByRecord && !r.Works(c.Queue) || c.Kind == ByExpiry && gaveUp
 	})
 
 	ties := t.ties()
 	others := func(c *Clue) []Clue {
-		return slices.DeleteFunc(slices.Clone(ties), func(tie Clue) bool { return tie.Queue == c.Queue || len(ties) > 1 })
+		return model.Without(ties, func(tie Clue) bool { return tie.Queue == c.Queue || len(ties) > 1 })
 	}
 	brought := slices.ContainsFunc(told, func(c Clue) bool { return c.Passage.By != "" })
 	stated := len(told) > 0 && told[0].Kind == ByFramework && !told[0].Topic // a topic need not be a queue
@@ -82,7 +82,7 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 
 // goneRecords are the records of queues that do not exist: other evidence weighs more.
 func goneRecords(told []Clue) []Clue {
-	return slices.DeleteFunc(slices.Clone(told), func(c Clue) bool { return c.Kind != ByRecord || !c.Gone })
+	return model.Without(told, func(c Clue) bool { return c.Kind != ByRecord || !c.Gone })
 }
 
 // ties are the flows of the queue as clues.
