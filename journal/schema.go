@@ -104,7 +104,7 @@ func (j *Journal) explain(attempt string, err error) error {
 			"name a directory with XDG_STATE_HOME", plan.ErrJournal)
 	case errors.Is(err, errEmpty):
 		return say("is empty (0 bytes), so what it held is lost: remove it with the files beside it that begin with " +
-			"its name, " + "and a new one begins")
+			"its name, and a new one begins")
 	case errors.As(err, &others):
 		return say("%s", others.advice(j.options.Path))
 	case errors.Is(err, errNewer):
