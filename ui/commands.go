@@ -64,7 +64,7 @@ func findIn(e *shell.Env, text string) (effect, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(a *app) tea.Cmd { return a.push(messages.NewFindScreen(a.env, text, filter)) }, nil
+	return func(a *app) tea.Cmd { return a.push(messages.NewFindScreen(a.Env, text, filter)) }, nil
 }
 
 // showAlone shows a tab without what was opened from it.
@@ -81,7 +81,7 @@ func showAlone(i int) effect {
 
 func commands(a *app) []command {
 	all := allCommands(a)
-	if len(a.env.Contexts) == 0 {
+	if len(a.Contexts) == 0 {
 		all = all[:len(all)-1]
 	}
 	return all
@@ -89,7 +89,7 @@ func commands(a *app) []command {
 
 func allCommands(a *app) (all []command) {
 	for i, screen := range numbered {
-		all = append(all, command{name: a.env.Keys.Screens[i].Help().Desc, does: screen.does, run: showAlone(i)})
+		all = append(all, command{name: a.Keys.Screens[i].Help().Desc, does: screen.does, run: showAlone(i)})
 	}
 
 	all = append(all, []command{
@@ -108,7 +108,7 @@ func allCommands(a *app) (all []command) {
 		},
 	}...)
 
-	for _, key := range everywhere(a.env.Keys) {
+	for _, key := range everywhere(a.Keys) {
 		if key.command != "" {
 			all = append(all, command{name: key.command, does: key.Does, run: key.run})
 		}
@@ -144,9 +144,9 @@ func opens(
 ) func(*app, name) tea.Cmd {
 	return func(a *app, n name) tea.Cmd {
 		if !is(a, n.QueueRef) {
-			return a.gone(what, n)
+			return a.refuse("there is no " + what + " " + n.shown + " any more")
 		}
-		return a.push(screen(a.env, n.QueueRef))
+		return a.push(screen(a.Env, n.QueueRef))
 	}
 }
 
@@ -160,10 +160,7 @@ func (a *app) hasQueue(ref model.QueueRef) bool {
 }
 
 func openTap(a *app, n name) tea.Cmd {
-	if s, ok := trace.TapExchange(a.env, a.latest.Topology, model.ExchangeRef(n.QueueRef)); ok {
-		return a.push(s)
-	}
-	return a.gone("exchange", n)
+	return a.push(trace.TapExchange(a.Env, a.latest.Topology, model.ExchangeRef(n.QueueRef)))
 }
 
 func (a *app) flowNames() []name {
@@ -182,10 +179,10 @@ func (a *app) exchangeNames() []name {
 	}), func(n name) bool { return n.Name == "" }) // RabbitMQ allows no bindings to the default exchange
 }
 
-func (a *app) contextNames() []name { return offlineNames(a.env.Contexts, a.env.Title) }
+func (a *app) contextNames() []name { return offlineNames(a.Contexts, a.Title) }
 
 func (a *app) themeNames() []name {
-	return offlineNames(append(term.Themes(), slices.Sorted(maps.Keys(a.env.OwnThemes))...), a.env.Theme)
+	return offlineNames(append(term.Themes(), slices.Sorted(maps.Keys(a.OwnThemes))...), a.Theme)
 }
 
 // offlineNames are names that are known without a broker.
@@ -203,14 +200,14 @@ func offlineNames[S ~string](texts []S, this S) []name {
 
 // goToContext ends the program, which then restarts with another broker, unless something is running.
 func (a *app) goToContext(n name) tea.Cmd {
-	if n.Name == a.env.Title {
+	if n.Name == a.Title {
 		a.notice = shell.NoticeMsg{Text: "this is " + n.shown}
 		return nil
 	}
 
 	if runs := a.running(); runs != "" {
 		return a.refuse(fmt.Sprintf("not left for %s: %s would be stopped; wait for its end, or stop it with %s", n.shown,
-			runs, a.env.Keys.ForceQuit.Help().Key))
+			runs, a.Keys.ForceQuit.Help().Key))
 	}
 
 	a.next = n.Name
@@ -230,10 +227,6 @@ func (a *app) namesOf(n int, at func(i int) model.QueueRef) []name {
 
 	slices.SortStableFunc(names, term.By(func(n name) string { return n.shown }))
 	return names
-}
-
-func (a *app) gone(what string, n name) tea.Cmd {
-	return a.refuse("there is no " + what + " " + n.shown + " any more")
 }
 
 // How well a name matches the typed text, best first.

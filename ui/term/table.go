@@ -89,8 +89,8 @@ type Table[K comparable, T any] struct {
 	Chosen map[K]struct{}
 	anchor *K // where the range begins that v selects; nil: none
 
-	hidden  []string // titles of columns
-	drawn   *frame[K]
+	hidden []string // titles of columns
+	*frame[K]
 	clicked *K // the cursor was put here by a click; nil: it was moved since
 }
 
@@ -115,7 +115,7 @@ func NewTable[K comparable, T any](
 		Kit:     k,
 		Sorted:  -1,
 		Chosen:  map[K]struct{}{},
-		drawn:   &frame[K]{},
+		frame:   &frame[K]{},
 	}
 }
 
@@ -123,7 +123,7 @@ func NewTable[K comparable, T any](
 func (t *Table[K, T]) SetColumns(columns []Column) {
 	sorted := t.Sorted
 	was := t.Columns
-	if t.Columns, t.drawn.widest = columns, nil; sorted >= 0 {
+	if t.Columns, t.widest = columns, nil; sorted >= 0 {
 		t.Sorted = t.column(was[sorted].Title)
 	}
 }
@@ -246,7 +246,7 @@ func (t *Table[K, T]) follow() bool {
 	}
 	i := t.find(t.at)
 	if t.aimed = i >= 0; t.aimed {
-		t.drawn.top += i - t.Index
+		t.top += i - t.Index
 		t.Index = i
 	}
 
@@ -290,7 +290,7 @@ func (t *Table[K, T]) Current() (item T, ok bool) {
 
 // Motion handles the keys that move the cursor and those that sort. It reports whether the key was one of them.
 func (t *Table[K, T]) Motion(msg tea.KeyMsg) bool {
-	step, moves := t.Keys.Step(msg, t.drawn.height)
+	step, moves := t.Keys.Step(msg, t.height)
 	k := t.Keys
 	switch {
 	case !t.aimed && Is(msg, k.Down):
@@ -323,7 +323,7 @@ func (t *Table[K, T]) View(width, height int) string {
 	}
 	rows := height - 1
 	t.scroll(rows)
-	fields := t.fields(min(t.drawn.top+rows, len(t.Shown)))
+	fields := t.fields(min(t.top+rows, len(t.Shown)))
 	widths := make([]int, len(t.Columns)) // 0: it is hidden, or has no room
 
 	columns, at, needs := t.columns()
@@ -333,11 +333,11 @@ func (t *Table[K, T]) View(width, height int) string {
 
 	lines := make([]string, 0, height)
 	lines = append(lines, t.head(widths, width))
-	t.drawn.width = width
-	t.drawn.keys = t.drawn.keys[:0]
-	for i := t.drawn.top; i < len(t.Shown) && len(lines) < height; i++ {
-		t.drawn.keys = append(t.drawn.keys, t.key(t.Shown[i]))
-		lines = append(lines, t.row(i, fields[i-t.drawn.top], widths, width))
+	t.width = width
+	t.keys = t.keys[:0]
+	for i := t.top; i < len(t.Shown) && len(lines) < height; i++ {
+		t.keys = append(t.keys, t.key(t.Shown[i]))
+		lines = append(lines, t.row(i, fields[i-t.top], widths, width))
 	}
 
 	for len(lines) < height {
@@ -349,15 +349,15 @@ func (t *Table[K, T]) View(width, height int) string {
 
 // fields are the cells of the rows from the first visible one up to end.
 func (t *Table[K, T]) fields(end int) [][]Field {
-	if len(t.drawn.widest) != len(t.Columns) {
-		t.drawn.widest = make([]int, len(t.Columns))
+	if len(t.widest) != len(t.Columns) {
+		t.widest = make([]int, len(t.Columns))
 	}
 
 	var all [][]Field
-	for _, item := range t.Shown[t.drawn.top:end] {
+	for _, item := range t.Shown[t.top:end] {
 		fields := t.Cells(item)
 		for i := range t.Columns {
-			t.drawn.widest[i] = max(t.drawn.widest[i], ansi.StringWidthWc(fields[i].Text))
+			t.widest[i] = max(t.widest[i], ansi.StringWidthWc(fields[i].Text))
 		}
 		all = append(all, fields)
 	}
@@ -370,19 +370,19 @@ func (t *Table[K, T]) Seen(height int) []T {
 		return nil
 	}
 	t.scroll(height - 1)
-	return t.Shown[t.drawn.top:min(t.drawn.top+height-1, len(t.Shown))]
+	return t.Shown[t.top:min(t.top+height-1, len(t.Shown))]
 }
 
 // Around returns the rows visible last, and this many rows before and after them.
 func (t *Table[K, T]) Around(rows int) []T {
-	from := max(t.drawn.top-rows, 0)
-	to := min(t.drawn.top+t.drawn.height+rows, len(t.Shown))
+	from := max(t.top-rows, 0)
+	to := min(t.top+t.height+rows, len(t.Shown))
 	return t.Shown[min(from, to):to]
 }
 
 // scroll moves the window so that the cursor is in it and no room is wasted.
 func (t *Table[K, T]) scroll(rows int) {
-	f := t.drawn
+	f := t.frame
 	f.height = rows
 	if t.Index >= f.top+rows {
 		f.top = t.Index - rows + 1
@@ -398,10 +398,10 @@ func (t *Table[K, T]) scroll(rows int) {
 // reports a second click on the same row. If there was no row, or its item is gone, nothing happens.
 func (t *Table[K, T]) Click(x, line int) (again bool) {
 	row := line - 1
-	if x < 0 || x >= t.drawn.width || row < 0 || row >= len(t.drawn.keys) {
+	if x < 0 || x >= t.width || row < 0 || row >= len(t.keys) {
 		return false
 	}
-	k := t.drawn.keys[row]
+	k := t.keys[row]
 	at := t.find(k)
 	if at < 0 {
 		return false

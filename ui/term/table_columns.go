@@ -179,11 +179,11 @@ func (t *Table[K, T]) Position() string {
 	if len(t.Shown) == 0 {
 		return "none"
 	}
-	if t.drawn.height < 1 { // on a plain screen, in turn with its pane
+	if t.height < 1 { // on a plain screen, in turn with its pane
 		return model.Count(t.Index+1) + " of " + model.Count(len(t.Shown))
 	}
-	first := t.drawn.top + 1
-	last := min(t.drawn.top+t.drawn.height, len(t.Shown))
+	first := t.top + 1
+	last := min(t.top+t.height, len(t.Shown))
 	if first == 1 && last == len(t.Shown) {
 		return "all " + model.Count(len(t.Shown))
 	}
@@ -228,7 +228,7 @@ func (t *Table[K, T]) isHidden(column int) bool {
 // Need returns the width that shows all columns of the rows visible in a height, names whole up to the usual length.
 func (t *Table[K, T]) Need(height int) int {
 	rows := len(t.Seen(height))
-	t.fields(t.drawn.top + rows)
+	t.fields(t.top + rows)
 	columns, _, needs := t.columns()
 	for i, c := range columns {
 		if needs[i] = min(needs[i], cmp.Or(c.Max, needs[i])); c.Flex == 0 {
@@ -243,8 +243,8 @@ func (t *Table[K, T]) Need(height int) int {
 func (t *Table[K, T]) columns() (seen []Column, at, needs []int) {
 	for i, c := range t.Columns {
 		widest, heading := 0, ansi.StringWidthWc(c.Title)
-		if i < len(t.drawn.widest) {
-			widest = t.drawn.widest[i]
+		if i < len(t.widest) {
+			widest = t.widest[i]
 		}
 		if !c.Right {
 			heading++ // the mark of the order, unless it is in the gap before it

@@ -118,11 +118,11 @@ func TestCursorFollowsItsItem(t *testing.T) {
 		table.View(60, 11)
 	}
 
-	line := table.Index - table.drawn.top
+	line := table.Index - table.top
 	table.Set(append([]fruit{{"a", 0}, {"b", 0}, {"c", 0}}, fruits...))
 	table.View(60, 11)
 	on("f20", "others came before it")
-	assert.Equal(t, table.Index-table.drawn.top, line, "the cursor was on line")
+	assert.Equal(t, table.Index-table.top, line, "the cursor was on line")
 	table.Set(slices.DeleteFunc(slices.Clone(fruits), func(f fruit) bool { return f.name == "f20" }))
 	at, ok := table.Current()
 	assert.That(t, !ok, "the cursor's item is gone, and the cursor is on %v", at)

@@ -66,18 +66,13 @@ func TapFlow(e *shell.Env, t *model.Topology, f *model.Flow, queue model.QueueRe
 	return shell.Push(newTapScreen(e, wants))
 }
 
-// TapExchange is the tap of an exchange, if there is one.
-func TapExchange(e *shell.Env, t *model.Topology, exchange model.ExchangeRef) (shell.Screen, bool) {
-	wants := trace.TapsOf(t, exchange)
-	if len(wants) == 0 {
-		return nil, false
-	}
-	return newTapScreen(e, wants), true
+func TapExchange(e *shell.Env, t *model.Topology, exchange model.ExchangeRef) shell.Screen {
+	return newTapScreen(e, trace.TapsOf(t, exchange))
 }
 
 func newTapScreen(e *shell.Env, wants []trace.TapWant) shell.Screen {
 	texts := func(r *tapRow) []string {
-		return []string{r.from, r.key, r.id, string(r.passed.Reason), r.deaths, r.body, model.Printable(r.passed.Exchange)}
+		return []string{r.from, r.key, r.id, string(r.Reason), r.deaths, r.body, model.Printable(r.Exchange)}
 	}
 	return tapScreen{
 		Dialog: shell.NewDialog(e, shell.DialogAsking), wants: wants,
@@ -266,13 +261,13 @@ const (
 
 // tapRow is one message that passed, as a row of the table. It is made outside Update.
 type tapRow struct {
-	number int64
-	passed trace.Passed // without body and headers
-	from   string       // printable
-	key    string
-	id     string
-	deaths string
-	body   string
+	number       int64
+	trace.Passed        // without body and headers
+	from         string // printable
+	key          string
+	id           string
+	deaths       string
+	body         string
 }
 
 // tapFeed passes messages from the tap's goroutine to Update. It holds the newest of what the screen has not fetched
@@ -297,10 +292,10 @@ func (f *tapFeed) addRow(m *message.Message, at time.Time) {
 	f.Lock()
 	defer f.Unlock()
 	f.number++
-	row.number, row.passed = f.number, f.passing.See(m, at)
+	row.number, row.Passed = f.number, f.passing.See(m, at)
 	m.Body, m.Headers, m.Deaths = nil, nil, nil // a screen of messages must not hold their bodies
 
-	p := &row.passed
+	p := &row.Passed
 	switch {
 	case p.Unclear != "":
 		row.from = "unknown"
@@ -355,28 +350,28 @@ func (f *tapFeed) fetch(keep bool) (rows []*tapRow, counts trace.TapCounts, work
 func (r *tapRow) cells(s *term.Styles) []term.Field {
 	from := s.Text.Field(r.from)
 	switch {
-	case r.passed.Unclear != "":
+	case r.Unclear != "":
 		from = s.Warning.Field(term.MarkWarning + " " + r.from)
-	case r.passed.From == "":
+	case r.From == "":
 		from = s.Muted.Field(r.from)
 	}
 
-	late := s.Text.Field(r.passed.LateWords())
-	if r.passed.IsLate() {
-		late = s.Warning.Field(term.MarkWarning + " " + r.passed.LateWords())
+	late := s.Text.Field(r.LateWords())
+	if r.IsLate() {
+		late = s.Warning.Field(term.MarkWarning + " " + r.LateWords())
 	}
 
 	return []term.Field{
-		s.Muted.Field(r.passed.Time.Local().Format("15:04:05.000")),
+		s.Muted.Field(r.Time.Local().Format("15:04:05.000")),
 		from,
-		s.Text.Field(model.Printable(string(r.passed.Reason))),
-		s.Strong.Field(r.passed.WaitedWords()),
-		s.Text.Field(r.passed.ShouldWords()),
+		s.Text.Field(model.Printable(string(r.Reason))),
+		s.Strong.Field(r.WaitedWords()),
+		s.Text.Field(r.ShouldWords()),
 		late,
-		s.Text.Field(r.passed.Tries.String()),
+		s.Text.Field(r.Tries.String()),
 		s.Text.Field(r.key),
 		s.Muted.Field(r.id),
-		s.Muted.Field(message.Size(int64(r.passed.Message.BodyBytes))),
+		s.Muted.Field(message.Size(int64(r.Message.BodyBytes))),
 	}
 }
 
@@ -482,7 +477,7 @@ func (s *tapScreen) nothing() []string {
 
 func (s *tapScreen) about(width int) []string {
 	return s.list.Pane("message", width, func(r *tapRow, l *shell.DialogLines) (name string) {
-		p, look := &r.passed, l.Styles.Text
+		p, look := &r.Passed, l.Styles.Text
 		if p.IsLate() {
 			look = l.Styles.Warning
 		}
