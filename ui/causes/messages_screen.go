@@ -111,10 +111,10 @@ func (s causeMessagesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) 
 		}
 		changed = changed || d.Unclear
 		of := func(r *messages.FindRow) message.Fingerprint {
-			if r.Hit.Queue != d.Queue {
+			if r.Queue != d.Queue {
 				return message.Fingerprint{}
 			}
-			return r.Hit.Fingerprint
+			return r.Fingerprint
 		}
 
 		gone, kept, _ := shell.Among(s.Rows, d.Gone, of)

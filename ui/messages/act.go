@@ -354,7 +354,7 @@ func (s Screen) remaining() string {
 	if arrived := plan.ArrivedWords(s.Dialog.Others.Arrived); arrived != "" {
 		return "; " + arrived + ": " + s.env.Keys.Peek.Help().Key + " reads the queue again"
 	}
-	if s.only.Group == nil || len(s.Table.Shown) > 0 || s.filter.field.Text() != "" || s.unclear != "" {
+	if s.only.Group == nil || len(s.Table.Shown) > 0 || s.filter.Text() != "" || s.unclear != "" {
 		return ""
 	}
 	words := "; none of this cause is left here"

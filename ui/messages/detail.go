@@ -51,7 +51,7 @@ type messageDetail struct {
 	entering int  // a step goes into the next message that is laid out, from its end if negative; 0: none does
 	raw      bool // the body as it is in the queue
 	folded   bool // only the outermost level of the body
-	drawn    *detailLines
+	*detailLines
 }
 
 // detailLines is the last laid-out message: only a new message, another width or another second lays it out again.
@@ -61,8 +61,8 @@ type detailLines struct {
 	needs   [paneCount]int // widths, unwrapped
 	widths  [paneCount]int
 	lines   [paneCount][]string
-	hits    [paneCount][]int // the lines with a match
-	sought  string           // what was looked for
+	matches [paneCount][]int // the lines with a match
+	with    string           // the text that they match
 	narrow  bool             // only the pane in focus is visible
 	brief   bool
 	height  int
@@ -70,7 +70,11 @@ type detailLines struct {
 }
 
 func newMessageDetail(read func(*message.Message) body.View, k *term.ListKeys) messageDetail {
-	return messageDetail{read: read, find: term.NewFilterField(k), drawn: &detailLines{bodies: shell.Bodies{Read: read}}}
+	return messageDetail{
+		read:        read,
+		find:        term.NewFilterField(k),
+		detailLines: &detailLines{bodies: shell.Bodies{Read: read}},
+	}
 }
 
 // top is the first visible line of a pane: a message other than the scrolled one starts at its first match, or at its
@@ -79,7 +83,7 @@ func (d *messageDetail) top(id shell.MessageID, p pane) int {
 	if d.of != id {
 		return d.topOf(p, 0)
 	}
-	return min(d.scroll[p], max(len(d.drawn.lines[p])-d.drawn.height, 0))
+	return min(d.scroll[p], max(len(d.lines[p])-d.height, 0))
 }
 
 // inFocus reports whether one of the panes has the keys.
@@ -100,7 +104,7 @@ func (d *messageDetail) panes(k *shell.KeyMap) []term.Key {
 
 // keys are those for the body, and those that end the detail or show less of it.
 func (d *messageDetail) keys(k *shell.KeyMap) (shows, ends []term.Key) {
-	shows = k.Body(&d.raw, &d.folded, func() { d.drawn.widths[paneBody] = 0 })
+	shows = k.Body(&d.raw, &d.folded, func() { d.widths[paneBody] = 0 })
 	return shows, []term.Key{
 		term.On(k.Back, "end the search, then back to the messages", d.leave).As("messages"),
 		term.On(k.Quit, "back to the messages", func() {
@@ -109,7 +113,7 @@ func (d *messageDetail) keys(k *shell.KeyMap) (shows, ends []term.Key) {
 		}).As("messages"),
 		term.On(k.Open, "this pane on the whole screen; again: all panes", func() {
 			d.zoomed, d.alone = true, !d.alone
-		}).As("this pane alone").AsIf(d.alone, "all panes").Shown(d.alone || !d.drawn.narrow || !d.zoomed),
+		}).As("this pane alone").AsIf(d.alone, "all panes").Shown(d.alone || !d.narrow || !d.zoomed),
 	}
 }
 
@@ -148,7 +152,7 @@ func (d *messageDetail) leave() {
 func (d *messageDetail) scrolled(k *shell.KeyMap, id shell.MessageID, msg tea.KeyMsg) {
 	if key.Matches(msg, k.Motions()...) {
 		d.begin(id)
-		d.scroll[d.focus] = shell.Scrolled(k, msg, d.top(id, d.focus), len(d.drawn.lines[d.focus]), d.drawn.height)
+		d.scroll[d.focus] = shell.Scrolled(k, msg, d.top(id, d.focus), len(d.lines[d.focus]), d.height)
 	}
 }
 
@@ -157,8 +161,8 @@ func (d *messageDetail) scrolled(k *shell.KeyMap, id shell.MessageID, msg tea.Ke
 func (d *messageDetail) lay(
 	s *term.Styles, m *message.Message, past func() []story.Event, now time.Time, width, height int,
 ) {
-	if d.drawn.message != m {
-		*d.drawn = detailLines{message: m, bodies: shell.Bodies{Read: d.read}, sought: d.sought}
+	if d.message != m {
+		*d.detailLines = detailLines{message: m, bodies: shell.Bodies{Read: d.read}, with: d.sought}
 	}
 
 	inner := width - 2
@@ -169,12 +173,12 @@ func (d *messageDetail) lay(
 	}
 
 	d.prepare(s, past, now.Truncate(time.Second), widths, !d.zoomed && d.focus != paneStory)
-	if d.drawn.narrow, d.drawn.height = !wide, height-1; d.find.Visible() {
-		d.drawn.height--
+	if d.narrow, d.height = !wide, height-1; d.find.Visible() {
+		d.height--
 	}
 
-	if d.drawn.sought != d.sought {
-		d.drawn.sought = d.sought
+	if d.with != d.sought {
+		d.with = d.sought
 		for p := range paneCount {
 			d.seek(p)
 		}
@@ -185,11 +189,11 @@ const leastPane = 28 // columns of a pane whose neighbours could use them
 
 // shares are the widths of the panes: what one does not need goes to those that need more, and otherwise to the body.
 func (d *messageDetail) shares(s *term.Styles, past func() []story.Event, width int) (widths [paneCount]int) {
-	if m := d.drawn.message; m != nil && d.drawn.needs[paneHeaders] == 0 {
-		d.drawn.needs = [paneCount]int{
+	if m := d.message; m != nil && d.needs[paneHeaders] == 0 {
+		d.needs = [paneCount]int{
 			paneStory:   widest(shell.StoryLines(s, m, past(), unwrapped, true)),
 			paneHeaders: widest(headerLines(s, m, unwrapped)),
-			paneBody:    d.drawn.bodies.Width(m, d.raw),
+			paneBody:    d.bodies.Width(m, d.raw),
 		}
 	}
 
@@ -197,13 +201,13 @@ func (d *messageDetail) shares(s *term.Styles, past func() []story.Event, width 
 	spare := width
 	for p, part := range parts {
 		if p > 0 {
-			widths[p] = min(width*part/100, max(d.drawn.needs[p], leastPane))
+			widths[p] = min(width*part/100, max(d.needs[p], leastPane))
 			spare -= widths[p]
 		}
 	}
 
 	for p := paneStory; p < paneCount; p++ {
-		more := min(spare, max(d.drawn.needs[p]-widths[p], 0))
+		more := min(spare, max(d.needs[p]-widths[p], 0))
 		widths[p], spare = widths[p]+more, spare-more
 	}
 
@@ -223,18 +227,18 @@ func widest(lines []string) (width int) {
 // view draws the laid-out panes of a message: a head with their names, and their lines.
 func (d *messageDetail) view(s *term.Styles, r *shell.MessageRow, width int) []string {
 	panes := []pane{paneStory, paneHeaders, paneBody}
-	widths := d.drawn.widths
-	if d.drawn.narrow {
+	widths := d.widths
+	if d.narrow {
 		panes = []pane{max(d.focus, paneStory)}
 	}
 
 	lines := []string{" " + d.heads(s, r, panes, widths)}
-	for y := range d.drawn.height {
+	for y := range d.height {
 		parts := make([]string, len(panes))
 		for i, p := range panes {
 			text := ""
-			if at := d.top(r.Id, p) + y; at < len(d.drawn.lines[p]) {
-				text = term.Highlight(d.drawn.lines[p][at], d.sought, s.Chosen)
+			if at := d.top(r.Id, p) + y; at < len(d.lines[p]) {
+				text = term.Highlight(d.lines[p][at], d.sought, s.Chosen)
 			}
 			parts[i] = term.Pad(text, widths[p])
 		}
@@ -285,12 +289,12 @@ func (d *messageDetail) head(s *term.Styles, r *shell.MessageRow, p pane, focus 
 	}
 
 	about := ""
-	if m := d.drawn.message; p == paneBody && m != nil {
+	if m := d.message; p == paneBody && m != nil {
 		about = strings.TrimSpace(model.Printable(m.Properties.ContentType) + "  " + message.Size(int64(m.BodyBytes)) + "B")
 	}
 
-	if lines := d.drawn.lines[p]; focus && len(lines) > d.drawn.height && d.drawn.height > 0 {
-		about = strings.TrimSpace(about + "  " + model.Count(min(d.top(r.Id, p)+d.drawn.height, len(lines))) +
+	if lines := d.lines[p]; focus && len(lines) > d.height && d.height > 0 {
+		about = strings.TrimSpace(about + "  " + model.Count(min(d.top(r.Id, p)+d.height, len(lines))) +
 			"/" + model.Count(len(lines)))
 	}
 
@@ -305,7 +309,7 @@ func (d *messageDetail) head(s *term.Styles, r *shell.MessageRow, p pane, focus 
 func (d *messageDetail) typed(msg tea.KeyMsg) {
 	d.find.Handle(msg)
 	d.of = shell.MessageID{}
-	if len(d.drawn.hits[d.focus]) == 0 && !d.find.Typing {
+	if len(d.matches[d.focus]) == 0 && !d.find.Typing {
 		d.entering = 1
 	}
 }
@@ -313,26 +317,26 @@ func (d *messageDetail) typed(msg tea.KeyMsg) {
 func (d *messageDetail) prepare(
 	s *term.Styles, past func() []story.Event, second time.Time, widths [paneCount]int, brief bool,
 ) {
-	m := d.drawn.message
-	if !d.drawn.second.Equal(second) || d.drawn.brief != brief { // due times count down
-		d.drawn.second = second
-		d.drawn.brief = brief
-		d.drawn.widths[paneStory] = 0
+	m := d.message
+	if !d.second.Equal(second) || d.brief != brief { // due times count down
+		d.second = second
+		d.brief = brief
+		d.widths[paneStory] = 0
 	}
 
 	for p := paneStory; p < paneCount; p++ {
-		if d.drawn.widths[p] == widths[p] {
+		if d.widths[p] == widths[p] {
 			continue
 		}
-		d.drawn.widths[p] = widths[p]
+		d.widths[p] = widths[p]
 		switch {
 		case m == nil: // none was read yet
 		case p == paneStory:
-			d.drawn.lines[p] = shell.StoryLines(s, m, past(), widths[p], brief)
+			d.lines[p] = shell.StoryLines(s, m, past(), widths[p], brief)
 		case p == paneHeaders:
-			d.drawn.lines[p] = headerLines(s, m, widths[p])
+			d.lines[p] = headerLines(s, m, widths[p])
 		case p == paneBody:
-			d.drawn.lines[p] = d.drawn.bodies.Lines(s, m, widths[p], d.raw, d.folded)
+			d.lines[p] = d.bodies.Lines(s, m, widths[p], d.raw, d.folded)
 		}
 
 		d.seek(p)
@@ -394,27 +398,27 @@ const (
 )
 
 func (d *messageDetail) seek(p pane) {
-	d.drawn.hits[p] = nil
+	d.matches[p] = nil
 	if d.sought == "" {
 		return
 	}
 	size := 0
-	for i, line := range d.drawn.lines[p] {
+	for i, line := range d.lines[p] {
 		if size += len(line); size > soughtIn {
 			return
 		}
 		if term.Holds(line, d.sought) {
-			d.drawn.hits[p] = append(d.drawn.hits[p], i)
+			d.matches[p] = append(d.matches[p], i)
 		}
 	}
 }
 
 // topOf is the first visible line of a pane that shows one of its matches: scrolled as little as possible.
 func (d *messageDetail) topOf(p pane, hit int) int {
-	if hit >= len(d.drawn.hits[p]) || d.drawn.hits[p][hit] < d.drawn.height {
+	if hit >= len(d.matches[p]) || d.matches[p][hit] < d.height {
 		return 0
 	}
-	return min(max(d.drawn.hits[p][hit]-aboveHit, 0), max(len(d.drawn.lines[p])-d.drawn.height, 0))
+	return min(max(d.matches[p][hit]-aboveHit, 0), max(len(d.lines[p])-d.height, 0))
 }
 
 // begin takes over the panes' positions before any of them was scrolled.
@@ -434,7 +438,7 @@ func (d *messageDetail) hits(id shell.MessageID) (all []hit, at int, before bool
 	before = true
 	stepped := d.of == id
 	for p := paneStory; p < paneCount; p++ {
-		for i := range d.drawn.hits[p] {
+		for i := range d.matches[p] {
 			if p < d.focus || p == d.focus && stepped && i < d.hit[p] {
 				at++
 			}
@@ -495,7 +499,7 @@ func (d *messageDetail) foundWords(id shell.MessageID) string {
 	return "line " + model.Count(at+1) + " of " + model.Count(len(all))
 }
 
-func (s Screen) stepping() bool { return s.filter.field.Visible() || s.detail.find.Visible() }
+func (s Screen) stepping() bool { return s.filter.Visible() || s.detail.find.Visible() }
 
 // step goes to the next or the previous match: for a text that is looked for in one message within that; for the filter
 // within the panes, then to another message, and from the last one to the first.
@@ -504,7 +508,7 @@ func (s *Screen) step(by int) {
 	row, ok := s.Table.Current()
 	within := d.find.Visible()
 	inPane := d.focus != paneNone
-	if ok && (within || inPane) && row.Whole() != nil && row.Whole() == d.drawn.message &&
+	if ok && (within || inPane) && row.Whole() != nil && row.Whole() == d.message &&
 		d.step(row.Id, by, within) || within {
 		return
 	}

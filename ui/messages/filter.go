@@ -28,7 +28,7 @@ const (
 
 // messageFilter is the filter of a queue's messages: plain text, or "=" and an expression.
 type messageFilter struct {
-	field    term.FilterField
+	term.FilterField
 	complete completion
 	saved    filter.Saved
 	parsed   *filter.Filter     // the current filter: the last text that could be parsed; nil: none
@@ -38,7 +38,7 @@ type messageFilter struct {
 }
 
 func newMessageFilter(e *shell.Env) messageFilter {
-	return messageFilter{field: term.NewFilterField(&e.Keys.ListKeys), saved: e.Filters}
+	return messageFilter{FilterField: term.NewFilterField(&e.Keys.ListKeys), saved: e.Filters}
 }
 
 func (f messageFilter) pending() bool { return f.request != 0 }
@@ -62,7 +62,7 @@ func (f messageFilter) sought() string {
 // apply parses the text and filters the rows: at once if that is quick, otherwise in a command. A text that cannot be
 // parsed leaves the previous filter.
 func (f *messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (cmd tea.Cmd) {
-	text := f.field.Text()
+	text := f.Text()
 	f.request, f.err = 0, nil
 	if f.cancel != nil {
 		f.cancel()
@@ -158,7 +158,7 @@ type completion struct {
 
 // open begins to type. Names are those of the headers that were read, and of the message under the cursor.
 func (f *messageFilter) open(headers map[string]bool, current *message.Message) {
-	f.field.Open()
+	f.Open()
 	f.complete = completion{paths: filter.HeaderPaths(slices.Sorted(maps.Keys(headers)))}
 	if current != nil {
 		for _, path := range filter.Paths(current) {
@@ -189,7 +189,7 @@ func (f *messageFilter) search() {
 	c.found = nil
 	c.at = 0
 	c.taken = false
-	typed, behind := f.field.Field.Around()
+	typed, behind := f.Field.Around()
 	expression, ok := filter.TypedExpression(typed)
 	if !ok {
 		return
@@ -222,12 +222,12 @@ func (f *messageFilter) acceptCompletion(by int) {
 	}
 
 	c.taken = true
-	f.field.Field.SetAround(c.before+c.found[c.at], c.behind)
+	f.Field.SetAround(c.before+c.found[c.at], c.behind)
 }
 
 func (f *messageFilter) typed(k *shell.KeyMap, msg tea.KeyMsg) {
 	if _, pressed := term.Press(f.keys(k), msg); !pressed {
-		f.field.Field.Update(msg)
+		f.Field.Update(msg)
 		f.search()
 	}
 }
@@ -235,16 +235,16 @@ func (f *messageFilter) typed(k *shell.KeyMap, msg tea.KeyMsg) {
 // keys are its keys while it is typed.
 func (f *messageFilter) keys(k *shell.KeyMap) []term.Key {
 	complete := func(by int) func() { return func() { f.acceptCompletion(by) } }
-	return append(f.field.TypingKeys(),
+	return append(f.TypingKeys(),
 		term.On(k.Complete, "", complete(1)).Shown(len(f.complete.found) > 0),
 		term.On(k.CompleteBack, "", complete(-1)).Shown(false))
 }
 
 func (f *messageFilter) lines() int {
 	switch {
-	case f.field.Typing, f.err != nil && f.field.Visible():
+	case f.Typing, f.err != nil && f.Visible():
 		return 2
-	case f.field.Visible():
+	case f.Visible():
 		return 1
 	}
 
@@ -255,7 +255,7 @@ func (f *messageFilter) lines() int {
 func (f *messageFilter) hint(s *term.Styles, width int) string {
 	c := &f.complete
 	switch {
-	case f.field.Typing && len(c.found) > 0:
+	case f.Typing && len(c.found) > 0:
 		line := "   " + s.Muted.Render("tab completes")
 		for i := max(0, c.at-1); i < len(c.found); i++ {
 			look := s.Text
@@ -269,7 +269,7 @@ func (f *messageFilter) hint(s *term.Styles, width int) string {
 	case f.err != nil:
 		words := term.MarkWarning + " " + model.Printable(f.err.Error())
 		return "   " + s.Warning.Render(term.Cut(words, width-4))
-	case f.field.Text() == "":
+	case f.Text() == "":
 		words := "text in any case, or = and an expression: =deaths > 3"
 		if len(f.saved) > 0 {
 			words += ", or a saved one: =" + f.saved.Names()[0]

@@ -35,15 +35,15 @@ func TestSlowFilterLeavesUpdate(t *testing.T) {
 	}
 
 	f := newMessageFilter(e)
-	f.field.Open()
-	f.field.Handle(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("=count(json, {let n = #; count(json, # == n) > 0}) > 0")})
+	f.Open()
+	f.Handle(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("=count(json, {let n = #; count(json, # == n) > 0}) > 0")})
 	cmd := f.apply(e, rows)
 	must.Do(t, f.err)
 	must.That(t, f.pending(), "pending %v, %v", f.pending(), f.err)
 	must.That(t, cmd != nil, "pending %v, %v", f.pending(), f.err)
 	ended := make(chan tea.Msg)
 	go func() { ended <- cmd() }()
-	f.field.Clear()
+	f.Clear()
 	f.apply(e, rows)
 	msg := <-ended
 	assert.That(t, msg == nil, "a filter that was left says %v", msg)

@@ -48,8 +48,8 @@ type searchRun struct {
 
 // FindRow is a hit as a row of the table. It is made outside Update.
 type FindRow struct {
-	number                       int // in the order in which they were found
-	Hit                          find.Hit
+	number int // in the order in which they were found
+	find.Hit
 	queue, key, id, where        string // printable
 	before, found, after, folded string
 }
@@ -106,14 +106,14 @@ func NewSearchScreen(e *shell.Env, title string, want find.Want) FindScreen {
 
 func (r *FindRow) cells(e *shell.Env, third string) []term.Field {
 	s, age := e.Styles, "?"
-	if at, known := r.Hit.Published.Get(); known {
+	if at, known := r.Published.Get(); known {
 		age = shell.Age(max(e.Shown.Sub(at), 0))
 	}
 
 	return []term.Field{
 		s.Text.Field(r.queue),
-		s.Text.Field(model.Count(r.Hit.Position)).By(float64(r.Hit.Position)),
-		s.Muted.Field(age).By(-float64(r.Hit.Published.Or(e.Shown).UnixMilli())),
+		s.Text.Field(model.Count(r.Position)).By(float64(r.Position)),
+		s.Muted.Field(age).By(-float64(r.Published.Or(e.Shown).UnixMilli())),
 		s.Text.Field(r.key),
 		s.Muted.Field(third),
 		s.Text.Field(r.folded),
@@ -154,9 +154,7 @@ func (s *FindScreen) KeysWith(others ...term.Key) []term.Key {
 // halt stops the search.
 func (s *FindScreen) halt() {
 	s.stopped = true
-	if s.stop != nil {
-		s.stop()
-	}
+	s.Close()
 }
 
 func (s FindScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {

@@ -24,14 +24,14 @@ func (s *Screen) keys() []term.Key {
 		return b.Keys()
 	case s.copying:
 		return s.copies()
-	case s.filter.field.Typing:
+	case s.filter.Typing:
 		return s.filter.keys(k)
 	case s.detail.find.Typing:
 		return s.detail.find.TypingKeys()
 	}
 
 	refused := s.Refused.Refusal.Overridable()
-	some := len(s.Table.Shown) > 0 || len(s.Rows) > 0 && (s.filter.field.Text() != "" || s.filter.pending())
+	some := len(s.Table.Shown) > 0 || len(s.Rows) > 0 && (s.filter.Text() != "" || s.filter.pending())
 
 	keys := []term.Key{
 		term.On(k.Insist, "look anyway, where a look is refused for its cost", func() tea.Cmd {
@@ -79,7 +79,7 @@ func (s *Screen) listKeys(some bool) []term.Key {
 	k := s.env.Keys
 	move, edit, mends, copies := s.each()
 	choosing := s.Table.Choosing()
-	filtered := s.filter.field.Text() != ""
+	filtered := s.filter.Text() != ""
 	zoom := func() {
 		if _, ok := s.Table.Current(); ok {
 			s.detail.zoom()
@@ -161,7 +161,7 @@ func (s *Screen) pressed(msg tea.KeyMsg) tea.Cmd {
 		return s.toBox(msg)
 	case s.copying:
 		s.copying = false
-	case s.filter.field.Typing:
+	case s.filter.Typing:
 		s.filter.typed(s.env.Keys, msg)
 		return s.filtered()
 	case s.detail.find.Typing:
@@ -188,8 +188,8 @@ func (s *Screen) clear() tea.Cmd {
 	switch {
 	case s.detail.find.Visible():
 		s.detail.find.Clear()
-	case s.filter.field.Text() != "":
-		s.filter.field.Clear()
+	case s.filter.Text() != "":
+		s.filter.Clear()
 		return s.filtered()
 	default:
 		s.Table.Unchoose()
@@ -217,7 +217,7 @@ func (s Screen) aimed() ([]*shell.MessageRow, string) {
 }
 
 func (s Screen) AllShown() ([]*shell.MessageRow, string) {
-	if s.filter.field.Text() != "" {
+	if s.filter.Text() != "" {
 		return s.Table.Shown, "all that the filter shows"
 	}
 	if s.only.Group != nil {

@@ -137,7 +137,7 @@ func (s Screen) Asking() Screen {
 func (s Screen) Title() string { return s.Queue.Printable() }
 
 func (s Screen) Typing() bool {
-	return s.filter.field.Typing || s.detail.find.Typing || s.copying || s.box() != nil
+	return s.filter.Typing || s.detail.find.Typing || s.copying || s.box() != nil
 }
 
 func (s Screen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {

@@ -42,7 +42,7 @@ func (s Screen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	cmd := s.read(list, detail > 0)
 	s.offer()
 	if detail > 0 && current {
-		m := cmp.Or(row.Whole(), d.drawn.message)
+		m := cmp.Or(row.Whole(), d.message)
 		d.sought = cmp.Or(d.find.Text(), s.filter.sought())
 		d.lay(s.env.Styles, m, s.story(m), s.env.Shown, width, detail)
 		if row.Whole() != nil {
@@ -130,7 +130,7 @@ func (s Screen) list(width, height int) string {
 	case len(s.Rows) == 0:
 		words = s.emptiness()
 	case len(s.Table.Shown) > 0 || s.filter.pending():
-	case s.only.Group != nil && s.filter.field.Text() == "":
+	case s.only.Group != nil && s.filter.Text() == "":
 		words = "no message of this cause is left in what was read"
 		if _, changed := s.ReadyNow(); changed {
 			words += "; " + s.env.Keys.Peek.Help().Key + " reads the queue again"
@@ -146,12 +146,12 @@ func (s Screen) list(width, height int) string {
 		picture = term.Block([]string{"", "   " + styles.Muted.Render(words)}, width, rows)
 	}
 
-	if s.filter.field.Visible() {
+	if s.filter.Visible() {
 		found := s.foundWords()
 		if s.filter.pending() {
 			found = "looking …"
 		}
-		picture += "\n" + s.filter.field.View(styles, width, found)
+		picture += "\n" + s.filter.View(styles, width, found)
 	}
 
 	if s.filter.lines() > 1 {
