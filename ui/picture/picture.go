@@ -160,10 +160,10 @@ type Moment struct {
 }
 
 func Of(flow *model.Flow, at Moment) *Picture {
-	b := builder{flow: flow, Moment: at, p: &Picture{}}
-	b.p.worker = b.workerStation()
+	b := builder{flow: flow, Moment: at, Picture: &Picture{}}
+	b.worker = b.workerStation()
 	if q, ok := at.Topology.Queue(flow.Worker.Queue); ok {
-		b.p.back = Again(q) != ""
+		b.back = Again(q) != ""
 	}
 
 	b.addBuffers()
@@ -172,13 +172,13 @@ func Of(flow *model.Flow, at Moment) *Picture {
 	b.addFailed()
 	b.orderLanes()
 	b.rateLanes()
-	return b.p
+	return b.Picture
 }
 
 type builder struct {
 	Moment
+	*Picture
 	flow *model.Flow
-	p    *Picture
 }
 
 // addBuffers makes a lane for each exchange that delayed buffers expire into, and one for each way that leads nowhere.
@@ -196,7 +196,7 @@ func (b *builder) addBuffers() {
 		_, l.deadAt = b.exchange(first.DLX)
 		l.deadAt = l.dead != "" && !l.deadAt
 		l.loop = first.Role == model.RetryBuffer
-		b.p.lanes = append(b.p.lanes, l)
+		b.lanes = append(b.lanes, l)
 	}
 }
 
@@ -209,7 +209,7 @@ func (b *builder) addDirect() {
 		for i := range same {
 			keys[i] = same[i].RoutingKey
 		}
-		b.p.lanes = append(b.p.lanes, lane{
+		b.lanes = append(b.lanes, lane{
 			enters: b.publishers(name), exchange: b.exchangeStation(name),
 			out: Arrow{id: "direct " + name, label: keyWords(keys)},
 		})
@@ -226,7 +226,7 @@ func (b *builder) addRetries() {
 	if b.Topology.FedThroughRetries(b.flow) {
 		return
 	}
-	entrance := len(b.p.lanes) == 0 // publishers have no way in other than the one by which retries come back
+	entrance := len(b.lanes) == 0 // publishers have no way in other than the one by which retries come back
 	other := func(x *model.Buffer) bool { return x.Role != model.RetryBuffer }
 	retries := slices.DeleteFunc(slices.Clone(b.flow.Buffers), other)
 	for _, members := range grouped(retries, func(x *model.Buffer) string { return x.DLX }) {
@@ -237,18 +237,18 @@ func (b *builder) addRetries() {
 		}
 
 		name := model.ExchangeName(dlx)
-		g.lane = slices.IndexFunc(b.p.lanes, func(l lane) bool { return l.dead == "" && l.exchange.name == name })
+		g.lane = slices.IndexFunc(b.lanes, func(l lane) bool { return l.dead == "" && l.exchange.name == name })
 		if g.lane < 0 {
 			back := lane{exchange: b.exchangeStation(dlx), out: Arrow{id: "back " + dlx, rate: g.out.rate, latest: g.out.latest}}
 			back.dead = b.deadEnd(members[0])
 			if entrance {
 				back.enters = b.publishers(dlx)
 			}
-			g.lane = len(b.p.lanes)
-			b.p.lanes = append(b.p.lanes, back)
+			g.lane = len(b.lanes)
+			b.lanes = append(b.lanes, back)
 		}
 
-		b.p.retries = append(b.p.retries, g)
+		b.retries = append(b.retries, g)
 	}
 }
 
@@ -275,10 +275,10 @@ func (b *builder) addFailed() {
 		g.heading += ", " + model.Count(n) + " parked"
 	}
 
-	b.p.failed = g
+	b.failed = g
 	for _, f := range b.Findings {
 		if f.Code == "rejects-lost" && (model.QueueRef{VHost: f.VHost, Name: f.Queue}) == b.flow.Worker.Queue {
-			b.p.dead = "lost (no DLX)"
+			b.dead = "lost (no DLX)"
 		}
 	}
 }
@@ -286,12 +286,12 @@ func (b *builder) addFailed() {
 // orderLanes puts ways that lead nowhere first, and the one that a loop returns to last: then no lines cross.
 func (b *builder) orderLanes() {
 	back := -1
-	if len(b.p.retries) > 0 {
-		back = b.p.retries[0].lane
+	if len(b.retries) > 0 {
+		back = b.retries[0].lane
 	}
 
 	var lanes [3][]int
-	for i, l := range b.p.lanes {
+	for i, l := range b.lanes {
 		rank := 1
 		switch {
 		case l.dead != "":
@@ -303,12 +303,12 @@ func (b *builder) orderLanes() {
 	}
 
 	order := slices.Concat(lanes[:]...)
-	was := slices.Clone(b.p.lanes)
+	was := slices.Clone(b.lanes)
 	for i, old := range order {
-		b.p.lanes[i] = was[old]
+		b.lanes[i] = was[old]
 	}
-	for i := range b.p.retries {
-		b.p.retries[i].lane = slices.Index(order, b.p.retries[i].lane)
+	for i := range b.retries {
+		b.retries[i].lane = slices.Index(order, b.retries[i].lane)
 	}
 }
 
@@ -320,7 +320,7 @@ func (b *builder) rateLanes() {
 		return
 	}
 	var direct []int
-	for i, l := range b.p.lanes {
+	for i, l := range b.lanes {
 		switch {
 		case l.dead != "":
 		case l.buffers.empty():
@@ -331,7 +331,7 @@ func (b *builder) rateLanes() {
 	}
 
 	if len(direct) == 1 {
-		b.p.lanes[direct[0]].out.rate = model.Some(max(in, 0))
+		b.lanes[direct[0]].out.rate = model.Some(max(in, 0))
 	}
 }
 
