@@ -150,7 +150,7 @@ func (c *Reading) Dialog(width int) string {
 
 	if c.asks == asksCost {
 		l.Blank()
-		l.Hints(shell.Hint(s, "enter", "read them") + shell.Hint(s, "esc", "back"))
+		l.Keys(c.Keys()...)
 		return l.Box("Read " + model.Plural(len(c.asked), "failed queue"))
 	}
 

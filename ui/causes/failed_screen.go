@@ -17,31 +17,29 @@ import (
 // failedScreen shows what failed: the causes of the messages in all failed queues, or in those of one flow, and on a
 // key the queues. It reads only while it is visible.
 type failedScreen struct {
-	env     *shell.Env
-	worker  model.QueueRef // of the one flow; zero: of all
-	latest  shell.TopologyMsg
-	queues  failedQueues
-	causes  causesList
-	reading *Reading   // only changed in Update and Prepare
-	listed  bool       // the queues are shown, not the causes
-	sorting bool       // reading continues after the user agreed: then the causes are sorted
-	noting  *causeNote // a note being typed; nil: none
+	*Reading                // only changed in Update and Prepare
+	worker   model.QueueRef // of the one flow; zero: of all
+	latest   shell.TopologyMsg
+	queues   failedQueues
+	causes   causesList
+	onQueues bool       // the queues are shown, not the causes
+	sorting  bool       // reading continues after the user agreed: then the causes are sorted
+	noting   *causeNote // a note being typed; nil: none
 }
 
 func NewFailedScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
 	reading := NewReading(e)
 	reading.all = worker == (model.QueueRef{})
 	return failedScreen{
-		env:     e,
+		Reading: reading,
 		worker:  worker,
 		queues:  newFailedQueues(e),
 		causes:  newCausesList(e),
-		reading: reading,
 	}
 }
 
 func (f *failedScreen) seen() shell.List {
-	if f.listed {
+	if f.onQueues {
 		return &f.queues.Listing
 	}
 	return &f.causes.Listing
@@ -49,7 +47,7 @@ func (f *failedScreen) seen() shell.List {
 
 func (f failedScreen) Title() string { return f.seen().Title() }
 func (f failedScreen) Typing() bool {
-	return f.reading.Asking() || f.noting != nil || f.seen().Typing()
+	return f.Asking() || f.noting != nil || f.seen().Typing()
 }
 
 func (f failedScreen) Rests() {}
@@ -61,25 +59,25 @@ func (f failedScreen) Listed(width, height int) string    { return f.seen().List
 func (f failedScreen) Keys() []term.Key { return f.keys() }
 
 func (f *failedScreen) keys() []term.Key {
-	k := f.env.Keys
+	k := f.Env.Keys
 	switch {
-	case f.listed:
+	case f.onQueues:
 		return f.queueKeys()
 	case f.noting != nil:
 		return []term.Key{term.On(k.Accept, "", f.keepNote), term.On(k.Cancel, "", func() { f.noting = nil })}
-	case f.reading.Asking():
-		return f.reading.Keys()
+	case f.Asking():
+		return f.Reading.Keys()
 	}
 
 	row, current := f.causes.Table.Current()
 	open := func(wish messages.Wish) tea.Cmd { return f.open(row, &wish) }
-	of := append(messages.CauseKeys(f.env, open),
-		resolve(f.env, &f.latest, row.OfCause),
+	of := append(messages.CauseKeys(f.Env, open),
+		resolve(f.Env, &f.latest, row.OfCause),
 		term.On(k.Ignore, "ignore it; again: do not ignore it", func() tea.Cmd {
-			return f.env.Marks.Turn(f.latest.Topology, row.Group, cause.Ignored)
+			return f.Env.Marks.Turn(f.latest.Topology, row.Group, cause.Ignored)
 		}),
 		term.On(k.Note, "a note of one line", func() {
-			f.noting = &causeNote{row, term.NewTextField(f.env.Marks.States.Of(row.ID).Note)}
+			f.noting = &causeNote{row, term.NewTextField(f.Env.Marks.States.Of(row.ID).Note)}
 		}))
 
 	for i := range of {
@@ -90,29 +88,29 @@ func (f *failedScreen) keys() []term.Key {
 		term.On(k.Open, "the messages that failed for this cause, in all its queues", func() tea.Cmd {
 			return f.open(row, nil)
 		}).As("messages").When(current),
-		term.On(k.Failed, "the failed queues; there, the causes again", func() { f.listed = true }).As("queues"),
-	}, f.reading.Keys(), of)
+		term.On(k.Failed, "the failed queues; there, the causes again", func() { f.onQueues = true }).As("queues"),
+	}, f.Reading.Keys(), of)
 
-	limited := len(f.reading.of((*Queue).counts)) > 0
+	limited := len(f.of((*Queue).counts)) > 0
 	keys = append(keys,
-		term.On(k.Looks, "when looks begin that use up a delivery limit", f.reading.askConsent).When(limited),
+		term.On(k.Looks, "when looks begin that use up a delivery limit", f.askConsent).When(limited),
 		term.On(k.Copy, "before anything was read: copy the command that makes looks free", f.copyCommands).
 			As("copy the command").When(limited && !current))
 
-	keys = append(keys, f.reading.consents()...)
+	keys = append(keys, f.consents()...)
 	return f.causes.Keys(append(keys, term.On(k.Peek, "read the queues again", func() {
-		f.reading.rereadFree()
-		f.causes.sort(f.reading)
+		f.rereadFree()
+		f.causes.sort(f.Reading)
 	}))...)
 }
 
 func (f *failedScreen) queueKeys() []term.Key {
-	k := f.env.Keys
+	k := f.Env.Keys
 	r, ok := f.queues.Table.Current()
 	return f.queues.Keys(
-		term.On(k.Open, "open what is under the cursor", shell.Opening(messages.NewScreen, f.env, r.Queue)).
+		term.On(k.Open, "open what is under the cursor", shell.Opening(messages.NewScreen, f.Env, r.Queue)).
 			As("messages").When(ok),
-		term.On(k.Failed, "the causes again", func() { f.listed = false }).As("causes"))
+		term.On(k.Failed, "the causes again", func() { f.onQueues = false }).As("causes"))
 }
 
 func (f failedScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
@@ -129,23 +127,23 @@ func (f failedScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 			func(r failedRow) bool { return r.looks.Counts })))
 		f.queues.Table.Set(rows)
 
-		rested := f.reading.topology == nil
-		f.reading.Polled(msg.Topology, refs)
+		rested := f.topology == nil
+		f.Polled(msg.Topology, refs)
 		if rested { // a look that was answered meanwhile could not name the workers
-			f.causes.set(f.reading)
+			f.causes.set(f.Reading)
 		}
 	case ReadMsg:
-		if f.reading.Answered(msg) {
-			if f.sorting && !slices.ContainsFunc(f.reading.Order, func(q *Queue) bool { return q.Wanted }) {
+		if f.Answered(msg) {
+			if f.sorting && !slices.ContainsFunc(f.Order, func(q *Queue) bool { return q.Wanted }) {
 				f.sorting = false
-				f.causes.sort(f.reading)
+				f.causes.sort(f.Reading)
 			}
 
-			f.causes.set(f.reading)
-			if f.reading.own {
+			f.causes.set(f.Reading)
+			if f.own {
 				f.causes.Table.Regain()
 			}
-			cmd = f.env.Marks.Take(msg.Marks)
+			cmd = f.Env.Marks.Take(msg.Marks)
 		}
 	case shell.HideMsg:
 		f.queues.Handle(msg)
@@ -155,7 +153,7 @@ func (f failedScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	case shell.RestMsg: // what was read of the queues stays
 		f.latest = shell.TopologyMsg{}
 		f.queues.Table.Rest()
-		f.reading.rest()
+		f.rest()
 	case tea.KeyMsg:
 		cmd = f.pressed(msg)
 	}
@@ -164,8 +162,8 @@ func (f failedScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 }
 
 func (f *failedScreen) pressed(msg tea.KeyMsg) tea.Cmd {
-	asked, keys := f.reading.Asking(), f.keys()
-	f.causes.aimed = f.causes.aimed || !f.listed
+	asked, keys := f.Asking(), f.keys()
+	f.causes.aimed = f.causes.aimed || !f.onQueues
 	switch {
 	case f.noting != nil && !term.Offers(keys, msg):
 		next := *f.noting
@@ -177,32 +175,32 @@ func (f *failedScreen) pressed(msg tea.KeyMsg) tea.Cmd {
 	}
 
 	cmd, _ := term.Press(keys, msg)
-	f.sorting = f.sorting || asked && !f.reading.Asking()
+	f.sorting = f.sorting || asked && !f.Asking()
 	return cmd
 }
 
 // copyCommands copies the commands that make looks free.
 func (f failedScreen) copyCommands() tea.Cmd {
-	commands := f.reading.commands()
+	commands := f.commands()
 	if commands == "" {
 		return nil
 	}
-	out := f.env.ToClipboard()
-	return f.env.Command(0, func(context.Context) tea.Msg { return shell.CopyText(out, "the command", commands) })
+	out := f.Env.ToClipboard()
+	return f.Env.Command(0, func(context.Context) tea.Msg { return shell.CopyText(out, "the command", commands) })
 }
 
 // open opens the messages of a cause, or what acts on all of them.
 func (f *failedScreen) open(row causeRow, wish *messages.Wish) tea.Cmd {
-	seen := f.env.Marks.Open(f.latest.Topology, row.Group)
-	limits := f.reading.limitOf
+	seen := f.Env.Marks.Open(f.latest.Topology, row.Group)
+	limits := f.limitOf
 	var opened shell.Screen
 	switch {
 	case len(row.Queues) == 1:
-		opened = openIn(f.env, row.Queues[0].Of, row.OfCause, limits, wish).Asking()
+		opened = openIn(f.Env, row.Queues[0].Of, row.OfCause, limits, wish).Asking()
 	case wish != nil:
-		opened = actOnCause(f.env, row.OfCause, limits, *wish)
+		opened = actOnCause(f.Env, row.OfCause, limits, *wish)
 	default:
-		opened = newCauseMessagesScreen(f.env, row.OfCause, limits)
+		opened = newCauseMessagesScreen(f.Env, row.OfCause, limits)
 	}
 
 	return tea.Batch(shell.Push(opened), seen)
@@ -211,20 +209,20 @@ func (f *failedScreen) open(row causeRow, wish *messages.Wish) tea.Cmd {
 func (f *failedScreen) keepNote() tea.Cmd {
 	noting := f.noting
 	f.noting = nil
-	return f.env.Marks.Note(f.latest.Topology, noting.row.Group, noting.field.Text())
+	return f.Env.Marks.Note(f.latest.Topology, noting.row.Group, noting.field.Text())
 }
 
 // Prepare reads on, and works out what is drawn: queues that are not visible are not read.
 func (f failedScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
-	if f.latest.Topology == nil || len(f.reading.Order) == 0 {
+	if f.latest.Topology == nil || len(f.Order) == 0 {
 		return f, nil
 	}
 	var cmd tea.Cmd
-	if !f.listed {
-		cmd = f.reading.Next(f.env.Shown)
-		f.reading.AskOnce()
-		f.causes.settle(f.reading, f.env.Shown)
-		f.causes.prepare(f.reading, width, height)
+	if !f.onQueues {
+		cmd = f.Next(f.Env.Shown)
+		f.AskOnce()
+		f.causes.settle(f.Reading, f.Env.Shown)
+		f.causes.prepare(f.Reading, width, height)
 	}
 
 	return f, cmd
@@ -234,17 +232,17 @@ func (f failedScreen) View(width, height int) string {
 	switch {
 	case len(f.queues.Table.All) == 0:
 		return term.Block(f.empty(width), width, height)
-	case f.listed:
+	case f.onQueues:
 		rows := f.queues.Rows(height, 3)
 		return term.Below(f.queues.List.View(width, rows, nil), f.queues.detail(width), width, height)
 	}
 
-	page := f.causes.view(f.reading, width, height)
-	if f.reading.Asking() {
-		return term.Overlay(f.env.Styles, page, f.reading.Dialog(width), width, height)
+	page := f.causes.view(f.Reading, width, height)
+	if f.Asking() {
+		return term.Overlay(f.Env.Styles, page, f.Dialog(width), width, height)
 	}
 	if f.noting != nil {
-		return term.Overlay(f.env.Styles, page, f.noting.view(f.env.Styles, width), width, height)
+		return term.Overlay(f.Env.Styles, page, f.noting.view(f.Env.Styles, width, f.keys()), width, height)
 	}
 
 	return page
@@ -266,7 +264,7 @@ func (f failedScreen) empty(width int) []string {
 			"([roles], \"failed\")."
 	}
 
-	return shell.EmptyPage(f.env.Styles, "No failed queues.", text, width)
+	return shell.EmptyPage(f.Env.Styles, "No failed queues.", text, width)
 }
 
 type failedQueues struct {
@@ -417,12 +415,12 @@ type causeNote struct {
 	field term.TextField
 }
 
-func (n *causeNote) view(s *term.Styles, width int) string {
+func (n *causeNote) view(s *term.Styles, width int, keys []term.Key) string {
 	l := shell.NewDialogLines(s, width)
 	l.Say("cause", n.row.Words, s.Strong)
 	l.Say("note", "one line, kept beside the journal; an empty one removes it", s.Muted)
 	l.Field(&n.field)
 	l.Blank()
-	l.Hints(shell.Hint(s, "enter", "keep") + shell.Hint(s, "esc", "back"))
+	l.Keys(keys...)
 	return l.Box("Note")
 }

@@ -23,7 +23,6 @@ import (
 type causePlansScreen struct {
 	env     *shell.Env
 	only    messages.OfCause
-	wish    causeWish
 	latest  shell.TopologyMsg
 	state   causePlansState
 	limits  func(model.QueueRef) int
@@ -33,6 +32,7 @@ type causePlansScreen struct {
 	typed   []tea.KeyMsg    // before there were plans: keys for their options are then applied
 	table   term.Table[model.QueueRef, causePlanRow]
 	consent shell.Consent
+	causeWish
 	act.PlanOptions
 
 	listed, shown, hidden int // rows of the list that fit, and lines of the pane that fit and that do not
@@ -65,12 +65,12 @@ func actOnCause(
 	e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int, wish messages.Wish,
 ) shell.Screen {
 	c := causePlansScreen{
-		env:     e,
-		only:    only,
-		wish:    causeWish{Wish: wish},
-		limits:  limits,
-		table:   newCausePlanTable(e, wish),
-		consent: shell.NewConsent(),
+		env:       e,
+		only:      only,
+		causeWish: causeWish{Wish: wish},
+		limits:    limits,
+		table:     newCausePlanTable(e, wish),
+		consent:   shell.NewConsent(),
 	}
 
 	for _, q := range only.Queues {
@@ -83,14 +83,14 @@ func actOnCause(
 }
 
 func (c causePlansScreen) Title() string {
-	switch c.wish.Asks {
+	switch c.Asks {
 	case messages.AsksProgram:
 		return "edit a cause"
 	case messages.AsksPath:
 		return "export a cause"
 	}
 
-	return string(c.wish.Operation) + " a cause"
+	return string(c.Operation) + " a cause"
 }
 
 // Typing keeps all keys here while something is typed, or will be when the plans are made, and during a run.
@@ -115,7 +115,7 @@ func (c *causePlansScreen) planning() bool {
 }
 
 func (c causePlansScreen) Busy() bool {
-	return c.state == causePlansRunning && c.running().IsBusy() || c.wish.saving.IsBusy()
+	return c.state == causePlansRunning && c.running().IsBusy() || c.saving.IsBusy()
 }
 
 func (c causePlansScreen) Close() {
@@ -228,8 +228,8 @@ func (c *causePlansScreen) options() (keys []term.Key) {
 		}
 	}
 
-	other := term.On(k.Target, "", c.ask).As("other queue").When(c.wish.Asks == messages.AsksQueue)
-	edit := term.On(k.Mend, "", c.editProgram).As("edit").When(c.wish.Asks == messages.AsksProgram)
+	other := term.On(k.Target, "", c.ask).As("other queue").When(c.Asks == messages.AsksQueue)
+	edit := term.On(k.Mend, "", c.editProgram).As("edit").When(c.Asks == messages.AsksProgram)
 	return append([]term.Key{other, edit}, keys...)
 }
 
@@ -264,8 +264,8 @@ func (c *causePlansScreen) polled() tea.Cmd {
 	switch {
 	case c.state == causePlansRunning:
 		return nil
-	case c.state == causePlansWishing && c.wish.Asks == messages.AsksQueue:
-		c.wish.chooser.Polled(c.moveTargets())
+	case c.state == causePlansWishing && c.Asks == messages.AsksQueue:
+		c.chooser.Polled(c.moveTargets())
 		return nil
 	case c.state == causePlansWishing:
 		return nil // the displayed results are those of the trial
@@ -285,7 +285,7 @@ func (c *causePlansScreen) onward() tea.Cmd {
 	case causePlansReading:
 		return c.readOn()
 	case causePlansWishing:
-		if c.wish.mending.State == act.MendTrying {
+		if c.mending.State == act.MendTrying {
 			c.tried()
 		}
 	case causePlansAsking:
@@ -345,7 +345,7 @@ func (c *causePlansScreen) readOn() tea.Cmd {
 		q.read, q.bodies = true, r.Peeked.Messages
 		q.Subject = r.Subject(r.AllShown())
 		c.reading = messages.Screen{}
-		if c.wish.Asks == messages.AsksNothing {
+		if c.Asks == messages.AsksNothing {
 			cmds = append(cmds, c.planOne(c.at))
 		}
 
@@ -378,7 +378,7 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 	cmd, pressed := term.Press(c.keys(), msg)
 	switch {
 	case pressed:
-	case reading && c.wish.Asks == messages.AsksNothing:
+	case reading && c.Asks == messages.AsksNothing:
 		c.typed = append(c.typed, msg)
 	case !reading && c.Typing():
 		c.consent.Typed(msg)
@@ -404,9 +404,9 @@ func (c *causePlansScreen) agree() tea.Cmd {
 }
 
 func (c *causePlansScreen) editProgram() {
-	c.wish.mending.State = act.MendTyping
+	c.mending.State = act.MendTyping
 	c.state = causePlansWishing
-	c.wish.mending.Messages, _ = c.left()
+	c.mending.Messages, _ = c.left()
 }
 
 // planAgain makes all plans again that have not run.
@@ -421,8 +421,8 @@ func (c *causePlansScreen) planAgain() tea.Cmd {
 // optOne plans a queue with the options selected for all.
 func (c *causePlansScreen) optOne(d *act.QueueAction) tea.Cmd {
 	d.PlanOptions = c.PlanOptions
-	d.Target = c.wish.target
-	d.Mend = c.wish.program
+	d.Target = c.target
+	d.Mend = c.program
 	d.Ahead = nil
 	for first := range model.Each(c.queues) {
 		if first.Queue == d.Queue {

@@ -170,8 +170,8 @@ func (c causePlansScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	rows, pane := c.split(height, headlines+len(foot.Lines))
 	c.listed, c.shown = rows-1, max(pane-1, 0)
 	c.hidden = max(len(c.paneLines(width).Lines)-c.shown, 0)
-	if c.wish.Asks == messages.AsksProgram && c.state == causePlansWishing {
-		c.wish.mending.Prepare(width, height)
+	if c.Asks == messages.AsksProgram && c.state == causePlansWishing {
+		c.mending.Prepare(width, height)
 	}
 	return c, nil
 }
@@ -191,9 +191,9 @@ func (c *causePlansScreen) headline() string {
 		return words
 	case causePlansAsking:
 		if len(c.where(func(d *act.QueueAction) bool { return d.Open() })) == 0 {
-			return "nothing to " + string(c.wish.Operation) + ": no message of this cause was read"
+			return "nothing to " + string(c.Operation) + ": no message of this cause was read"
 		}
-		return string(c.wish.Operation) + " " + what + c.asOf()
+		return string(c.Operation) + " " + what + c.asOf()
 	case causePlansRunning:
 		if len(rest) > 0 {
 			return c.summary() + ", then " + what
@@ -217,7 +217,7 @@ func (c *causePlansScreen) done() (done, planned int) {
 
 func (c *causePlansScreen) summary() string {
 	done, planned := c.done()
-	return act.DoneWords(c.wish.Operation.Done(), done, planned)
+	return act.DoneWords(c.Operation.Done(), done, planned)
 }
 
 func (c *causePlansScreen) asOf() string {
@@ -335,22 +335,22 @@ type causeWish struct {
 func (c *causePlansScreen) ask() {
 	c.state = causePlansAsking
 	count, queues := c.left()
-	if count == 0 || c.wish.Asks == messages.AsksNothing {
+	if count == 0 || c.Asks == messages.AsksNothing {
 		return
 	}
 	c.state = causePlansWishing
 	words := "all of the cause in " + model.Plural(queues, "queue")
-	switch c.wish.Asks {
+	switch c.Asks {
 	case messages.AsksQueue:
-		c.wish.chooser = act.NewQueueChooser(c.env, c.moveTargets())
+		c.chooser = act.NewQueueChooser(c.env, c.moveTargets())
 	case messages.AsksProgram:
-		c.wish.mending = act.NewMendPrompt(c.env, count, words)
+		c.mending = act.NewMendPrompt(c.env, count, words)
 	case messages.AsksPath:
 		subjects := make([]act.Subject, len(c.queues))
 		for i := range c.queues {
 			subjects[i] = c.queues[i].Subject
 		}
-		c.wish.saving = messages.NewCauseExport(c.env, subjects, words)
+		c.saving = messages.NewCauseExport(c.env, subjects, words)
 	}
 }
 
@@ -425,18 +425,18 @@ func (c *causePlansScreen) planOne(i int) tea.Cmd {
 		return nil
 	}
 	q.Topology = c.latest.Topology
-	q.QueueAction = act.NewQueueAction(c.env, c.wish.Operation, q.Subject)
+	q.QueueAction = act.NewQueueAction(c.env, c.Operation, q.Subject)
 	return c.optOne(&q.QueueAction)
 }
 
 func (c *causePlansScreen) wishKey(msg tea.KeyMsg) tea.Cmd {
-	switch c.wish.Asks {
+	switch c.Asks {
 	case messages.AsksProgram:
-		return c.wish.mending.Press(msg, c.wishKeys())
+		return c.mending.Press(msg, c.wishKeys())
 	case messages.AsksPath:
 		return c.saved(msg)
 	default:
-		return c.wish.chooser.Press(msg, c.wishKeys())
+		return c.chooser.Press(msg, c.wishKeys())
 	}
 }
 
@@ -468,69 +468,67 @@ func (c *causePlansScreen) tried() {
 	}
 
 	mended := plan.MendedTogether(all)
-	c.wish.mending.Show(&mended, refusal)
+	c.mending.Show(&mended, refusal)
 }
 
 // saved passes a message to the dialog of an export. When that closes, this screen does, too.
 func (c *causePlansScreen) saved(msg tea.Msg) tea.Cmd {
-	cmd := c.wish.saving.Update(msg)
-	if c.wish.saving.Open() {
+	cmd := c.saving.Update(msg)
+	if c.saving.Open() {
 		return cmd
 	}
 	return tea.Batch(cmd, shell.Pop)
 }
 
 func (c *causePlansScreen) wishBox(width, height int) string {
-	w := &c.wish
 	switch {
 	case c.state != causePlansWishing:
 		return ""
-	case w.Asks == messages.AsksProgram:
-		return w.mending.View(width)
-	case w.Asks == messages.AsksPath:
-		return w.saving.View(width, height)
+	case c.Asks == messages.AsksProgram:
+		return c.mending.View(width)
+	case c.Asks == messages.AsksPath:
+		return c.saving.View(width, height)
 	default:
 		l := shell.NewDialogLines(c.env.Styles, width)
-		w.chooser.View(l, height-2)
+		c.chooser.View(l, height-2)
 		count, _ := c.left()
 		return l.Box("Move " + model.Plural(count, "message"))
 	}
 }
 
 func (c *causePlansScreen) wishKeys() []term.Key {
-	w := &c.wish
-	if w.Asks == messages.AsksPath {
-		return w.saving.Keys()
+	if c.Asks == messages.AsksPath {
+		return c.saving.Keys()
 	}
 
 	back := func() tea.Cmd {
 		c.state = causePlansAsking
 		switch {
-		case w.target == "" && w.agreed == nil:
+		case c.target == "" && c.agreed == nil:
 			return shell.Pop
-		case w.agreed == nil:
+		case c.agreed == nil:
 			return nil
 		}
 
-		w.program = w.agreed
+		c.program = c.agreed
 		return c.planAll()
 	}
 
-	if w.Asks == messages.AsksQueue {
-		return w.chooser.Keys(func(q *model.Queue) tea.Cmd {
-			w.target, c.state = q.Name, causePlansAsking
+	if c.Asks == messages.AsksQueue {
+		return c.chooser.Keys(func(q *model.Queue) tea.Cmd {
+			c.target, c.state = q.Name, causePlansAsking
 			return c.planAll()
 		}, back)
 	}
 
-	return w.mending.Keys(act.MendAnswers{
+	return c.mending.Keys(act.MendAnswers{
 		Back: back,
 		Try: func(program *mend.Program) tea.Cmd {
-			w.program = program
+			c.program = program
 			return c.planAll()
 		},
 		Agree: func() tea.Cmd {
-			w.agreed, c.state = w.program, causePlansAsking
+			c.agreed, c.state = c.program, causePlansAsking
 			return nil
 		},
 	})

@@ -22,7 +22,7 @@ const (
 // flowCauses are the causes of a flow's failed messages, beside its picture on a wide terminal, otherwise below it.
 // They are read while they are visible, if a look is free; otherwise they show what it costs.
 type flowCauses struct {
-	reading *causes.Reading
+	*causes.Reading
 	columns int      // their columns beside the picture; 0: they are below it
 	lines   []string // as prepared; none: they are not visible
 
@@ -33,14 +33,14 @@ type flowCauses struct {
 func (c *flowCauses) update(msg tea.Msg, worker model.QueueRef) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
-		c.reading.Polled(msg.Topology, causes.FailedRefs(msg, worker))
+		c.Polled(msg.Topology, causes.FailedRefs(msg, worker))
 	case shell.CountedMsg:
 		if msg.Changed {
-			c.reading.Polled(msg.Topology, causes.FailedRefs(shell.TopologyMsg{Topology: msg.Topology}, worker))
+			c.Polled(msg.Topology, causes.FailedRefs(shell.TopologyMsg{Topology: msg.Topology}, worker))
 		}
 	case causes.ReadMsg:
-		if c.reading.Answered(msg) {
-			return c.reading.Env.Marks.Take(msg.Marks)
+		if c.Answered(msg) {
+			return c.Env.Marks.Take(msg.Marks)
 		}
 	}
 
@@ -55,7 +55,7 @@ func (c *flowCauses) place(m *movingFlow, width int) {
 	c.beside = m.picture
 	c.width = width
 	c.columns = 0
-	if width < sideBySide || len(c.reading.Order) == 0 {
+	if width < sideBySide || len(c.Order) == 0 {
 		return
 	}
 	columns := min(max(width-1-mostPicture, leastCauses), mostCauses)
@@ -69,20 +69,20 @@ func (c *flowCauses) place(m *movingFlow, width int) {
 // prepare reads on, and works out the lines. With the cursor on one of several failed queues they are about that one.
 func (c *flowCauses) prepare(cursor model.QueueRef, width, height int) tea.Cmd {
 	c.lines = nil
-	if height < causesBelow || len(c.reading.Order) == 0 {
+	if height < causesBelow || len(c.Order) == 0 {
 		return nil
 	}
-	e := c.reading.Env
-	cmd := c.reading.Next(e.Shown)
+	e := c.Env
+	cmd := c.Next(e.Shown)
 	s := e.Styles
-	words := c.reading.Words()
-	list := append([]cause.Group(nil), c.reading.List...)
-	if len(c.reading.Order) > 1 && c.reading.Queues[cursor] != nil {
+	words := c.Words()
+	list := append([]cause.Group(nil), c.List...)
+	if len(c.Order) > 1 && c.Queues[cursor] != nil {
 		words, list = model.Printable(cursor.Name)+" of "+words, groupsIn(list, cursor)
 	}
 
 	c.lines = []string{"", " " + s.Strong.Render(term.Cut(words, width-2))}
-	unread := c.reading.Unread(s, width, min(max(height/4, 2), height-len(c.lines)-1))
+	unread := c.Unread(s, width, min(max(height/4, 2), height-len(c.lines)-1))
 	if len(list) == 0 {
 		c.lines = append(c.lines, "   "+s.Muted.Render(c.nothing()))
 	}
@@ -117,9 +117,9 @@ func groupsIn(groups []cause.Group, queue model.QueueRef) (list []cause.Group) {
 
 func (c *flowCauses) nothing() string {
 	switch {
-	case c.reading.Request != 0:
+	case c.Request != 0:
 		return "reading the failed queues …"
-	case c.reading.Empty():
+	case c.Empty():
 		return "nothing has failed"
 	}
 
@@ -128,18 +128,18 @@ func (c *flowCauses) nothing() string {
 
 // keys are the keys that read more, if there is more.
 func (c *flowCauses) keys() []term.Key {
-	if len(c.lines) == 0 && !c.reading.Asking() {
+	if len(c.lines) == 0 && !c.Asking() {
 		return nil
 	}
-	return c.reading.Keys()
+	return c.Keys()
 }
 
 // about are the lines of one cause: how many messages, what failed, when last, and its state.
 func (c *flowCauses) about(g *cause.Group, width int) []string {
-	e := c.reading.Env
+	e := c.Env
 	s, marks := e.Styles, e.Marks
 	const indent = 10
-	count := term.PadLeft(c.reading.AtLeast()+model.Count(g.Messages), indent-2)
+	count := term.PadLeft(c.AtLeast()+model.Count(g.Messages), indent-2)
 
 	words := term.Wrap(model.Printable(g.Cause.String()), width-indent-2)
 	if len(words) > 2 {

@@ -34,16 +34,16 @@ type FlowScreen struct {
 }
 
 func NewFlowScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
-	return FlowScreen{movingFlow: newMovingFlow(e, worker), causes: flowCauses{reading: causes.NewReading(e)}}
+	return FlowScreen{movingFlow: newMovingFlow(e, worker), causes: flowCauses{Reading: causes.NewReading(e)}}
 }
 
 func (s FlowScreen) Title() string { return s.Worker.Printable() }
-func (s FlowScreen) Typing() bool  { return s.causes.reading.Asking() }
+func (s FlowScreen) Typing() bool  { return s.causes.Asking() }
 
 func (s FlowScreen) Keys() []term.Key { return s.keys() }
 
 func (s *FlowScreen) keys() []term.Key {
-	if s.causes.reading.Asking() {
+	if s.causes.Asking() {
 		return s.causes.keys()
 	}
 
@@ -99,7 +99,7 @@ func (s *FlowScreen) pressed(msg tea.KeyMsg) tea.Cmd {
 	switch {
 	case s.Flow == nil:
 		return nil
-	case s.causes.reading.Asking() || !key.Matches(msg, append(k.Motions(), k.Earlier, k.Later)...):
+	case s.causes.Asking() || !key.Matches(msg, append(k.Motions(), k.Earlier, k.Later)...):
 		cmd, _ := term.Press(s.keys(), msg)
 		return cmd
 	case term.Is(msg, k.Later):
@@ -164,8 +164,8 @@ func (s FlowScreen) View(width, height int) string {
 			term.Block(s.causes.lines, s.causes.columns, height))
 	}
 
-	if s.causes.reading.Asking() {
-		dialog := s.causes.reading.Dialog(width)
+	if s.causes.Asking() {
+		dialog := s.causes.Dialog(width)
 		return term.Overlay(s.env.Styles, page, dialog, width, height)
 	}
 
@@ -197,7 +197,7 @@ func (s FlowScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 
 func (s FlowScreen) laid(width, height int) []string {
 	log, kept := leastLog+1, 0
-	if height < messages.SplitHeight && len(s.causes.reading.Order) > 0 { // on a low terminal the picture is smaller
+	if height < messages.SplitHeight && len(s.causes.Order) > 0 { // on a low terminal the picture is smaller
 		log, kept = 2, causesBelow
 	}
 
@@ -236,10 +236,10 @@ func (s FlowScreen) laid(width, height int) []string {
 	}
 
 	room := height - len(lines)
-	findings := s.findingLines(width, max(room-min(len(s.live.watch.Log())+2, log)-1, room/findingsShare))
+	findings := s.findingLines(width, max(room-min(len(s.watch.Log())+2, log)-1, room/findingsShare))
 	lines = append(lines, findings...)
 	lines = append(lines, "")
-	if room = height - len(lines); s.causes.columns > 0 || len(s.causes.reading.Order) == 0 || room < log+causesBelow {
+	if room = height - len(lines); s.causes.columns > 0 || len(s.causes.Order) == 0 || room < log+causesBelow {
 		return append(lines, s.logLines(width, room)...)
 	}
 	moved := append(s.logLines(width, log), make([]string, log)...)
@@ -253,7 +253,7 @@ func (s FlowScreen) chartOf(width, height int) []string {
 		return nil
 	}
 	now := s.env.Shown
-	points := s.live.watch.Trace(s.Cursor, now, columns)
+	points := s.watch.Trace(s.Cursor, now, columns)
 	for i, depth := range s.latest.History.Ready(now, columns, s.Cursor) { // polled before this screen was open
 		if depth >= 0 && !points[i].Depth.Known() {
 			points[i].Depth = model.Some(depth)
@@ -261,7 +261,7 @@ func (s FlowScreen) chartOf(width, height int) []string {
 	}
 
 	chart := picture.Chart{Queue: s.Cursor, Points: points, Span: shell.HistorySpan}
-	chart.Now = s.live.into(s.latest, now).Moves[s.Cursor]
+	chart.Now = s.into(s.latest, now).Moves[s.Cursor]
 	return chart.Lines(s.env.Styles, height)
 }
 
@@ -462,18 +462,18 @@ func (s FlowScreen) logLines(width, room int) []string {
 		return nil
 	}
 	heading := " " + styles.Heading.Render("MOVED") + "  "
-	words, bad := s.live.describeTracking(s.env.Shown, s.latest.Topology)
+	words, bad := s.describeTracking(s.env.Shown, s.latest.Topology)
 	style := styles.Muted
 	if bad {
 		style = styles.Warning
 	}
 
 	lines := []string{heading + style.Render(term.Pad(model.Printable(words), max(width-9, 1)))}
-	log := s.live.watch.Log()
+	log := s.watch.Log()
 	if len(log) == 0 {
 		words := "nothing moved while this is open"
-		moves := s.live.into(s.latest, s.env.Shown).Moves
-		if s.ticking != 0 || slices.ContainsFunc(s.live.watch.Queues(), func(ref model.QueueRef) bool {
+		moves := s.into(s.latest, s.env.Shown).Moves
+		if s.ticking != 0 || slices.ContainsFunc(s.watch.Queues(), func(ref model.QueueRef) bool {
 			return moves[ref].In.Or(0) > 0 || moves[ref].Out.Or(0) > 0
 		}) {
 			words = "the rates are RabbitMQ's, of the last seconds; no count has seen a move yet"

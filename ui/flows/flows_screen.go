@@ -135,7 +135,7 @@ func (f flowsScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 // rowOf is the row of a flow: the one in the picture agrees with the picture.
 func (f *flowsScreen) rowOf(flow *model.Flow, poll *shell.TopologyMsg, now time.Time) shell.FlowRow {
 	if f.moving.Flow != nil && flow.Worker.Queue == f.moving.Worker {
-		own := f.moving.live.into(*poll, now)
+		own := f.moving.into(*poll, now)
 		poll = &own
 	}
 

@@ -24,7 +24,7 @@ type movingFlow struct {
 	gone   bool        // the newest poll does not have it
 	own    []*findings.Finding
 	Cursor model.QueueRef
-	live   *liveFlow
+	*liveFlow
 
 	picture *picture.Picture
 	second  time.Time // in which it was drawn: due times count down between polls
@@ -35,12 +35,12 @@ type movingFlow struct {
 
 func newMovingFlow(e *shell.Env, worker model.QueueRef) movingFlow {
 	return movingFlow{
-		env:    e,
-		Worker: worker,
-		Cursor: worker,
-		dots:   picture.Dots{},
-		live:   &liveFlow{},
-		drawn:  &flowDrawing{stepped: -1},
+		env:      e,
+		Worker:   worker,
+		Cursor:   worker,
+		dots:     picture.Dots{},
+		liveFlow: &liveFlow{},
+		drawn:    &flowDrawing{stepped: -1},
 	}
 }
 
@@ -48,11 +48,15 @@ func newMovingFlow(e *shell.Env, worker model.QueueRef) movingFlow {
 type flowDrawing struct {
 	frames  int
 	stepped int // frames at the last step
-	picture *picture.Picture
-	width   int
-	height  int
-	cursor  model.QueueRef
+	of      drawnOf
 	scene   *picture.Scene
+}
+
+// drawnOf is what a scene is laid out for.
+type drawnOf struct {
+	picture       *picture.Picture
+	width, height int
+	cursor        model.QueueRef
 }
 
 type dotStepMsg struct{ request shell.Request }
@@ -68,19 +72,19 @@ func (m *movingFlow) moved(msg tea.Msg) tea.Cmd {
 		}
 		m.Flow = &msg.Flows[i]
 		m.own = msg.About.Flow(m.Flow)
-		if m.live.watch == nil {
-			m.live.watch = watch.New(msg.Topology, m.Flow)
+		if m.watch == nil {
+			m.watch = watch.New(msg.Topology, m.Flow)
 		}
 
-		m.live.watch.Poll(msg.Topology, m.Flow, msg.Held)
-		m.live.rate(msg.Topology.Snapshot.TakenAt)
+		m.watch.Poll(msg.Topology, m.Flow, msg.Held)
+		m.rate(msg.Topology.Snapshot.TakenAt)
 		return m.redraw()
 	case shell.CountedMsg:
 		if m.Flow == nil {
 			return nil
 		}
 		m.latest.Topology = msg.Topology
-		if !m.gone && m.live.counted(msg) {
+		if !m.gone && m.counted(msg) {
 			return m.redraw()
 		}
 	case dotStepMsg:
@@ -103,14 +107,14 @@ func (m *movingFlow) seen() bool {
 
 // Watched are the queues of the flow, by how each may be counted.
 func (m movingFlow) Watched() (declare, totals []model.QueueRef) {
-	if m.live.watch == nil || m.gone {
+	if m.watch == nil || m.gone {
 		return nil, nil
 	}
-	return m.latest.Topology.CountableOf(m.live.watch.Queues())
+	return m.latest.Topology.CountableOf(m.watch.Queues())
 }
 
 func (m *movingFlow) redraw() tea.Cmd {
-	m.live.rememberHeads(m.latest.History)
+	m.rememberHeads(m.latest.History)
 	m.draw(m.env.Now())
 	if !slices.ContainsFunc(m.picture.Stations(), func(x picture.Station) bool { return x.Queue == m.Cursor }) {
 		m.Cursor = m.Worker
@@ -148,14 +152,11 @@ func (m *movingFlow) step() tea.Cmd {
 
 // scene is the picture laid out: as boxes if they fit into the width and the height, otherwise as a rail.
 func (m movingFlow) scene(width, height int) *picture.Scene {
-	d := m.drawn
-	if d.scene != nil && d.picture == m.picture && d.width == width && d.height == height && d.cursor == m.Cursor {
+	d, of := m.drawn, drawnOf{m.picture, width, height, m.Cursor}
+	if d.scene != nil && d.of == of {
 		return d.scene
 	}
-	d.picture = m.picture
-	d.width = width
-	d.height = height
-	d.cursor = m.Cursor
+	d.of = of
 
 	wide, ok := picture.WideLayout(m.picture, width, m.Cursor)
 	if ok && !m.env.Styles.Plain && wide.Canvas.Height <= height {
@@ -168,7 +169,7 @@ func (m movingFlow) scene(width, height int) *picture.Scene {
 }
 
 func (m *movingFlow) draw(now time.Time) {
-	msg := m.live.into(m.latest, now)
+	msg := m.into(m.latest, now)
 	m.picture, m.second = picture.Of(m.Flow, msg.Moment(now)), now.Truncate(time.Second)
 }
 
