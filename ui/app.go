@@ -26,7 +26,7 @@ import (
 // app is the root: it handles the size, polls, keeps a stack of screens for each tab, and routes keys and messages to
 // the right screen.
 type app struct {
-	env           *shell.Env
+	*shell.Env
 	vhost         string
 	width, height int
 
@@ -101,7 +101,7 @@ func newApp(ctx context.Context, o Options) app {
 
 	looks := shell.NewLooks()
 	a := app{
-		env: e, vhost: o.VHost,
+		Env: e, vhost: o.VHost,
 		poller: poller{
 			source:   o.Source,
 			broker:   o.Broker,
@@ -145,14 +145,14 @@ func tick() tea.Cmd { return tea.Every(time.Second, func(time.Time) tea.Msg { re
 type startMsg struct{} // starts the first poll from Update, which owns the poller's state
 
 func (a app) Init() tea.Cmd {
-	return tea.Batch(tick(), func() tea.Msg { return startMsg{} }, shell.AwaitLoss(a.env), act.AwaitUnfinished(a.env),
-		a.env.LoadChoices(), askBackground(a.env))
+	return tea.Batch(tick(), func() tea.Msg { return startMsg{} }, shell.AwaitLoss(a.Env), act.AwaitUnfinished(a.Env),
+		a.LoadChoices(), askBackground(a.Env))
 }
 
 // Update is the only place where messages arrive. After each of them, visible queues are counted and the visible screen
 // is prepared.
 func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	a.env.Shown = a.env.Now()
+	a.Shown = a.Now()
 	before := a
 	cmd := a.update(msg)
 	a.leaveTrail(before)
@@ -170,7 +170,7 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.width, a.height = msg.Width, msg.Height
-		if a.env.Styles.Plain {
+		if a.Styles.Plain {
 			a.width = min(a.width, term.PlainWidth)
 		}
 	case tea.KeyMsg:
@@ -180,11 +180,11 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 	case clockMsg:
 		// If only the parent is killed, its terminal goes to a shell that does not share it. A terminal that closes sends
 		// SIGHUP only to the leader of its session, which may be make, and make waits.
-		if a.env.Parent != 0 && os.Getppid() != a.env.Parent || a.env.Screen.Gone() {
+		if a.Parent != 0 && os.Getppid() != a.Parent || a.Screen.Gone() {
 			return tea.Quit
 		}
 
-		a.waits = a.env.Work.Waits.Load()
+		a.waits = a.Work.Waits.Load()
 		return tick()
 	case pollDueMsg:
 		if msg.timer == a.poller.timer && !a.poller.paused {
@@ -200,7 +200,7 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 		return tea.Exec(msg.Program, a.withMouse(msg.Over))
 
 	case shell.LostMsg:
-		return tea.Batch(a.poller.lost(msg.Why, a.env), shell.AwaitLoss(a.env))
+		return tea.Batch(a.poller.lost(msg.Why, a.Env), shell.AwaitLoss(a.Env))
 	case countDueMsg:
 		for lane := range a.counters {
 			if c := &a.counters[lane]; c.timer == msg.timer {
@@ -214,7 +214,7 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 	case shell.UnkeptMsg:
 		a.sayUnkept(msg.Err)
 	case shell.HideMsg:
-		return tea.Batch(a.hide(msg), a.env.Keep(func(c *shell.KeptChoices) { c.Hide(msg) }))
+		return tea.Batch(a.hide(msg), a.Keep(func(c *shell.KeptChoices) { c.Hide(msg) }))
 	case shell.PushMsg:
 		return a.push(msg.Screen)
 	case shell.PopMsg:
@@ -223,9 +223,9 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 	case shell.NoticeMsg:
 		a.notice = msg
 	case shell.FollowMsg:
-		return a.env.Follow(msg)
+		return a.Follow(msg)
 	case shell.SequelMsg:
-		return a.env.Followed(msg)
+		return a.Followed(msg)
 	case suspendMsg:
 		return a.suspend(false)
 	case continuedMsg:
@@ -239,16 +239,16 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 
 // polled keeps the answer to a poll and passes it to the visible tab.
 func (a *app) polled(msg polledMsg) tea.Cmd {
-	ok, wait := a.poller.answered(msg, a.env)
+	ok, wait := a.poller.answered(msg, a.Env)
 	if !ok {
 		return wait
 	}
 
-	a.history.Record(a.env.Now(), msg.topology.Topology, msg.topology.Flows, msg.topology.Moves)
+	a.history.Record(a.Now(), msg.topology.Topology, msg.topology.Flows, msg.topology.Moves)
 	a.latest = msg.topology
-	a.forget(a.env.Now())
+	a.forget(a.Now())
 	a.latest.Topology = a.latest.Topology.Counted(a.counts)
-	a.env.Polled.Store(msg.topology.Topology)
+	a.Polled.Store(msg.topology.Topology)
 	a.latest.History = a.history
 	a.latest.Looks = a.looks
 	a.latest.Failed = failedIn(a.latest)
@@ -265,7 +265,7 @@ func (a app) top() shell.Screen {
 
 func (a *app) push(s shell.Screen) tea.Cmd {
 	var first tea.Cmd
-	p := a.env.NewPage(s)
+	p := a.NewPage(s)
 	if a.latest.Topology != nil {
 		first = p.Take(a.latest)
 	}
@@ -318,7 +318,7 @@ func (a *app) handleKeys(msg tea.KeyMsg) tea.Cmd {
 
 // handleKey keeps the order: text input, the screen, global keys.
 func (a *app) handleKey(msg tea.KeyMsg) tea.Cmd {
-	k := a.env.Keys
+	k := a.Keys
 	a.notice = shell.NoticeMsg{}
 	a.leaving = a.leaving && term.Is(msg, k.Quit)
 	switch {
@@ -367,7 +367,7 @@ func (a *app) quit() tea.Cmd {
 		return tea.Quit
 	}
 	a.leaving = true
-	return a.refuse(why + ": " + a.env.Keys.Quit.Help().Key + " again quits")
+	return a.refuse(why + ": " + a.Keys.Quit.Help().Key + " again quits")
 }
 
 // unfinished is what quitting would end, in words; "" when nothing is under way.
@@ -375,7 +375,7 @@ func (a app) unfinished() string {
 	if runs := a.running(); runs != "" {
 		return "not quit: " + runs + " would be stopped"
 	}
-	if queue, watched := a.env.Watched(); watched {
+	if queue, watched := a.Watched(); watched {
 		return "not quit: the replay of " + queue.Printable() + " is still watched"
 	}
 
@@ -395,7 +395,7 @@ func (a app) running() string {
 	return ""
 }
 
-func (a *app) help() tea.Cmd { return a.push(newHelpScreen(a.env, a.top())) }
+func (a *app) help() tea.Cmd { return a.push(newHelpScreen(a.Env, a.top())) }
 
 func (a *app) openPalette() tea.Cmd {
 	a.palette.begin(a)
@@ -403,16 +403,16 @@ func (a *app) openPalette() tea.Cmd {
 }
 
 func (a *app) pause() tea.Cmd {
-	return a.poller.toggle(a.env)
+	return a.poller.toggle(a.Env)
 }
 
 func (a *app) poll() tea.Cmd {
-	return a.poller.read(a.env)
+	return a.poller.read(a.Env)
 }
 
 func (a *app) read() tea.Cmd {
 	cmd := a.poll()
-	if a.env.Styles.Plain { // ages, too
+	if a.Styles.Plain { // ages, too
 		cmd = tea.Batch(cmd, tea.ClearScreen)
 	}
 	return cmd

@@ -489,7 +489,7 @@ func frameOf(b *testing.B, snapshot *model.Snapshot, tab string) tea.Model {
 // BenchmarkFrameFlow takes in counts with movement, and redraws the flow: this happens four times a second.
 func BenchmarkFrameFlow(b *testing.B) {
 	a := frameOf(b, busyBroker(), "1")
-	a, _ = a.Update(shell.PushMsg{Screen: flows.NewFlowScreen(a.(app).env, ref("ucenter@user"))})
+	a, _ = a.Update(shell.PushMsg{Screen: flows.NewFlowScreen(a.(app).Env, ref("ucenter@user"))})
 	refs := []model.QueueRef{ref("ucenter@user"), ref("ucenter@user@retry"), ref("ucenter@user@failed")}
 	start := newClock().now()
 	for i := 0; b.Loop(); i++ {

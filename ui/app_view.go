@@ -49,10 +49,10 @@ func (a app) below() []string {
 // View draws the whole terminal from the state that Update left: it reads nothing, not even the clock.
 func (a app) View() string {
 	frame := a.frame()
-	if a.env.Styles.Plain {
+	if a.Styles.Plain {
 		frame = term.Undrawn(frame)
 	}
-	if a.env.Ascii {
+	if a.Ascii {
 		frame = term.ASCII(frame)
 	}
 
@@ -60,12 +60,12 @@ func (a app) View() string {
 }
 
 func (a app) frame() string {
-	if a.width == 0 || a.env.Asking {
+	if a.width == 0 || a.Asking {
 		return "" // the size or the background of the terminal is not known yet
 	}
 	if a.tooSmall() {
 		words := fmt.Sprintf("dlxtop needs %d x %d, this is %d x %d.", minWidth, minHeight, a.width, a.height)
-		keys := a.env.Keys
+		keys := a.Keys
 		next := keys.Quit.Help().Key + " quits."
 		if why := a.unfinished(); why != "" {
 			next = keys.Quit.Help().Key + " does " + why + "; " + keys.ForceQuit.Help().Key + " quits."
@@ -88,7 +88,7 @@ func (a app) body(width, height int) string {
 	if a.latest.Topology != nil {
 		return a.top().View(width, height)
 	}
-	s := a.env.Styles
+	s := a.Styles
 	cause, next := a.poller.trouble()
 	if cause == "" {
 		return term.Block([]string{"", "   " + s.Muted.Render("reading the broker …")}, width, height)
@@ -101,8 +101,8 @@ func (a app) body(width, height int) string {
 // headerLine has the colour of production on a context marked as such: on every screen.
 func (a app) headerLine() string {
 	line := term.Pad(a.header(), a.width)
-	if a.env.Production {
-		return a.env.Styles.Production.Under(line)
+	if a.Production {
+		return a.Styles.Production.Under(line)
 	}
 	return line
 }
@@ -110,26 +110,26 @@ func (a app) headerLine() string {
 // header says what is shown, how bad it is, and how old the data is. If there is little room the node's name is dropped
 // first: what the user chose, and how fresh it is, must stay.
 func (a app) header() string {
-	s := a.env.Styles
+	s := a.Styles
 	between := "   "
 	if a.width < 100 {
 		between = "  "
 	}
 
 	left := []string{s.Title.Render(" dlxtop")}
-	if title := model.Printable(a.env.Title); title != "" {
-		if a.env.Production {
+	if title := model.Printable(a.Title); title != "" {
+		if a.Production {
 			left = append(left, s.Strong.Render(title+" production"))
 		} else {
 			left = append(left, s.Strong.Render(title))
 		}
 	}
 
-	if a.env.ReadOnly {
+	if a.ReadOnly {
 		left = append(left, s.Warning.Render("read only"))
 	}
 
-	right := a.freshness() + between + a.env.Shown.Format("15:04:05") + " "
+	right := a.freshness() + between + a.Shown.Format("15:04:05") + " "
 	if t := a.latest.Topology; t != nil {
 		o := t.Snapshot.Overview
 		vhost := s.Muted.Render("vhost ") + a.vhostName()
@@ -200,7 +200,7 @@ func alarmWords(alarms []model.Alarm) string {
 }
 
 func (a app) findingsCount() string {
-	s, words := a.env.Styles, []string(nil)
+	s, words := a.Styles, []string(nil)
 	for _, level := range []findings.Level{findings.LevelError, findings.LevelWarning, findings.LevelInfo} {
 		if level == findings.LevelInfo && words != nil && a.width < 100 {
 			break // worse ones need the room
@@ -234,8 +234,8 @@ func (a app) findingsCount() string {
 // freshness says how old the data is and what is being done about it.
 func (a app) freshness() string {
 	p := &a.poller
-	s := a.env.Styles
-	now := a.env.Shown
+	s := a.Styles
+	now := a.Shown
 	if p.err != nil {
 		next := "retry in " + shell.Age(max(0, p.next.Sub(now)))
 		switch {
@@ -268,7 +268,7 @@ func (a app) freshness() string {
 
 // tabLine names the tabs and, at the right, the path to the visible screen.
 func (a app) tabLine() string {
-	s := a.env.Styles
+	s := a.Styles
 	tabs := strings.Join(a.tabLabels(), "")
 	stack := a.tabs[a.tab].stack
 	var path []string
@@ -289,7 +289,7 @@ func (a app) tabLine() string {
 
 // tabLabels are the tabs as drawn: the key, the name, and a count, each in its style.
 func (a app) tabLabels() (labels []string) {
-	s, between := a.env.Styles, " "
+	s, between := a.Styles, " "
 	if a.width < 80 {
 		between = ""
 	}
@@ -302,7 +302,7 @@ func (a app) tabLabels() (labels []string) {
 			}
 		}
 
-		help := a.env.Keys.Screens[i].Help()
+		help := a.Keys.Screens[i].Help()
 		name := help.Key + " " + strings.ToUpper(help.Desc[:1]) + help.Desc[1:]
 		switch {
 		case i == a.tab && s.Plain:
@@ -318,12 +318,12 @@ func (a app) tabLabels() (labels []string) {
 }
 
 func (a app) rule() string {
-	s := a.env.Styles
+	s := a.Styles
 	if a.poller.err == nil || a.poller.last == nil {
 		return s.Border.Render(strings.Repeat("─", a.width))
 	}
 	words := fmt.Sprintf(" stale: this is how it was at %s, %s ago ",
-		a.poller.readAt.Format("15:04:05"), shell.Age(a.env.Shown.Sub(a.poller.readAt)))
+		a.poller.readAt.Format("15:04:05"), shell.Age(a.Shown.Sub(a.poller.readAt)))
 	rest := max(0, a.width-ansi.StringWidthWc(words)-3)
 	return s.Danger.Render("───" + words + strings.Repeat("─", rest))
 }
@@ -331,7 +331,7 @@ func (a app) rule() string {
 // noticeLines show what just happened, or else what is wrong with the connection: in full, because the next step is at
 // the end, or as far as there is room, with a mark.
 func (a app) noticeLines() []string {
-	s := a.env.Styles
+	s := a.Styles
 	text, style := "", s.Strong
 	cause, next := a.poller.trouble()
 	switch {
@@ -392,7 +392,7 @@ const hintGap = 2 // columns after a hint
 
 // hints are the active keys, most useful first, and at the right those that are always active.
 func (a app) hints() (own, always []hint) {
-	k, top := a.env.Keys, a.top()
+	k, top := a.Keys, a.top()
 	last := term.Describe(k.Quit, "quit")
 	if len(a.tabs[a.tab].stack) > 1 {
 		last = term.Describe(k.Quit, "back")
@@ -416,7 +416,7 @@ func (a app) hints() (own, always []hint) {
 		always[i].to += room
 	}
 
-	if a.env.Styles.Plain && !top.Typing() {
+	if a.Styles.Plain && !top.Typing() {
 		return nil, always // they change from row to row, and the help has them
 	}
 
@@ -428,7 +428,7 @@ func (a app) footer() string {
 	write := func(hints []hint) string {
 		text := " "
 		for _, h := range hints {
-			text += a.env.Styles.Accent.Render(h.Help().Key) + " " + h.Help().Desc + strings.Repeat(" ", hintGap)
+			text += a.Styles.Accent.Render(h.Help().Key) + " " + h.Help().Desc + strings.Repeat(" ", hintGap)
 		}
 		return text
 	}
@@ -441,7 +441,7 @@ const wheelRows = 3 // how far one notch of the wheel moves in a list
 const tabRow = 1 // the line of the terminal with the tabs
 
 func (a *app) handleMouse(msg tea.MouseMsg) tea.Cmd {
-	if !a.env.Mouse || a.tooSmall() || a.palette.open {
+	if !a.Mouse || a.tooSmall() || a.palette.open {
 		return nil
 	}
 	switch {
@@ -469,7 +469,7 @@ func (a *app) handleMouse(msg tea.MouseMsg) tea.Cmd {
 // clickHint presses the key that the footer shows in a column. Consent, and anything with a cost, needs a key: a mouse
 // slips easily.
 func (a *app) clickHint(x int) tea.Cmd {
-	k := a.env.Keys
+	k := a.Keys
 	_, rows := a.top().(shell.Clickable) // enter opens one; elsewhere it agrees
 	opens := rows && !a.top().Typing()
 	own, always := a.hints()
@@ -532,7 +532,7 @@ func (a app) tabAt(x int) (i int, ok bool) {
 
 // withMouse enables the mouse again after a program that had the terminal: Bubble Tea 1.3.10 does not.
 func (a app) withMouse(over func(error) tea.Msg) func(error) tea.Msg {
-	if !a.env.Mouse {
+	if !a.Mouse {
 		return over
 	}
 	return func(err error) tea.Msg {

@@ -41,19 +41,19 @@ func askBackground(e *shell.Env) tea.Cmd {
 }
 
 func (a *app) background(msg backgroundMsg) tea.Cmd {
-	a.env.Asking = false
-	if !msg.known || a.env.Light == msg.light {
+	a.Asking = false
+	if !msg.known || a.Light == msg.light {
 		return nil
 	}
-	a.env.Light = msg.light
-	return a.dressed(a.env.Theme)
+	a.Light = msg.light
+	return a.dressed(a.Theme)
 }
 
 func (a *app) changeTheme(n name) tea.Cmd { return a.dressed(term.Theme(n.Name)) }
 
 // dressed switches everything on the screen to the styles of a theme.
 func (a *app) dressed(theme term.Theme) tea.Cmd {
-	dress(a.env, theme)
+	dress(a.Env, theme)
 	for i := range a.tabs {
 		a.tabs[i].seen = nil // existing rows keep their styles
 	}

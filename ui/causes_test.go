@@ -206,7 +206,7 @@ func letters(n int) string {
 // A queue that changes all the time is not read all the time, and at most one look is in flight.
 func TestCausesBudget(t *testing.T) {
 	o, _, _, c := manyFailed()
-	r := causes.NewReading(newApp(t.Context(), o).env)
+	r := causes.NewReading(newApp(t.Context(), o).Env)
 	now := c.now()
 	free := peek.Plan{Method: peek.Consume, Free: true}
 	for i := range 40 {

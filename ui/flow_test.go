@@ -25,7 +25,7 @@ import (
 
 func (o Options) onFlow(t *testing.T, name string, size ...int) *terminal {
 	t.Helper()
-	return o.openWith(t, size, with(func(a *app) shell.Screen { return flows.NewFlowScreen(a.env, ref(name)) }))
+	return o.openWith(t, size, with(func(a *app) shell.Screen { return flows.NewFlowScreen(a.Env, ref(name)) }))
 }
 
 // movedBroker is a broker, and the same one two seconds later, after messages moved.
@@ -375,7 +375,7 @@ func TestProductionIsSeen(t *testing.T) {
 	header := func(o Options) (line, production string) {
 		a := newApp(t.Context(), o)
 		a.width, a.height = 120, 36
-		return a.headerLine(), a.env.Styles.Production.Under("x")
+		return a.headerLine(), a.Styles.Production.Under("x")
 	}
 
 	line, opened := header(o)

@@ -56,7 +56,7 @@ type form struct {
 }
 
 func newForm(ctx context.Context, f dashboard.Form, styles *term.Styles) form {
-	m := form{Form: f, wrong: -1, env: newApp(ctx, Options{}).env}
+	m := form{Form: f, wrong: -1, env: newApp(ctx, Options{}).Env}
 	m.env.Styles = styles
 	for _, text := range f.Texts {
 		m.fields = append(m.fields, term.NewTextField(text))

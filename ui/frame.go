@@ -36,12 +36,12 @@ func WriteFrame(ctx context.Context, f dashboard.Frame, o Options) error {
 	}
 	o.Preferences, o.Consent = nil, cmp.Or(o.Consent, peek.AskEach) // no question can be answered
 	a := newApp(ctx, o)
-	a.env.Profile = termenv.TrueColor
-	dress(a.env, a.env.Theme)
+	a.Profile = termenv.TrueColor
+	dress(a.Env, a.Theme)
 	program := tea.NewProgram(framing{app: a, frame: f}, tea.WithContext(ctx), tea.WithInput(nil), tea.WithoutRenderer(),
 		tea.WithoutSignalHandler())
 	last, err := program.Run()
-	a.env.Work.End()
+	a.Work.End()
 
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (f framing) look() (tea.Model, tea.Cmd) {
 		if f.frame.Open != "" {
 			return f.open()
 		}
-	case f.env.Work.Active.Load() > 0:
+	case f.Work.Active.Load() > 0:
 		f.quiet = 0
 	default:
 		f.quiet++
@@ -139,7 +139,7 @@ func snapshotInto(_ *shell.Env, path string) (effect, error) {
 	path, err := shell.Absolute(path)
 	return func(a *app) tea.Cmd {
 		frame := a.View()
-		return a.env.Command(snapshotTimeout, func(context.Context) tea.Msg {
+		return a.Command(snapshotTimeout, func(context.Context) tea.Msg {
 			if err := writeFrame(path, frame); err != nil {
 				return shell.NoticeMsg{Text: err.Error(), Bad: true}
 			}

@@ -52,7 +52,7 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 	o.JQ = cmp.Or[mend.Runner](o.JQ, mend.InProcess{})
 	a := newApp(t.Context(), o)
 	if !o.Plain {
-		a.env.Styles = mono
+		a.Styles = mono
 	}
 	for _, f := range adjust {
 		f(&a)
@@ -88,7 +88,7 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 			term.last, _ = m.Model.(app)
 		}
 		term.err = err
-		a.env.Work.End()
+		a.Work.End()
 	}()
 
 	drained := make(chan struct{})
@@ -134,7 +134,7 @@ func (o Options) openWith(t *testing.T, size []int, adjust ...func(*app)) *termi
 
 // with opens a screen above the first one.
 func with(open func(a *app) shell.Screen) func(*app) {
-	return func(a *app) { a.tabs[0].stack = append(a.tabs[0].stack, a.env.NewPage(open(a))) }
+	return func(a *app) { a.tabs[0].stack = append(a.tabs[0].stack, a.NewPage(open(a))) }
 }
 
 // press types keys: text, or the escape sequences of key* below. It returns the terminal, for chaining.

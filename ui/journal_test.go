@@ -189,7 +189,7 @@ func TestReplayedIsShown(t *testing.T) {
 
 // What was read is shown, with why it is incomplete; a reading that ends earlier than the previous one removes nothing.
 func TestRecordThatCannotBeReadToItsEnd(t *testing.T) {
-	e := newApp(t.Context(), failed(0)).env
+	e := newApp(t.Context(), failed(0)).Env
 	var r shell.Screen = act.NewRecordScreen(e, plan.Record{ID: 7, Operation: plan.Replay})
 	answer := func(rows []act.EntryRow, err error) string {
 		r, _ = r.Update(shell.TopologyMsg{})
@@ -220,7 +220,7 @@ func TestRecordThatCannotBeReadToItsEnd(t *testing.T) {
 
 // A poll while the journal is read starts no other reading, which would make the first one outdated.
 func TestSlowReadingsOfTheJournalAreShown(t *testing.T) {
-	e := newApp(t.Context(), journaled(t, 0, 0)).env
+	e := newApp(t.Context(), journaled(t, 0, 0)).Env
 	record := act.NewRecordScreen(e, plan.Record{ID: 1})
 	list := act.NewJournalScreen(e)
 	record, _ = record.Update(shell.TopologyMsg{})
@@ -261,7 +261,7 @@ func TestUndoSaysWhyALookFailed(t *testing.T) {
 
 // Leaving an undo after agreeing, while its plan is made again, does not start it.
 func TestUndoLeftWhileItIsChecked(t *testing.T) {
-	u := act.NewUndoScreen(newApp(t.Context(), failed(0)).env, 0).(act.FollowUpScreen)
+	u := act.NewUndoScreen(newApp(t.Context(), failed(0)).Env, 0).(act.FollowUpScreen)
 	u.State, u.Request = shell.DialogChecking, u.Env.NewRequest()
 	answer := shell.PlannedMsg[act.FollowUp]{Request: u.Request, Plan: act.Undoing{{}}}
 	left, _ := u.Update(tea.KeyMsg{Type: tea.KeyEsc})

@@ -135,7 +135,7 @@ func TestEarlierCausesAreNotBack(t *testing.T) {
 	marks := &shell.MarksInMemory{}
 	lots := ref("lots.failed")
 	o.Marks = marks
-	r := causes.NewReading(newApp(t.Context(), o).env)
+	r := causes.NewReading(newApp(t.Context(), o).Env)
 	for i := range 2 {
 		m := message.Message{Headers: model.Table{"x-error": "KeyError: lot"}, Fingerprint: message.Fingerprint{byte(i)}}
 		r.Groups.Add(lots, &m)
@@ -215,7 +215,7 @@ func TestGivingWayWaits(t *testing.T) {
 // While something waits for its turn, the screen says which program has it.
 func TestScreenSaysForWhomItWaits(t *testing.T) {
 	var tell func(*model.InUse)
-	term := busy().openWith(t, nil, func(a *app) { tell = model.TellerOfWaits(a.env.Work.Ctx) })
+	term := busy().openWith(t, nil, func(a *app) { tell = model.TellerOfWaits(a.Work.Ctx) })
 	tell(&model.InUse{Queue: ref("q")})
 	term.await("waits: ", "q is in use by another dlxtop")
 	tell(nil)
@@ -255,7 +255,7 @@ func TestAWishOutlivesGivingWay(t *testing.T) {
 		err  error
 		want bool
 	}{{context.Canceled, true}, {errors.New("the queue's node is down"), false}, {nil, false}} {
-		reading := causes.NewReading(newApp(t.Context(), o).env)
+		reading := causes.NewReading(newApp(t.Context(), o).Env)
 		q := &causes.Queue{Ref: ref(failedQueue), Limit: 10 * causes.Page, Read: causes.Page, ReadAt: c.now()}
 		q.Wanted, q.Agreed = true, true
 		reading.Look(q)
@@ -268,7 +268,7 @@ func TestAWishOutlivesGivingWay(t *testing.T) {
 // After a failed request for more it can be requested again, for no more than before.
 func TestMoreIsOfferedAgain(t *testing.T) {
 	o, _, c := failedOptions(5)
-	reading := causes.NewReading(newApp(t.Context(), o).env)
+	reading := causes.NewReading(newApp(t.Context(), o).Env)
 	q := &causes.Queue{
 		Ref: ref(failedQueue), Limit: causes.Page, Read: causes.Page, ReadAt: c.now(),
 		Plan: peek.Plan{Method: peek.Stream, Free: true}, Depth: build.Some(50_000),
@@ -312,8 +312,8 @@ func (b endlessBroker) Read(ctx context.Context, _ peek.Plan, _ message.Visit) (
 // planning an undo.
 func TestLeavingEndsTheLook(t *testing.T) {
 	for name, open := range map[string]func(*app, int64) shell.Screen{
-		"messages": func(a *app, _ int64) shell.Screen { return messages.NewScreen(a.env, ref(failedQueue)) },
-		"undo":     func(a *app, id int64) shell.Screen { return act.NewUndoScreen(a.env, id) },
+		"messages": func(a *app, _ int64) shell.Screen { return messages.NewScreen(a.Env, ref(failedQueue)) },
+		"undo":     func(a *app, id int64) shell.Screen { return act.NewUndoScreen(a.Env, id) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, b, _ := failedOptions(1)

@@ -187,8 +187,8 @@ func traced(t *testing.T) Options {
 func TestActionsOnMessages(t *testing.T) {
 	var opened, copied strings.Builder
 	terms := newTerminal(t, traced(t), 200, 50, withQueue(failedQueue), func(a *app) {
-		a.env.Clipboard = io.Writer(&copied)
-		a.env.Opener = func(_ context.Context, url string) error {
+		a.Clipboard = io.Writer(&copied)
+		a.Opener = func(_ context.Context, url string) error {
 			opened.WriteString(url)
 			return nil
 		}
@@ -212,8 +212,8 @@ func TestActionWithoutADesktop(t *testing.T) {
 		"trace: copied, not opened (no such opener): https://t.example/ab": errors.New("no such opener"),
 	} {
 		terms := newTerminal(t, traced(t), 120, 36, withQueue(failedQueue), func(a *app) {
-			a.env.Clipboard = io.Discard
-			a.env.Opener = func(context.Context, string) error { return err }
+			a.Clipboard = io.Discard
+			a.Opener = func(context.Context, string) error { return err }
 		})
 		terms.await("2 messages").press("\x14").await(want)
 	}

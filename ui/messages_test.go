@@ -28,7 +28,7 @@ import (
 
 // withQueue opens a queue's messages.
 func withQueue(name string) func(*app) {
-	return with(func(a *app) shell.Screen { return messages.NewScreen(a.env, ref(name)) })
+	return with(func(a *app) shell.Screen { return messages.NewScreen(a.Env, ref(name)) })
 }
 
 func (o Options) onQueue(t *testing.T, name string, size ...int) *terminal {
@@ -223,7 +223,7 @@ func TestHostileMessage(t *testing.T) {
 
 func TestCopy(t *testing.T) {
 	var copied built.Buffer
-	term := newTerminal(t, failed(3), 120, 36, withQueue(failedQueue), func(a *app) { a.env.Clipboard = &copied })
+	term := newTerminal(t, failed(3), 120, 36, withQueue(failedQueue), func(a *app) { a.Clipboard = &copied })
 	term.await("3 messages")
 	for _, test := range []struct{ key, want string }{
 		{"b", `{"id":120,"name":"guan yu","email":"user0@example.com","roles":["admin","mail"],"active":true}`},
@@ -321,7 +321,7 @@ func TestDeliveryBudget(t *testing.T) {
 func TestTheLimitOfALookIsNoGrowth(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), frozen(&recorded{snapshot: recording()}))
-	s := messages.NewScreen(a.env, ref("failed")).(messages.Screen)
+	s := messages.NewScreen(a.Env, ref("failed")).(messages.Screen)
 	list := message.MessageList{{Position: 1}, {Position: 2}, {Position: 3}}
 	rows := must.Get(shell.MessageRows(list, ref("failed"), false, func(int, *message.Message) {}))(t)
 	s.Rows, s.Limit = rows, messages.PeekMost

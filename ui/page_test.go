@@ -49,9 +49,9 @@ func TestAnswersReachTheScreenThatAsked(t *testing.T) {
 	below := &overhearing{kinds: map[string]int{}}
 	beside := &overhearing{kinds: map[string]int{}}
 	term := newTerminal(t, o, 120, 36, func(a *app) {
-		a.tabs[1].stack = append(a.tabs[1].stack, a.env.NewPage(beside))
-		a.tabs[0].stack = append(a.tabs[0].stack, a.env.NewPage(below),
-			a.env.NewPage(messages.NewScreen(a.env, ref(failedQueue))))
+		a.tabs[1].stack = append(a.tabs[1].stack, a.NewPage(beside))
+		a.tabs[0].stack = append(a.tabs[0].stack, a.NewPage(below),
+			a.NewPage(messages.NewScreen(a.Env, ref(failedQueue))))
 	})
 
 	term.await("5 messages").press("d").await("enter drop 1 message")
@@ -72,7 +72,7 @@ func TestAnswersReachTheScreenThatAsked(t *testing.T) {
 // What a look has read is closed when its screen is gone, and no other screen takes it.
 func TestLateLookIsLetGo(t *testing.T) {
 	a := newApp(t.Context(), failed(1))
-	p := a.env.NewPage(messages.NewScreen(a.env, ref(failedQueue)))
+	p := a.NewPage(messages.NewScreen(a.Env, ref(failedQueue)))
 	closed := false
 	late := p.Asked(func() tea.Msg {
 		msg := messages.PeekedMsg{Queue: ref(failedQueue)}
@@ -111,7 +111,7 @@ func TestAScreenClosesOnce(t *testing.T) {
 			}
 
 			update(tea.WindowSizeMsg{Width: 120, Height: 36})
-			a.push(messages.NewScreen(a.env, ref(failedQueue)))
+			a.push(messages.NewScreen(a.Env, ref(failedQueue)))
 			update(help)
 			must.Equal(t, len(a.tabs[0].stack), 3, "screens are open")
 
@@ -335,7 +335,7 @@ func TestMouseIsTakenAgain(t *testing.T) {
 	over := a.withMouse(func(error) tea.Msg { return resumedMsg{} })
 	messages := fmt.Sprintf("%T", over(nil))
 	assert.Equal(t, messages, "tea.BatchMsg", "what follows the editor")
-	a.env.Mouse = false
+	a.Mouse = false
 	_, ok := a.withMouse(func(error) tea.Msg { return resumedMsg{} })(nil).(resumedMsg)
 	assert.That(t, ok, "without a mouse something else than the answer follows the editor")
 }
@@ -345,7 +345,7 @@ func TestMouseIsTakenAgain(t *testing.T) {
 func TestHiddenTabsKeepNoOldPoll(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
-	a.env.Styles = mono
+	a.Styles = mono
 	update := func(msg tea.Msg) {
 		next, _ := a.Update(msg)
 		a = next.(app)
@@ -357,7 +357,7 @@ func TestHiddenTabsKeepNoOldPoll(t *testing.T) {
 		topology := model.NewTopology(busyBroker())
 		polls = append(polls, weak.Make(topology))
 		found := findings.Of(topology)
-		a.poller.inFlight = a.env.NewRequest()
+		a.poller.inFlight = a.NewRequest()
 		update(polledMsg{request: a.poller.inFlight, topology: shell.TopologyMsg{
 			Topology: topology, Flows: topology.Flows(), Findings: found, About: findings.NewAbout(found),
 		}})
@@ -401,10 +401,10 @@ func TestHiddenTabsKeepNoOldPoll(t *testing.T) {
 func TestCausesReadInAHiddenTabNameTheirWorkers(t *testing.T) {
 	o, _, source, _ := manyFailed()
 	a := newApp(t.Context(), o)
-	a.env.Styles = mono
+	a.Styles = mono
 	topology := model.NewTopology(source.snapshot)
 	poll := shell.TopologyMsg{Topology: topology, Flows: topology.Flows()}
-	screen := causes.NewFailedScreen(a.env, model.QueueRef{})
+	screen := causes.NewFailedScreen(a.Env, model.QueueRef{})
 	update := func(msg tea.Msg) { screen, _ = screen.Update(msg) }
 
 	prepare := func() (cmd tea.Cmd) {

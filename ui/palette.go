@@ -82,8 +82,8 @@ func (a *app) commanded(msg tea.KeyMsg) tea.Cmd {
 // keepCommand keeps the text of a command before it runs: it may quit.
 func keepCommand(text string, run effect) effect {
 	return func(a *app) tea.Cmd {
-		a.env.Commands.Add(text)
-		keep := a.env.Keep(func(c *shell.KeptChoices) { c.Commands = shell.Remembered(c.Commands, text) })
+		a.Commands.Add(text)
+		keep := a.Keep(func(c *shell.KeptChoices) { c.Commands = shell.Remembered(c.Commands, text) })
 		return tea.Sequence(keep, run(a))
 	}
 }
@@ -276,7 +276,7 @@ var wordless = []string{"enter", "esc", "tab", "shift+tab", "up", "down", "left"
 
 func (p palette) nothing() string {
 	word, argument, _ := strings.Cut(strings.TrimSpace(p.field.Text()), " ")
-	for _, c := range allCommands(&app{env: p.env}) {
+	for _, c := range allCommands(&app{Env: p.env}) {
 		if c.name == word && c.names != nil && (c.offline || !p.unread) {
 			return "there is no " + c.word + " " + model.Printable(strings.TrimSpace(argument))
 		}

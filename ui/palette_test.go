@@ -254,9 +254,9 @@ func TestContextIsChosenWithoutABroker(t *testing.T) {
 func TestContextWaitsForWhatRuns(t *testing.T) {
 	o := going(5)
 	a := newApp(t.Context(), o)
-	busy := act.NewUndoScreen(a.env, 7).(act.FollowUpScreen)
+	busy := act.NewUndoScreen(a.Env, 7).(act.FollowUpScreen)
 	busy.State = shell.DialogRunning
-	a.tabs[1].stack = append(a.tabs[1].stack, a.env.NewPage(busy))
+	a.tabs[1].stack = append(a.tabs[1].stack, a.NewPage(busy))
 	a.goToContext(name{QueueRef: model.QueueRef{Name: "staging"}, shown: "staging"})
 	assert.Equal(t, a.next, "", "goes to %q, and says %q", a.next, a.notice.Text)
 	assert.Contains(t, a.notice.Text, "what runs on undo")

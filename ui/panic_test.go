@@ -72,7 +72,7 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 			os.Stdout = tty // Bubble Tea reports the panic there
 			a := newApp(t.Context(), o)
 			screen := shell.NewScreenFile(tty, tty)
-			a.env.Screen = screen
+			a.Screen = screen
 			_, err = run(a, tea.NewProgram(a, tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithInput(keyless{tty, t}),
 				tea.WithOutput(screen)))
 			os.Stdout = stdout

@@ -234,7 +234,7 @@ func TestKeysWhileItPlans(t *testing.T) {
 	o := failed(1)
 	list := message.MessageList{failedMessage(0)}
 	rows := must.Get(shell.MessageRows(list, ref(failedQueue), false, func(int, *message.Message) {}))(t)
-	e := newApp(t.Context(), o).env
+	e := newApp(t.Context(), o).Env
 	topology := model.NewTopology(o.Source.(*recorded).snapshot)
 	d, make := act.NewPlanDialog(e, plan.Replay, act.Subject{
 		Topology: topology, Queue: ref(failedQueue), Rows: rows, Words: "all",
@@ -336,7 +336,7 @@ func TestReadOnly(t *testing.T) {
 // and a mark says that lines are missing.
 func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 	const width, height = 80, 19 // of the screen, without what is above and below it
-	e := newApp(t.Context(), failed(47)).env
+	e := newApp(t.Context(), failed(47)).Env
 	e.Production = true
 	warnings := slices.Repeat([]plan.Warning{{Says: strings.Repeat("a.long.name.of.a.queue.", 4) + ": brought back"}}, 8)
 	changed := []plan.Change{{Says: "it would act on 47 messages instead of 46"}}

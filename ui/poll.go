@@ -275,21 +275,21 @@ func (a *app) count() tea.Cmd {
 		queues[0], queues[1] = screen.Watched()
 	}
 
-	more, others := a.latest.Topology.CountableOf(a.env.Unsettled())
+	more, others := a.latest.Topology.CountableOf(a.Unsettled())
 	for lane, refs := range [2][]model.QueueRef{more, others} {
 		queues[lane] = append(queues[lane], slices.DeleteFunc(refs, func(ref model.QueueRef) bool {
 			return slices.Contains(queues[lane], ref)
 		})...)
 	}
 
-	if a.env.Broker == nil {
+	if a.Broker == nil {
 		queues[0] = nil // there are only polls and totals
 	}
 
 	var cmds []tea.Cmd
 	for lane := range a.counters {
 		if c := &a.counters[lane]; c.inFlight == 0 && c.timer == 0 && len(queues[lane]) > 0 {
-			cmds = append(cmds, c.read(a.env, lane, queues[lane]))
+			cmds = append(cmds, c.read(a.Env, lane, queues[lane]))
 		}
 	}
 
@@ -306,7 +306,7 @@ func (a *app) counted(msg shell.CountedMsg) tea.Cmd {
 	pause := c.answered(msg.Err, max(msg.Every-msg.Took, 0))
 	msg.Changed = a.recounted(msg.Counts)
 	msg.Topology = a.latest.Topology
-	c.timer = a.env.NewRequest()
+	c.timer = a.NewRequest()
 	id := c.timer
 	shown := a.tabs[a.tab].send(msg)
 	return tea.Batch(shown, tea.Tick(pause, func(time.Time) tea.Msg { return countDueMsg{id} }))
@@ -342,9 +342,7 @@ func (a *app) forget(now time.Time) {
 
 // failedIn is how many messages all failed queues hold, as far as known.
 func failedIn(latest shell.TopologyMsg) int64 {
-	return shell.SumOf(causes.FailedRefs(latest, model.QueueRef{}), func(ref model.QueueRef) model.Opt[int64] {
-		return shell.ReadyOf(latest.Topology, ref)
-	}).Or(0)
+	return shell.ReadyIn(latest.Topology, causes.FailedRefs(latest, model.QueueRef{})).Or(0)
 }
 
 func newCounters(o Options) [2]counter {

@@ -356,7 +356,7 @@ func (h *hanging) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 func TestASlowPollIsNotLive(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
-	a.env.Styles = mono
+	a.Styles = mono
 	for _, step := range []struct {
 		took  time.Duration // of a poll that has just ended; 0: none has
 		after time.Duration
@@ -371,23 +371,23 @@ func TestASlowPollIsNotLive(t *testing.T) {
 			a.pollTook(step.took)
 		}
 		c.advance(step.after)
-		a.env.Shown = c.now()
+		a.Shown = c.now()
 		assert.Equal(t, a.freshness(), step.says, "it")
 	}
 }
 
 // pollTook takes in a poll that has just ended.
 func (a *app) pollTook(took time.Duration) {
-	a.poller.inFlight = a.env.NewRequest()
+	a.poller.inFlight = a.NewRequest()
 	topology := shell.TopologyMsg{Topology: model.NewTopology(busyBroker())}
-	a.poller.answered(polledMsg{request: a.poller.inFlight, took: took, topology: topology}, a.env)
+	a.poller.answered(polledMsg{request: a.poller.inFlight, took: took, topology: topology}, a.Env)
 }
 
 // A slow broker is polled seldom, but soon after an action.
 func TestWhatWasDoneIsSeenSoon(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
-	a.env.Styles = mono
+	a.Styles = mono
 	answer := func() { a.pollTook(6 * time.Second) }
 	acted := func() {
 		next, _ := a.Update(shell.AnswerMsg{Msg: shell.EndedMsg[plan.Account]{}})

@@ -439,25 +439,25 @@ func TestAnswersOfTheTerminalAreNoKeys(t *testing.T) {
 func TestBackgroundIsWaitedFor(t *testing.T) {
 	a := newApp(t.Context(), busy())
 	a.width, a.height = 80, 24
-	a.env.Profile = termenv.TrueColor
-	a.env.Asking = true
-	dress(a.env, term.Auto)
+	a.Profile = termenv.TrueColor
+	a.Asking = true
+	dress(a.Env, term.Auto)
 	assert.That(t, a.View() == "", "something is drawn before the terminal has said its background")
-	dark := a.env.Styles.Danger
+	dark := a.Styles.Danger
 	m, _ := a.Update(backgroundMsg{})
 	assert.That(t, m.View() != "", "without an answer, what is drawn is not for a dark background")
-	assert.Equal(t, a.env.Styles.Danger, dark, "without an answer, what is drawn is not for a dark background")
+	assert.Equal(t, a.Styles.Danger, dark, "without an answer, what is drawn is not for a dark background")
 	m.Update(backgroundMsg{known: true, light: true})
-	assert.That(t, a.env.Styles.Danger != dark, "a light background has the colours of a dark one")
+	assert.That(t, a.Styles.Danger != dark, "a light background has the colours of a dark one")
 }
 
 // Another theme is selected without leaving, and the screen has its colours at once.
 func TestThemeOfTheMoment(t *testing.T) {
 	var e *shell.Env
 	terminal := newTerminal(t, busy(), 80, 24, func(a *app) {
-		a.env.Profile = termenv.TrueColor
-		dress(a.env, term.Dark)
-		e = a.env
+		a.Profile = termenv.TrueColor
+		dress(a.Env, term.Dark)
+		e = a.Env
 	})
 
 	terminal.await("ucenter@user").press(":theme").await("theme THEME")
@@ -473,5 +473,5 @@ func TestOwnThemeIsOffered(t *testing.T) {
 	o := failed(3)
 	o.OwnThemes = map[string]map[string]string{"night": {"danger": "#ff00ff"}}
 	screen := o.open(t, 80, 24).await("ucenter@user").command("theme ni", "▸ theme night").press(keyEnter)
-	screen.awaitInside("the theme is worn", func(a app) bool { return a.env.Theme == "night" })
+	screen.awaitInside("the theme is worn", func(a app) bool { return a.Theme == "night" })
 }

@@ -67,16 +67,16 @@ func CheckTheme(name string, colours map[string]string) error {
 func Run(ctx context.Context, o Options) (next string, err error) {
 	a := newApp(ctx, o)
 	screen := shell.NewScreenFile(os.Stdin, os.Stdout)
-	a.env.Screen, a.env.Parent = screen, os.Getppid()
-	a.env.Profile = termenv.EnvColorProfile()
-	dress(a.env, a.env.Theme)
-	a.env.Ascii = !term.UTF8(os.Getenv)
+	a.Screen, a.Parent = screen, os.Getppid()
+	a.Profile = termenv.EnvColorProfile()
+	dress(a.Env, a.Theme)
+	a.Ascii = !term.UTF8(os.Getenv)
 	if o.Plain {
 		screen.Filter = new(term.Lines).Rewrite
 	}
 
 	// The lower the profile, the more colours.
-	a.env.Asking = canAsk && !o.Plain && a.env.Theme == term.Auto && a.env.Profile < termenv.ANSI
+	a.Asking = canAsk && !o.Plain && a.Theme == term.Auto && a.Profile < termenv.ANSI
 	var program *tea.Program
 	keys := &keyboard{File: os.Stdin, background: func(light bool) { program.Send(backgroundMsg{true, light}) }}
 	options := []tea.ProgramOption{
@@ -97,13 +97,13 @@ const framesPerSecond = 120
 
 func run(a app, program *tea.Program) (next string, err error) {
 	ended := func() {}
-	if a.env.Screen != nil {
-		ended = watchSignals(program, a.env.Screen)
+	if a.Screen != nil {
+		ended = watchSignals(program, a.Screen)
 	}
 
 	last, err := program.Run()
 	ended()
-	a.env.Work.End()
+	a.Work.End()
 	if errors.Is(err, tea.ErrProgramPanic) {
 		return "", errors.New("a defect in dlxtop ended the dashboard; `dlxtop journal` has what was done")
 	}
@@ -137,17 +137,17 @@ func (s *suspension) SetStderr(io.Writer) {}
 
 // suspend gives the terminal to the shell until it continues the program.
 func (a *app) suspend(over bool) tea.Cmd {
-	if !suspendable || a.env.Screen == nil {
+	if !suspendable || a.Screen == nil {
 		return nil
 	}
-	return tea.Exec(&suspension{a.env.Screen, over}, a.withMouse(func(error) tea.Msg { return resumedMsg{} }))
+	return tea.Exec(&suspension{a.Screen, over}, a.withMouse(func(error) tea.Msg { return resumedMsg{} }))
 }
 
 // suspendByKey does so unless something is in flight that a broker would not wait for: it closes silent connections.
 func (a *app) suspendByKey() tea.Cmd {
 	if isBusy(a.top()) {
 		return a.refuse("not suspended: what runs here would lose its connection; wait for its end, or stop it with " +
-			a.env.Keys.ForceQuit.Help().Key)
+			a.Keys.ForceQuit.Help().Key)
 	}
 	return a.suspend(false)
 }

@@ -129,7 +129,7 @@ func (a *app) leaveTrail(before app) {
 func (a *app) last() tea.Cmd {
 	if isBusy(a.top()) {
 		return a.refuse("not left: what runs here would be stopped; wait for its end, or stop it with " +
-			a.env.Keys.ForceQuit.Help().Key)
+			a.Keys.ForceQuit.Help().Key)
 	}
 	for i, p := range slices.Backward(a.trail) {
 		if p.way[len(p.way)-1].page == a.at() || !a.reaches(p) {
@@ -201,11 +201,11 @@ func (a *app) answer(msg shell.AnswerMsg) tea.Cmd {
 	}
 
 	if marked, ok := msg.Msg.(shell.MarkedMsg); ok {
-		return a.env.Marks.Take(marked)
+		return a.Marks.Take(marked)
 	}
 	var soon tea.Cmd
 	if _, acted := msg.Msg.(shell.EndedMsg[plan.Account]); acted {
-		soon = a.poller.soon(a.env)
+		soon = a.poller.soon(a.Env)
 	}
 
 	for i := range a.tabs {
@@ -225,13 +225,13 @@ func (a *app) answer(msg shell.AnswerMsg) tea.Cmd {
 
 func (a *app) tapHere() tea.Cmd {
 	if flow, ok := a.top().(flows.FlowScreen); ok && flow.Flow != nil {
-		return trace.TapFlow(a.env, a.latest.Topology, flow.Flow, flow.Cursor)
+		return trace.TapFlow(a.Env, a.latest.Topology, flow.Flow, flow.Cursor)
 	}
 	return a.refuse("name an exchange: tap EXCHANGE")
 }
 
 func (a *app) undo() tea.Cmd {
-	if a.env.Journal == nil {
+	if a.Journal == nil {
 		return a.refuse("there is no journal to undo from: dlxtop was started with --no-journal")
 	}
 	if f, open := a.top().(act.FollowUpScreen); open {
@@ -240,19 +240,19 @@ func (a *app) undo() tea.Cmd {
 		}
 	}
 
-	if len(a.env.Together()) > 1 {
-		return a.push(act.UndoTogether(a.env, a.env.Together()...))
+	if len(a.Together()) > 1 {
+		return a.push(act.UndoTogether(a.Env, a.Together()...))
 	}
 
-	return a.push(act.NewUndoScreen(a.env, 0))
+	return a.push(act.NewUndoScreen(a.Env, 0))
 }
 
 // chosen takes in the choices of earlier starts. Commands of this one are newer.
 func (a *app) chosen(c shell.KeptChoices) tea.Cmd {
-	a.env.Recall(c)
-	a.env.Commands.Precede(c.Commands)
+	a.Recall(c)
+	a.Commands.Precede(c.Commands)
 	a.palette.recall.Restart()
-	a.env.Programs.Precede(c.Programs)
+	a.Programs.Precede(c.Programs)
 
 	var cmds []tea.Cmd
 	for name, titles := range c.Hidden {
@@ -290,5 +290,5 @@ func (a *app) columns() tea.Cmd {
 		return a.refuse("columns are chosen on 1 flows, 2 queues and 3 failed")
 	}
 
-	return a.push(shell.ColumnsScreen{Env: a.env, List: list, Titles: titles, Hidden: hidden})
+	return a.push(shell.ColumnsScreen{Env: a.Env, List: list, Titles: titles, Hidden: hidden})
 }

@@ -38,7 +38,7 @@ type driven struct {
 
 func drive(t *testing.T, o Options) *driven {
 	d := &driven{t: t, app: newApp(t.Context(), o), came: make(chan tea.Msg)}
-	t.Cleanup(d.app.env.Work.End)
+	t.Cleanup(d.app.Env.Work.End)
 	d.take(tea.WindowSizeMsg{Width: 120, Height: 36})
 	d.take(startMsg{})
 	return d
@@ -182,7 +182,7 @@ func TestViewAsksNoBroker(t *testing.T) {
 			}
 
 			d := drive(t, o)
-			d.app.env.Clipboard = io.Discard
+			d.app.Env.Clipboard = io.Discard
 			d.await("ucenter@user")
 
 			for i := 0; i < len(view.Steps); i += 2 {
@@ -255,7 +255,7 @@ func TestFrameThatCannotBeWritten(t *testing.T) {
 // snapshotOfQueues writes the queues into a file, and reads it.
 func snapshotOfQueues(t *testing.T, path string) (*terminal, string) {
 	t.Helper()
-	coloured := func(a *app) { a.env.Styles = term.NewStyles(term.Dark, termenv.TrueColor) }
+	coloured := func(a *app) { a.Styles = term.NewStyles(term.Dark, termenv.TrueColor) }
 	screen := newTerminal(t, failed(5), 120, 36, coloured)
 	screen.await("ucenter@user").press("2").await("UNACKED").command("snapshot "+path, "▸ snapshot /")
 	screen.press(keyEnter).await("this screen is in ")

@@ -60,7 +60,7 @@ func NewFlowRow(flow *model.Flow, msg *TopologyMsg, now time.Time) FlowRow {
 		failed[i] = m.Queue
 	}
 
-	r.Failed = SumOf(failed, func(ref model.QueueRef) model.Opt[int64] { return ReadyOf(t, ref) })
+	r.Failed = ReadyIn(t, failed)
 	r.Trend = msg.History.Ready(now, TrendSteps, waits...)
 	consumers, known := r.Consumers.Get()
 	switch {
@@ -112,14 +112,14 @@ func ReadyOf(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
 	return model.Unknown[int64]()
 }
 
-// SumOf adds up known values; if none is known it is unknown, and without any queues it is 0.
-func SumOf[N int64 | float64](refs []model.QueueRef, value func(model.QueueRef) model.Opt[N]) model.Opt[N] {
+// ReadyIn adds up what is ready in queues, as far as known; if nothing is, it is unknown, and without any queues 0.
+func ReadyIn(t *model.Topology, refs []model.QueueRef) model.Opt[int64] {
 	if len(refs) == 0 {
-		return model.Some[N](0)
+		return model.Some[int64](0)
 	}
-	var sum model.Opt[N]
+	var sum model.Opt[int64]
 	for _, ref := range refs {
-		sum = picture.Plus(sum, value(ref))
+		sum = picture.Plus(sum, ReadyOf(t, ref))
 	}
 
 	return sum
