@@ -55,9 +55,11 @@ func TestIntentSurvivesJSON(t *testing.T) {
 		"a cause": {Source: build.Ref("f"), Selection: Selection{Cause: cause.Of(build.Ref("f"), &m).ID()}},
 		"edited":  {Source: build.Ref("f"), Options: Options{Edited: &edited}},
 		"all that was asked for": {
-			Source:  build.Ref("f"),
-			Options: Options{Mark: true, MarkName: "mark", KeepTries: true, KeepDelay: true, Doubles: true, Rate: 2.5, Insist: true},
-			Canary:  1500 * time.Millisecond,
+			Source: build.Ref("f"),
+			Options: Options{
+				Mark: true, MarkName: "mark", KeepTries: true, KeepDelay: true, Doubles: true, Rate: 2.5, Insist: true,
+			},
+			Canary: 1500 * time.Millisecond,
 		},
 		"an import": {Depth: 4, File: "/tmp/\xff", Recipients: []Recipient{{Queue: build.Ref("w")}}},
 	} {
