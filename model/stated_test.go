@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -25,118 +26,27 @@ func stated(roles ...string) build.Part {
 
 // What a user states beats all evidence, and is the reason.
 func TestStatedRoles(t *testing.T) {
-	orders := parts(build.Text(`
-		exchange direct orders.retry
-		queue orders consumers=1 dlx= key=orders.dlq
-		queue orders.dlq
-		buffer orders.wait orders 1000
-		bind orders.retry orders.wait
-		queue orders.parking ready=7
-		queue attic
-	`))
+	type expected struct {
+		Name                string
+		Queues              build.Part
+		Stated              [][]string
+		Want, Parked, Alone []string
+	}
 
-	for _, test := range []struct {
-		name   string
-		parts  []build.Part
-		want   []string
-		parked []string
-		alone  []string // failed
-	}{
-		{
-			"nothing is stated", orders,
-			[]string{"orders: orders.wait=retry(1s, argument) orders.dlq=failed orders.parking=failed"},
-			nil, nil,
+	for _, test := range append(must.Cases[expected](t, "testdata/stated.toml"), expected{
+		"in one vhost",
+		func(s *model.Snapshot) {
+			elsewhere("/b", build.Text("queue orders.parking ready=1"))(s)
+			build.Text("queue orders consumers=1\nqueue orders.parking")(s)
 		},
-		{
-			"a queue that is not there", with(orders, stated("nobody", "failed", "nobody.*", "parked")),
-			[]string{"orders: orders.wait=retry(1s, argument) orders.dlq=failed orders.parking=failed"},
-			nil, nil,
-		},
-
-		{
-			"parked by a pattern", with(orders, stated("*.parking", "parked")),
-			[]string{"orders: orders.wait=retry(1s, argument) orders.dlq=failed"},
-			[]string{"orders.parking"},
-			nil,
-		},
-		{
-			"a queue that gets dead letters is parked, too", with(orders, stated("/"+"/orders.dlq", "parked")),
-			[]string{"orders: orders.wait=retry(1s, argument) orders.parking=failed"},
-
-			[]string{"orders.dlq"},
-			nil,
-		},
-		{
-			"delayed, though an exchange named for retries fills it", with(orders, stated("orders.wait", "delayed")),
-			[]string{"orders: orders.wait=delayed(1s, argument) orders.dlq=failed orders.parking=failed"},
-			nil, nil,
-		},
-		{
-			"ignored: no buffer, no failed queue", with(orders, stated("orders.wait", "ignored", "orders.p*", "ignored")),
-			[]string{"orders: orders.dlq=failed"},
-			nil, nil,
-		},
-		{
-			"an ignored worker has no flow", with(orders, stated("orders", "ignored")), nil, nil,
-			[]string{"orders.dlq", "orders.parking"},
-		},
-		{
-			"failed, without any evidence", with(orders, stated("attic", "failed")),
-			[]string{"orders: orders.wait=retry(1s, argument) orders.dlq=failed orders.parking=failed"},
-			nil,
-			[]string{"attic"},
-		},
-
-		{
-			"failed, though it is consumed", with(orders, build.Text("queue orders.late consumers=1"),
-				stated("orders.late", "failed")),
-			[]string{"orders: orders.wait=retry(1s, argument) orders.dlq=failed orders.parking=failed"},
-			nil,
-			[]string{"orders.late"},
-		},
-		{
-			"a worker that is named like a failed queue", with(orders, stated("orders.dlq", "worker")),
-			[]string{"orders: orders.wait=retry(1s, argument) orders.parking=failed", "orders.dlq:"},
-			nil, nil,
-		},
-		{
-			"a buffer that leads to no queue belongs to the worker of its name",
-			parts(build.Text(`
-				queue mail consumers=1
-				queue mail.later
-			`), stated("mail.later", "delayed")),
-			[]string{"mail: mail.later=delayed(per message, message)"},
-			nil, nil,
-		},
-
-		{
-			"a buffer that is consumed", with(parts(build.Text(`
-				queue w consumers=1
-				queue hold consumers=1 dlx= key=w
-			`)), stated("hold", "retry")),
-
-			[]string{"w: hold=retry(per message, message)"},
-			nil, nil,
-		},
-		{
-			"a name beats a pattern, a longer pattern a shorter one",
-			with(orders, stated("*", "ignored", "orders*", "worker", "orders.d*", "parked", "orders.parking", "failed",
-				"orders.wait", "retry", "attic", "ignored", "orders", "worker")),
-			[]string{"orders: orders.wait=retry(1s, argument) orders.parking=failed"},
-			[]string{"orders.dlq"},
-			nil,
-		},
-		{
-			"in one vhost", with(orders, elsewhere("/b", build.Text("queue orders.parking ready=1")),
-				stated("/b/orders.parking", "parked")),
-			[]string{"orders: orders.wait=retry(1s, argument) orders.dlq=failed orders.parking=failed"},
-			[]string{"/b/orders.parking"},
-			nil,
-		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			topology := build.TopologyOf("4.0.5", test.parts...)
-			assert.NoDiff(t, cmp.Diff(test.want, build.Told(topology.Flows())))
+		[][]string{{"/b/orders.parking", "parked"}},
+		[]string{"orders: orders.parking=failed"},
+		[]string{"/b/orders.parking"},
+		nil,
+	}) {
+		t.Run(test.Name, func(t *testing.T) {
+			topology := build.TopologyOf("4.0.5", test.Queues, stated(slices.Concat(test.Stated...)...))
+			assert.NoDiff(t, cmp.Diff(test.Want, build.Told(topology.Flows())))
 
 			var parked, alone []string
 			for _, ref := range topology.ParkedQueues() {
@@ -145,12 +55,12 @@ func TestStatedRoles(t *testing.T) {
 				assert.That(t, topology.IsFailed(ref), "messages do not rest in %s", ref)
 			}
 
-			assert.NoDiff(t, cmp.Diff(test.parked, parked))
+			assert.NoDiff(t, cmp.Diff(test.Parked, parked))
 			for _, m := range topology.FailedWithoutFlow() {
 				alone = append(alone, m.Queue.String())
 			}
 
-			assert.NoDiff(t, cmp.Diff(test.alone, alone))
+			assert.NoDiff(t, cmp.Diff(test.Alone, alone))
 			reasons := map[model.QueueRef]string{}
 			for _, f := range topology.Flows() {
 				for _, m := range slices.Concat(f.Failed, f.Parked, []model.Member{f.Worker}) {
