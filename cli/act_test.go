@@ -198,7 +198,7 @@ func TestReplayAndDropMany(t *testing.T) {
 	} {
 		v.run(append(test.args, "--yes")...).ends(t, cli.ExitDone).account(t, test.counts)
 		v.holds("failed", len(strings.Fields(test.failed)))
-		assert.Equal(t, decodeIDs(t, v.run("peek", "failed")), test.failed, "%v leaves", test.args)
+		assert.Equal(t, decodeIDs(t, v.run("peek failed")), test.failed, "%v leaves", test.args)
 		assert.Equal(t, ids(v.take("worker")), test.work, "%v moves", test.args)
 	}
 }
@@ -215,7 +215,7 @@ func decodeIDs(t *testing.T, r result) string {
 func TestTableOfAnAction(t *testing.T) {
 	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 3)
-	v.run("replay", "failed", "--to", "queue:worker", "--yes", "-o", "table").ends(t, cli.ExitDone,
+	v.run("replay failed --to queue:worker --yes -o table").ends(t, cli.ExitDone,
 		"reaches: "+v.name+"/worker").shows(t, "replay "+v.name+"/failed: 3 planned, 3 moved to queue:worker")
 }
 
@@ -224,11 +224,11 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 	v.declare("full", amqp.Table{"x-max-length": 1, "x-overflow": "reject-publish"})
 	v.fill("failed", 3)
 	for _, to := range []string{"queue:missing", "exchange:missing/key"} {
-		v.run("replay", "failed", "--to", to, "--yes").refuses(t, cli.ExitRefused, "missing")
+		v.run("replay failed --to", to, "--yes").refuses(t, cli.ExitRefused, "missing")
 	}
 
 	v.holds("failed", 3)
-	r := v.run("replay", "failed", "--to", "queue:full", "--yes")
+	r := v.run("replay failed --to queue:full --yes")
 	account := decode[accountContract](t, r)
 	assert.Equal(t, r.status, cli.ExitRefused, "exit status %d: %s%s", r.status, r.out, r.stderr)
 	assert.That(t, *account.Moved != 0, "exit status %d: %s%s", r.status, r.out, r.stderr)
@@ -246,7 +246,7 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 func TestInterruptedReplayLosesNoMessage(t *testing.T) {
 	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 60)
-	r := v.interrupted("worker", 1, "replay", "failed", "--to", "queue:worker", "--rate", "5/s", "--yes")
+	r := v.interrupted("worker", 1, "replay failed --to queue:worker --rate 5/s --yes")
 	account := decode[accountContract](t, r.ends(t, cli.ExitInterrupted))
 	moved := *account.Moved
 	assert.That(t, moved != 0, "the account is %s", r.out)
@@ -265,8 +265,8 @@ func TestInterruptedReplayLosesNoMessage(t *testing.T) {
 func TestFormatOnATerminal(t *testing.T) {
 	v := newVHost(t, "q")
 	v.fill("q", 1)
-	terminal(t, nil, "MESSAGE ID", "", v.on("peek", "q")...).ends(t, cli.ExitDone).shows(t, "m-1")
-	r := v.run("peek", "q")
+	terminal(t, nil, "MESSAGE ID", "", v.on("peek q")...).ends(t, cli.ExitDone).shows(t, "m-1")
+	r := v.run("peek q")
 	assert.That(t, json.Valid([]byte(r.out)), "a script gets %s", r.out)
 }
 
@@ -303,9 +303,9 @@ func TestMove(t *testing.T) {
 	must.That(t, account.JournalID != 0, "no record: %s %s", r.out, r.stderr)
 	v.holds("parking", 2)
 	v.holds(from, n-2)
-	v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table").shows(t, "CHANGED",
+	v.run("journal show", fmt.Sprint(account.JournalID), "-o", "table").shows(t, "CHANGED",
 		"routing key parking instead of")
-	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
+	v.run("journal undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
 	v.holds("parking", 0)
 	v.holds(from, n)
 
@@ -321,7 +321,7 @@ func TestFollow(t *testing.T) {
 	v.declare("worker", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "failed"})
 	v.fill("failed", 2)
 	v.consume("worker", func(d amqp.Delivery) { _ = d.Reject(false) })
-	r := v.run("replay", "failed", "--to", "queue:worker", "--follow", "--yes", "-o", "json")
+	r := v.run("replay failed --to queue:worker --follow --yes -o json")
 
 	var account struct {
 		Journal int64 `json:"journal_id"`
@@ -339,6 +339,6 @@ func TestFollow(t *testing.T) {
 	assert.Equal(t, s.Taken, 2)
 	assert.Equal(t, s.Back, 2)
 	assert.That(t, s.Over, "exit status %d: %s%s", r.status, r.out, r.stderr)
-	v.run("journal", "show", fmt.Sprint(account.Journal), "-o", "table").says(t, "afterwards: all taken").shows(t,
+	v.run("journal show", fmt.Sprint(account.Journal), "-o", "table").says(t, "afterwards: all taken").shows(t,
 		"2 moved; 2 came back")
 }

@@ -22,7 +22,7 @@ func TestReplayOfWhatWasPublishedAgain(t *testing.T) {
 	v.fill("failed", 3)
 	v.run(replay...).ends(t, cli.ExitDone, "3 were replayed before, on ").account(t, "3 3 0 0 0 0")
 	v.fill("other", 3)
-	v.run("replay", "other", "--to", "queue:worker", "--yes").ends(t, cli.ExitRefused, "a copy from")
+	v.run("replay other --to queue:worker --yes").ends(t, cli.ExitRefused, "a copy from")
 	v.holds("worker", 6)
 }
 
@@ -46,11 +46,11 @@ func TestReplayGoesAroundTheOwnAddress(t *testing.T) {
 
 	v.holds("orders.failed", 1)
 	assert.Equal(t, <-keys, "order.created")
-	v.run("replay", "orders.failed", "--yes").ends(t, cli.ExitDone, "key order.created -> orders: the worker sees another")
+	v.run("replay orders.failed --yes").ends(t, cli.ExitDone, "key order.created -> orders: the worker sees another")
 	assert.Equal(t, <-keys, "orders")
 	v.holds("orders.failed", 1)
 	must.Do(t, v.channel.QueueUnbind("audit", "#", "shop", nil))
-	r := v.run("replay", "orders.failed", "--yes").ends(t, cli.ExitDone)
+	r := v.run("replay orders.failed --yes").ends(t, cli.ExitDone)
 	assert.That(t, !strings.Contains(r.stderr, "-> order"), "%s", r.stderr)
 	assert.Equal(t, <-keys, "order.created")
 	v.holds("orders.failed", 1)
@@ -68,8 +68,8 @@ func TestFullTargetThatLeavesCopies(t *testing.T) {
 	v.fill("full", 2)
 	v.fill("failed", 3)
 	file := t.TempDir() + "/messages"
-	v.run("export", "failed", file).ends(t, cli.ExitDone)
-	v.run("drop", "full", "--limit", "1", "--yes").ends(t, cli.ExitDone)
+	v.run("export failed", file).ends(t, cli.ExitDone)
+	v.run("drop full --limit 1 --yes").ends(t, cli.ExitDone)
 	dropped := v.records(1)[0].ID
 	v.fill("full", 1)
 
@@ -85,7 +85,7 @@ func TestFullTargetThatLeavesCopies(t *testing.T) {
 	}
 
 	v.holds("failed", 3).holds("full", 2).holds("dead", 0)
-	r := v.run("replay", "failed", "--to", "queue:full", "--yes", "--insist").ends(t, cli.ExitRefused,
+	r := v.run("replay failed --to queue:full --yes --insist").ends(t, cli.ExitRefused,
 		"3 messages refused by", "left a copy in dead")
 	account := r.account(t, "3 0 0 3 0 0")
 	must.Equal(t, len(account.Copies), 1, "%+v", account.Copies)
@@ -95,7 +95,7 @@ func TestFullTargetThatLeavesCopies(t *testing.T) {
 	assert.That(t, !account.Copies[0].AtMost, "%+v", account.Copies)
 	v.holds("dead", 3)
 	v.holds("failed", 3)
-	v.run("journal", "-o", "table").shows(t, "3 copies left in")
-	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitRefused, "nothing to undo",
+	v.run("journal -o table").shows(t, "3 copies left in")
+	v.run("journal undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitRefused, "nothing to undo",
 		"left a copy in dead")
 }

@@ -50,7 +50,7 @@ func talkIn(ctx context.Context, t *testing.T, env map[string]string, args ...st
 	p.Env = func(name string) string { return env[name] }
 
 	go func() {
-		status := p.Run(ctx, args)
+		status := p.Run(ctx, words(args))
 		tty.Close()
 		reading.Wait()
 		k.done <- status
@@ -73,7 +73,7 @@ func (k *talk) asked(question string, times int) {
 }
 
 func (v *vhost) on(args ...string) []string {
-	return append(args, "--url", v.url(), "--api", node.API())
+	return append(words(args), "--url", v.url(), "--api", node.API())
 }
 
 func (v *vhost) exchange(name, kind string) {
@@ -99,7 +99,7 @@ func (v *vhost) boundWorker(kind string, failed int) {
 func TestBoundBetweenQuestionAndYes(t *testing.T) {
 	v := newVHost(t)
 	v.boundWorker("direct", 3)
-	args := v.on("replay", "failed", "--to", "exchange:master/k")
+	args := v.on("replay failed --to exchange:master/k")
 	const question = "replay 3 messages of"
 	for _, test := range []struct {
 		answer                string
@@ -125,23 +125,22 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 	v := newVHost(t, "failed", "there")
 	v.declare("elsewhere", nil) // a separate queue: the policy of "there" stays in its statistics for some seconds
 	v.fill("failed", 2)
-	dropped := decode[accountContract](t, v.run("drop", "failed", "--limit", "1", "--yes"))
+	dropped := decode[accountContract](t, v.run("drop failed --limit 1 --yes"))
 	file := filepath.Join(t.TempDir(), "messages")
-	v.run("export", "failed", file).ends(t, cli.ExitDone)
+	v.run("export failed", file).ends(t, cli.ExitDone)
 	v.queues("source", "rest")
 	v.fill("source", 60)
 
-	early := decode[accountContract](t, v.interrupted("rest", 2, "move", "source", "--to", "queue:rest", "--rate", "5/s",
-		"--yes"))
+	early := decode[accountContract](t, v.interrupted("rest", 2, "move source --to queue:rest --rate 5/s --yes"))
 	for i, test := range []struct {
 		question string
 		args     []string
 		limited  string
 	}{
-		{"move 1 message of", v.on("move", "failed", "--to", "queue:there"), "there"},
-		{"bring 1 message back to", v.on("journal", "undo", fmt.Sprint(dropped.JournalID)), "failed"},
+		{"move 1 message of", v.on("move failed --to queue:there"), "there"},
+		{"bring 1 message back to", v.on("journal undo", fmt.Sprint(dropped.JournalID)), "failed"},
 		{"import 1 message into", v.on("import", file, "--to", "queue:elsewhere"), "elsewhere"},
-		{"go on with the move", v.on("journal", "resume", fmt.Sprint(early.JournalID)), "rest"},
+		{"go on with the move", v.on("journal resume", fmt.Sprint(early.JournalID)), "rest"},
 	} {
 		name := fmt.Sprint("cap", i)
 		k := startTalk(t, test.args...)
@@ -193,7 +192,7 @@ func TestChangedWhereNoQuestionIsPossible(t *testing.T) {
 				}
 			}}, err
 		}
-	}, "replay", "failed", "--to", "exchange:master/k", "--yes")
+	}, "replay failed --to exchange:master/k --yes")
 
 	r.ends(t, cli.ExitRefused, "key k now also reaches "+v.name+"/audit; nothing was changed")
 	assert.Equal(t, r.out, "")
@@ -207,7 +206,7 @@ func TestBoundWhileItRuns(t *testing.T) {
 	v.boundWorker("fanout", n)
 	ended := make(chan result, 1)
 	go func() {
-		ended <- v.run("replay", "failed", "--to", "exchange:master/k", "--rate", "20/s", "--yes")
+		ended <- v.run("replay failed --to exchange:master/k --rate 20/s --yes")
 	}()
 	must.Await(t, "it runs for a while", func() bool { return v.count("worker") > 50 })
 	v.bind("audit", "", "master")
@@ -229,9 +228,9 @@ func TestBoundWhileItRuns(t *testing.T) {
 	}
 
 	must.Await(t, "the rest is back", func() bool { return v.count("failed")+worker == n })
-	v.run("journal", "-o", "table").shows(t, fmt.Sprintf("up to %d may also be in %s/audit", account.Strayed[0].Messages,
+	v.run("journal -o table").shows(t, fmt.Sprintf("up to %d may also be in %s/audit", account.Strayed[0].Messages,
 		v.name))
-	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").says(t, "those stay there")
+	v.run("journal undo", fmt.Sprint(account.JournalID), "--yes").says(t, "those stay there")
 }
 
 // A canary checks before each stage where the next messages would go.
@@ -248,7 +247,7 @@ func TestBoundBetweenStages(t *testing.T) {
 		_ = d.Ack(false)
 	})
 
-	r := v.run("replay", "failed", "--to", "exchange:master/k", "--canary", "--canary-wait", "1s", "--yes")
+	r := v.run("replay failed --to exchange:master/k --canary --canary-wait 1s --yes")
 	r.ends(t, cli.ExitRefused, "exchange master, key k now also reaches "+v.name+"/audit", "untouched: 19  still")
 	r.account(t, "20 1 0 0 0 0")
 	v.holds("audit", 0)
@@ -265,7 +264,7 @@ func TestCanary(t *testing.T) {
 	v := newVHost(t, "failed")
 	v.declare("worker", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "failed"})
 	v.fill("failed", 14)
-	dry := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--dry-run")
+	dry := v.run("replay failed --to queue:worker --canary --dry-run")
 	plan := decode[accountContract](t, dry)
 	assert.Contains(t, plan.Canary, "1 message first")
 	assert.Equal(t, len(plan.Adds), 1, "the plan is %s", dry.out)
@@ -282,12 +281,12 @@ func TestCanary(t *testing.T) {
 		}
 	})
 
-	r := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
+	r := v.run("replay failed --to queue:worker --canary --canary-wait 1s --yes")
 	account := r.ends(t, cli.ExitRefused, "1 of 1 came back", "untouched: 13  still").account(t, "14 1 0 0 0 0")
 	assert.That(t, known(account.CameBack, 1), "%s", r.out)
 	<-fails
 	fails <- false
-	r = v.run("move", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
+	r = v.run("move failed --to queue:worker --canary --canary-wait 1s --yes")
 	account = r.ends(t, cli.ExitDone).account(t, "14 14 0 0 0 0")
 	assert.Equal(t, *account.CameBack, 0, "%s", r.out)
 	assert.Contains(t, account.Canary, "none came back within 1s")
@@ -310,7 +309,7 @@ func TestCanaryWantsAcknowledgements(t *testing.T) {
 			v := newVHost(t, "failed", "worker")
 			v.fill("failed", 3)
 			v.consume("worker", test.handle)
-			r := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
+			r := v.run("replay failed --to queue:worker --canary --canary-wait 1s --yes")
 			r.ends(t, cli.ExitRefused, "none acknowledged in "+v.name+"/worker", test.tells).account(t, "3 1 0 0 0 0")
 			v.holds("failed", 2)
 		})
@@ -325,7 +324,7 @@ func TestCanaryOfAnEdit(t *testing.T) {
 	v.fill("failed", 20)
 	v.consume("worker", func(d amqp.Delivery) { _ = d.Ack(false) })
 	program := `if .body.n == 1 or .body.n == 5 then error("no") else .body.n += 1 end`
-	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", program, "--canary", "--canary-wait", "1s", "--yes")
+	r := v.run("replay failed --to queue:worker --edit", program, "--canary", "--canary-wait", "1s", "--yes")
 	r.ends(t, cli.ExitRefused).account(t, "20 18 0 2 0 0")
 	v.holds("failed", 2)
 	assert.Equal(t, ids(v.take("failed")), "m-1 m-5", "left")
@@ -355,10 +354,10 @@ func TestAsking(t *testing.T) {
 		args             []string
 		status, left     int
 	}{
-		{"drop 1 message of", "n", v.on("drop", "failed", "--limit", "1"), cli.ExitRefused, 3},
-		{"[y/N]", "", v.on("drop", "failed", "--limit", "1"), cli.ExitRefused, 3},
-		{"[y/N]", "interrupt", v.on("drop", "failed", "--limit", "1"), cli.ExitInterrupted, 3},
-		{"[y/N]", "y", v.on("drop", "failed", "--limit", "1"), cli.ExitDone, 2},
+		{"drop 1 message of", "n", v.on("drop failed --limit 1"), cli.ExitRefused, 3},
+		{"[y/N]", "", v.on("drop failed --limit 1"), cli.ExitRefused, 3},
+		{"[y/N]", "interrupt", v.on("drop failed --limit 1"), cli.ExitInterrupted, 3},
+		{"[y/N]", "y", v.on("drop failed --limit 1"), cli.ExitDone, 2},
 	} {
 		terminal(t, nil, test.question, test.answer, test.args...).ends(t, test.status)
 		v.holds("failed", test.left)
@@ -369,7 +368,7 @@ func TestAsking(t *testing.T) {
 		answer       string
 		status, left int
 	}{{"y", cli.ExitRefused, 112}, {"112", cli.ExitDone, 0}} {
-		terminal(t, nil, "to go on, type 112:", test.answer, v.on("drop", "failed")...).ends(t, test.status)
+		terminal(t, nil, "to go on, type 112:", test.answer, v.on("drop failed")...).ends(t, test.status)
 		v.holds("failed", test.left)
 	}
 }
@@ -390,14 +389,14 @@ func TestProduction(t *testing.T) {
 		{"type 1:", "1\n ", "prod", cli.ExitRefused, 1},
 		{"type 1:", "1\nINC-4711, bad address", "prod", cli.ExitDone, 0},
 	} {
-		terminal(t, env, test.question, test.answer, "drop", "failed", "--context", test.context).ends(t, test.status)
+		terminal(t, env, test.question, test.answer, "drop failed --context", test.context).ends(t, test.status)
 		v.holds("failed", test.left)
 	}
 
 	v.fill("failed", 1)
-	v.run("drop", "failed", "--yes", "--reason", "by hand")
+	v.run("drop failed --yes --reason", "by hand")
 	for search, want := range map[string]string{"inc-4711": "INC-4711, bad address", "BY HAND": "by hand"} {
-		r := v.run("journal", "--search", search, "-o", "json")
+		r := v.run("journal --search", search, "-o", "json")
 		assert.Contains(t, r.out, fmt.Sprintf("%q", want), "%v", search)
 		assert.Equal(t, strings.Count(r.out, `"operation"`), 1, "%s finds %s%s", search, r.out, r.stderr)
 	}

@@ -26,7 +26,7 @@ func TestActionSaysWhatOthersHold(t *testing.T) {
 			t.Parallel()
 			v := newVHost(t, "other")
 			v.declare("q", amqp.Table{"x-queue-type": kind})
-			r := v.run("drop", "q", "--yes").ends(t, cli.ExitDone, "no message matches")
+			r := v.run("drop q --yes").ends(t, cli.ExitDone, "no message matches")
 			assert.That(t, kind != "quorum" || strings.Contains(r.stderr, "nothing matches so far"), "it waits: %s", r.stderr)
 			v.fill("q", 3)
 			dial.Work(t, v.url(), "q", 4, func(amqp.Delivery) {})
@@ -42,7 +42,7 @@ func TestActionSaysWhatOthersHold(t *testing.T) {
 
 			v.fill("q", 2)
 			v.awaitHeld("q", 4)
-			v.run("drop", "q", "--filter", "size>0", "--yes").
+			v.run("drop q --filter size>0 --yes").
 				ends(t, cli.ExitDone, "consumers hold up to 4 more messages").account(t, "1 0 1 0 0 0")
 		})
 	}
@@ -81,7 +81,7 @@ func TestPlanningSaysForWhomItWaits(t *testing.T) {
 				other <- v.runProgram(changedBroker(func(b cli.Broker) cli.Broker {
 					look.Broker = b
 					return look
-				}), "export", "q", filepath.Join(t.TempDir(), "file"))
+				}), "export q", filepath.Join(t.TempDir(), "file"))
 			}()
 
 			<-look.begun

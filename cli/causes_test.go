@@ -89,7 +89,7 @@ func TestCauseBehindMany(t *testing.T) {
 	v.failing("many.failed", "late", "ValueError: no order %", 3)
 	late := message.Message{Headers: model.Table{"x-error": "ValueError: no order 1"}, Body: []byte("{}"), BodyBytes: 2}
 	id := cause.Of(model.QueueRef{}, &late).ID()
-	k := startTalk(t, v.on("drop", "many.failed", "--cause", string(id), "-o", "json")...)
+	k := startTalk(t, v.on("drop many.failed --cause", string(id), "-o", "json")...)
 	k.asked("drop 3 messages of", 1)
 	k.asked("3 messages as of", 1)
 	k.answer("y")
@@ -115,7 +115,7 @@ func TestCausesOfWhatJustFailed(t *testing.T) {
 		t.Errorf("it says %+v", found)
 	}
 
-	found = decode[causesContract](t, v.run("causes", "--read-costly"))
+	found = decode[causesContract](t, v.run("causes --read-costly"))
 	assert.Equal(t, found.Read, 3, "it read %+v", found)
 	assert.Equal(t, *found.Ready, 3)
 }
@@ -159,7 +159,7 @@ func TestCauses(t *testing.T) {
 	none := causeOf(t, found, "")
 	assert.Equal(t, none.Evidence, "nothing", "%+v", none)
 	assert.Equal(t, none.Messages, 1)
-	all := decode[causesContract](t, v.run("causes", "--read-costly"))
+	all := decode[causesContract](t, v.run("causes --read-costly"))
 	assert.Equal(t, all.Read, 12, "with what costs %+v", all)
 	assert.Equal(t, len(all.NotRead), 0)
 	one := v.causes(func(c causesContract) bool { return known(c.Ready, 4) }, "--queues", "mail.*")
@@ -169,7 +169,7 @@ func TestCauses(t *testing.T) {
 	must.Equal(t, len(few.NotRead), 1)
 
 	assert.Equal(t, *few.NotRead[0].Messages, 4)
-	v.run("causes", "-o", "table", "--queues", "stock.failed").ends(t, cli.ExitDone,
+	v.run("causes -o table --queues stock.failed").ends(t, cli.ExitDone,
 		"6 of 6 messages in 1 failed queue read").shows(t, orders.ID, "no order #", "550 5.1.1", "CAUSE")
 
 	for _, refused := range [][]string{
@@ -196,16 +196,16 @@ func TestByCause(t *testing.T) {
 	late := causeOf(t, found, "timed out after #").ID
 	gone := causeOf(t, found, "'customer_id'").ID
 
-	r := v.run("peek", "mail.failed", "--cause", strings.ToUpper(orders))
+	r := v.run("peek mail.failed --cause", strings.ToUpper(orders))
 	assert.Equal(t, decodeIDs(t, r), "order0-1 order1-1 order2-1", "peeked")
 	r.says(t, "3 of the first 12 messages failed for the cause "+orders)
 	file := filepath.Join(t.TempDir(), "smtp.json")
-	v.run("export", "mail.failed", file, "--cause", smtp).ends(t, cli.ExitDone, "3 messages exported")
+	v.run("export mail.failed", file, "--cause", smtp).ends(t, cli.ExitDone, "3 messages exported")
 	lines, err := os.ReadFile(file)
 	must.Do(t, err)
 	assert.Equal(t, strings.Count(string(lines), "\n"), 3, "%v: %s", err, lines)
 	assert.That(t, strings.Count(string(lines), `"smtp`) >= 3, "%v: %s", err, lines)
-	v.run("drop", "mail.failed", "--cause", smtp, "--dry-run", "-o", "table").says(t, "cause "+smtp+": 550 5.1.1").shows(t,
+	v.run("drop mail.failed --cause", smtp, "--dry-run", "-o", "table").says(t, "cause "+smtp+": 550 5.1.1").shows(t,
 		"would drop 3 messages of "+v.name+"/mail.failed, cause "+smtp)
 	v.holds("mail.failed", 12)
 
@@ -398,11 +398,11 @@ func TestOneLookForAllCommands(t *testing.T) {
 		assert.Equal(t, len(found.NotRead), 0, "%v", args)
 	}
 
-	run("peek", "orders.failed", "-n", "1").ends(t, cli.ExitDone, "this look used 1") // it keeps nothing
+	run("peek orders.failed -n 1").ends(t, cli.ExitDone, "this look used 1") // it keeps nothing
 	v.holds("orders.failed", n)
-	run("find", "order-17").ends(t, cli.ExitDone, "30 messages of "+v.name+"/orders.failed, without another look")
+	run("find order-17").ends(t, cli.ExitDone, "30 messages of "+v.name+"/orders.failed, without another look")
 	path := filepath.Join(t.TempDir(), "orders.jsonl")
-	run("export", "orders.failed", path).ends(t, cli.ExitDone, "without another look", "30 messages exported")
+	run("export orders.failed", path).ends(t, cli.ExitDone, "without another look", "30 messages exported")
 	assert.Equal(t, strings.Count(string(must.Get(os.ReadFile(path))(t)), "\n"), n, "lines")
 
 	v.holds("orders.failed", n)
@@ -420,7 +420,7 @@ func TestOneLookForAllCommands(t *testing.T) {
 		return len(found.NotRead) == 1 && *found.NotRead[0].Messages == 1 && found.Read == n
 	})
 
-	run("drop", "orders.failed", "--limit", "1", "--yes").ends(t, cli.ExitDone)
+	run("drop orders.failed --limit 1 --yes").ends(t, cli.ExitDone)
 
 	must.Await(t, "what was read is not there any more", func() bool {
 		found = causes()
@@ -515,7 +515,7 @@ func TestSmallSample(t *testing.T) {
 	dial.Publish(t, v.channel, "failed", messages...)
 	replay := func(flag string) string {
 		t.Helper()
-		r := v.run("replay", "failed", "--to", "queue:worker", flag).ends(t, cli.ExitDone)
+		r := v.run("replay failed --to queue:worker", flag).ends(t, cli.ExitDone)
 		return r.stderr
 	}
 

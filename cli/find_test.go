@@ -90,7 +90,7 @@ func TestFind(t *testing.T) {
 		return len(end.NotRead) == skipped && (skipped == 0 || known(end.NotRead[0].Messages, 1))
 	})
 
-	r := v.run("find", "Ä-4711/7")
+	r := v.run("find Ä-4711/7")
 	hits, end := found(t, r)
 
 	var got []string
@@ -121,20 +121,20 @@ func TestFind(t *testing.T) {
 
 	assert.Equal(t, v.run("find", "nothing at all").status, cli.ExitRefused, "exit status where nothing was found")
 	if counts {
-		r := v.run("find", "Ä-4711/7", "--queues", "lots")
+		r := v.run("find Ä-4711/7 --queues lots")
 		assert.That(t, r.status == cli.ExitConnect, "exit status %d where nothing could be read: %s", r.status, r.stderr)
 	}
 
-	v.run("find", "Ä-4711/7", "--read-costly").says(t, "5 messages found in 8 messages read")
+	v.run("find Ä-4711/7 --read-costly").says(t, "5 messages found in 8 messages read")
 	v.run("find", "=json.user == 12", "-o", "table").shows(t, "QUEUE", "/a-orders", "expression", `{"order": "Ä-4711/7"`)
-	hits, end = found(t, v.run("find", "m-", "--queues", "*orders", "--limit", "2"))
+	hits, end = found(t, v.run("find m- --queues *orders --limit 2"))
 	assert.Equal(t, len(hits), 2, "two of each queue are %+v, %+v", hits, end)
 	must.Equal(t, len(end.NotRead), 1)
 	assert.Contains(t, end.NotRead[0].Why, "the first 2 messages of the queue")
-	hits, end = found(t, v.run("find", "m-", "-n", "1"))
+	hits, end = found(t, v.run("find m- -n 1"))
 	assert.Equal(t, len(hits), 1, "one is %+v, %+v", hits, end)
 	assert.That(t, len(end.NotRead) > 0, "one is %+v, %+v", hits, end)
-	hits, _ = found(t, v.run("find", "m-", "--vhost", "/", "--read-only"))
+	hits, _ = found(t, v.run("find m- --vhost / --read-only"))
 	assert.Equal(t, len(hits), 0, "elsewhere")
 
 	for _, c := range []struct{ args, words []string }{
@@ -254,7 +254,7 @@ func TestFindWhile(t *testing.T) {
 
 	t.Run("nobody reads", func(t *testing.T) {
 		v := filled(t)
-		r := v.runProgram(func(p *cli.Program) { p.Out = closedPipe{} }, "find", "m-")
+		r := v.runProgram(func(p *cli.Program) { p.Out = closedPipe{} }, "find m-")
 		r.ends(t, cli.ExitRefused, "write what was found")
 		v.holds("a", many)
 	})
@@ -286,10 +286,10 @@ func TestDropHeadTarget(t *testing.T) {
 
 			v.holds("failed", 12).holds("worker", 3)
 
-			account := v.run("move", "failed", "--to", "queue:worker", "--yes", "--insist").ends(t, cli.ExitDone,
+			account := v.run("move failed --to queue:worker --yes --insist").ends(t, cli.ExitDone,
 				"would be dropped").account(t, "12 12 0 0 0 0")
 			v.holds("failed", 0).holds("worker", 5)
-			u := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
+			u := v.run("journal undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
 			u.account(t, "12 12 0 0 0 0")
 			assert.That(t, !strings.Contains(u.stderr, "consumer"), "exit status %d: %s%s", u.status, u.out, u.stderr)
 			v.holds("failed", 12).holds("worker", 0)
@@ -425,7 +425,7 @@ func TestReadOnlyLooks(t *testing.T) {
 	v.fill("q", 2)
 	for look := range 5 {
 		v.holds("q", 2)
-		r := v.run("peek", "q", "--read-only", "--insist")
+		r := v.run("peek q --read-only --insist")
 		assert.That(t, look <= 0 || r.status == cli.ExitRefused, "look %d: exit status %d: %s", look+1, r.status, r.stderr)
 		assert.Lacks(t, r.stderr, "--insist", "%v", look+1)
 	}
@@ -456,16 +456,16 @@ func TestAgreedActionsLookOnce(t *testing.T) {
 		looks int32
 		args  []string
 	}{
-		{0, v.on("move", "q", "--to", "queue:other", "--yes")},
-		{0, v.on("replay", "q", "--to", "queue:other", "--yes", "--limit", "2")},
-		{0, v.on("drop", "q", "--yes")},
-		{1, v.on("replay", "q", "--to", "queue:other", "--filter", `body != ""`, "--yes")},
-		{1, v.on("replay", "q", "--to", "exchange:/other", "--yes")},
+		{0, v.on("move q --to queue:other --yes")},
+		{0, v.on("replay q --to queue:other --yes --limit 2")},
+		{0, v.on("drop q --yes")},
+		{1, v.on("replay q --to queue:other --filter", `body != ""`, "--yes")},
+		{1, v.on("replay q --to exchange:/other --yes")},
 	} {
 		dial.Publish(t, v.channel, "q", // no copies of earlier replays
 			amqp.Publishing{MessageId: fmt.Sprint("first ", i), Body: []byte("1")},
 			amqp.Publishing{MessageId: fmt.Sprint("second ", i), Body: []byte("2")})
-		v.run("peek", "q").ends(t, cli.ExitDone)
+		v.run("peek q").ends(t, cli.ExitDone)
 		var looks atomic.Int32
 		count := changedBroker(func(b cli.Broker) cli.Broker { return looking{b, &looks} })
 		r := runChanged(t.Context(), count, test.args...).ends(t, cli.ExitDone)

@@ -65,7 +65,7 @@ func (v *vhost) published(queue string) (taken []amqp.Publishing) {
 
 func (v *vhost) records(n int) []recordWire {
 	v.t.Helper()
-	return decode[struct{ Records []recordWire }](v.t, v.run("journal", "-n", fmt.Sprint(n))).Records
+	return decode[struct{ Records []recordWire }](v.t, v.run("journal -n", fmt.Sprint(n))).Records
 }
 
 func TestJournal(t *testing.T) {
@@ -73,8 +73,8 @@ func TestJournal(t *testing.T) {
 	messages := rich(5)
 	dial.Publish(t, v.channel, "failed", messages...)
 
-	dropped := decode[accountContract](t, v.run("drop", "failed", "--limit", "2", "--yes"))
-	replayed := decode[accountContract](t, v.run("replay", "failed", "--to", "queue:worker", "--yes"))
+	dropped := decode[accountContract](t, v.run("drop failed --limit 2 --yes"))
+	replayed := decode[accountContract](t, v.run("replay failed --to queue:worker --yes"))
 	must.That(t, dropped.JournalID != 0, "%+v %+v", dropped, replayed)
 	must.Equal(t, replayed.JournalID, dropped.JournalID+1)
 	v.holds("failed", 0)
@@ -98,12 +98,12 @@ func TestJournal(t *testing.T) {
 	shown := decode[struct {
 		Record  recordWire
 		Entries []map[string]any
-	}](t, v.run("journal", "show", fmt.Sprint(dropped.JournalID)))
+	}](t, v.run("journal show", fmt.Sprint(dropped.JournalID)))
 
 	must.Equal(t, len(shown.Entries), 2, "%+v", shown)
 	assert.That(t, shown.Entries[1]["message_id"] == "r-1", "%+v", shown)
 	assert.That(t, shown.Entries[1]["outcome"] == "dropped", "%+v", shown)
-	v.run("journal", "-o", "table", "-n", "2").shows(t, "WHO", "guest@", "replay", "  worker  ", "3 moved", "2 dropped")
+	v.run("journal -o table -n 2").shows(t, "WHO", "guest@", "replay", "  worker  ", "3 moved", "2 dropped")
 
 	undo := []string{"journal", "undo", fmt.Sprint(replayed.JournalID)}
 	dry := decode[accountContract](t, v.run(append(undo, "--dry-run")...))
@@ -112,10 +112,10 @@ func TestJournal(t *testing.T) {
 	v.holds("worker", 2)
 	r := v.run(append(undo, "--yes")...).ends(t, cli.ExitRefused, "taken by a consumer, or expired")
 	assert.That(t, *decode[accountContract](t, r).Moved == 2, "%+v", r)
-	v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes").ends(t, cli.ExitDone).account(t, "2 2 0 0 0 0")
+	v.run("journal undo", fmt.Sprint(dropped.JournalID), "--yes").ends(t, cli.ExitDone).account(t, "2 2 0 0 0 0")
 	assert.NoDiff(t, cmp.Diff([]amqp.Publishing{messages[3], messages[4], messages[0], messages[1]},
 		v.published("failed")))
-	v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes").ends(t, cli.ExitRefused,
+	v.run("journal undo", fmt.Sprint(dropped.JournalID), "--yes").ends(t, cli.ExitRefused,
 		"nothing to undo; 2 brought back before")
 
 	for _, missing := range [][]string{{"journal", "show", "999999"}, {"journal", "undo", "999999", "--yes"}} {
@@ -141,7 +141,7 @@ func TestUnusableJournal(t *testing.T) {
 		v.holds("failed", 2)
 	}
 
-	r := act("drop", "failed", "--yes", "--no-journal", "--limit", "1").ends(t, cli.ExitDone, "no undo")
+	r := act("drop failed --yes --no-journal --limit 1").ends(t, cli.ExitDone, "no undo")
 	assert.Equal(t, decode[accountContract](t, r).JournalID, 0, "%+v", r)
 	v.holds("failed", 1)
 }
@@ -151,15 +151,15 @@ func TestExportAndImport(t *testing.T) {
 	messages := rich(20)
 	dial.Publish(t, v.channel, "from", messages...)
 	path := filepath.Join(t.TempDir(), "messages.jsonl")
-	r := v.run("export", "from", path)
+	r := v.run("export from", path)
 	must.Equal(t, r.status, cli.ExitDone, "%+v", r)
 	must.Equal(t, r.out, "")
 	v.holds("from", 20)
 	content, err := os.ReadFile(path)
 	must.Do(t, err)
 	must.Equal(t, bytes.Count(content, []byte("\n")), 20, "%v %s", err, content)
-	v.run("export", "from", path).ends(t, cli.ExitUsage, "is there already")
-	r = v.run("export", "from", "-")
+	v.run("export from", path).ends(t, cli.ExitUsage, "is there already")
+	r = v.run("export from -")
 	assert.That(t, r.out == string(content) || strings.Contains(r.out, `"redelivered":true`),
 		"to standard output: %s", r.out)
 	v.run("import", path, "--to", "queue:to", "--dry-run").account(t, "20 0 0 0 0 0")
@@ -195,8 +195,8 @@ func wantImportKept(t *testing.T, v *vhost) {
 	assert.Equal(t, record.Moved, 20)
 	assert.Equal(t, record.User, "guest")
 	assert.Equal(t, record.State, "ended")
-	v.run("journal", "show", fmt.Sprint(record.ID), "-o", "table").shows(t, "20 imported", "r-19")
-	v.run("journal", "undo", fmt.Sprint(record.ID), "--yes").ends(t, cli.ExitRefused,
+	v.run("journal show", fmt.Sprint(record.ID), "-o", "table").shows(t, "20 imported", "r-19")
+	v.run("journal undo", fmt.Sprint(record.ID), "--yes").ends(t, cli.ExitRefused,
 		"is an import: to remove its messages, drop them from")
 }
 
@@ -221,7 +221,7 @@ func (e elsewhere) Chain(ctx context.Context, id int64) ([]plan.Record, error) {
 func TestJournalOfAnotherCluster(t *testing.T) {
 	v := newVHost(t, "failed")
 	v.fill("failed", 3)
-	id := fmt.Sprint(decode[accountContract](t, v.run("drop", "failed", "--limit", "2", "--yes")).JournalID)
+	id := fmt.Sprint(decode[accountContract](t, v.run("drop failed --limit 2 --yes")).JournalID)
 
 	other := func(p *cli.Program) {
 		p.Journal = func(string) cli.Journal {
@@ -234,7 +234,7 @@ func TestJournalOfAnotherCluster(t *testing.T) {
 		v.holds("failed", 1)
 	}
 
-	v.runProgram(other, "journal", "undo", id, "--yes", "--insist").ends(t, cli.ExitDone)
+	v.runProgram(other, "journal undo", id, "--yes", "--insist").ends(t, cli.ExitDone)
 	v.holds("failed", 3)
 }
 
@@ -272,7 +272,7 @@ func TestResume(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 160) // at 20 a second, a machine that stalls for seconds does not get to the end
-	r := v.interrupted("worker", 5, "replay", "failed", "--to", "queue:worker", "--rate", "20/s", "--filter",
+	r := v.interrupted("worker", 5, "replay failed --to queue:worker --rate 20/s --filter",
 		"position <= 120", "--yes")
 	first := decode[accountContract](t, r)
 	must.That(t, first.JournalID != 0, "%+v", r)
@@ -294,11 +294,11 @@ func TestResume(t *testing.T) {
 	v.holds("worker", 120)
 	v.holds("failed", 47)
 	v.run(append(resume, "--yes")...).ends(t, cli.ExitRefused, "there is nothing to resume")
-	v.run("journal", "-o", "table", "-n", "100").shows(t, fmt.Sprintf("replay, on %d", first.JournalID),
+	v.run("journal -o table -n 100").shows(t, fmt.Sprintf("replay, on %d", first.JournalID),
 		fmt.Sprintf("resumed as %d", second.JournalID))
 
 	for _, id := range []int64{second.JournalID, first.JournalID} {
-		v.run("journal", "undo", fmt.Sprint(id), "--yes").ends(t, cli.ExitDone)
+		v.run("journal undo", fmt.Sprint(id), "--yes").ends(t, cli.ExitDone)
 	}
 
 	v.holds("failed", 167).holds("worker", 0)
@@ -320,13 +320,13 @@ func TestResumeIsWatched(t *testing.T) {
 	v := newVHost(t, "failed")
 	v.declare("worker", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "failed"})
 	v.fill("failed", 60)
-	r := v.interrupted("worker", 5, "replay", "failed", "--to", "queue:worker", "--rate", "20/s", "--yes")
+	r := v.interrupted("worker", 5, "replay failed --to queue:worker --rate 20/s --yes")
 	first := decode[accountContract](t, r)
 	must.That(t, *first.Moved >= 5 && *first.Moved < 60, "%+v", r)
 	v.consume("worker", func(d amqp.Delivery) { _ = d.Reject(false) })
 	v.holds("failed", 60)
 
-	r = v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes", "--follow").ends(t, cli.ExitRefused)
+	r = v.run("journal resume", fmt.Sprint(first.JournalID), "--yes", "--follow").ends(t, cli.ExitRefused)
 
 	var second struct {
 		Moved int
@@ -346,10 +346,10 @@ func TestResumeOfAnEarlyDrop(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 150)
-	r := v.interrupted("worker", 3, "move", "failed", "--to", "queue:worker", "--rate", "20/s", "--limit", "120", "--yes")
+	r := v.interrupted("worker", 3, "move failed --to queue:worker --rate 20/s --limit 120 --yes")
 	first := decode[accountContract](t, r)
 	must.That(t, *first.Moved >= 3 && *first.Moved < 120, "%+v", r)
-	v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes", "-o", "table").ends(t, cli.ExitDone)
+	v.run("journal resume", fmt.Sprint(first.JournalID), "--yes", "-o", "table").ends(t, cli.ExitDone)
 	v.holds("worker", 120)
 	v.holds("failed", 30)
 }
@@ -358,7 +358,7 @@ func TestResumeOfAnEarlyDrop(t *testing.T) {
 func TestResumeIsRefused(t *testing.T) {
 	v := newVHost(t, "failed")
 	v.fill("failed", 2)
-	done := decode[accountContract](t, v.run("drop", "failed", "--yes"))
+	done := decode[accountContract](t, v.run("drop failed --yes"))
 	id := fmt.Sprint(done.JournalID)
 	for _, test := range []struct {
 		args   []string
@@ -377,8 +377,8 @@ func TestResumeIsRefused(t *testing.T) {
 		assert.That(t, r.out == "", "%v: %+v", test.args, r)
 	}
 
-	v.run("journal", "undo", id, "--yes").ends(t, cli.ExitDone)
-	v.run("journal", "resume", id, "--yes").ends(t, cli.ExitRefused, "was undone")
+	v.run("journal undo", id, "--yes").ends(t, cli.ExitDone)
+	v.run("journal resume", id, "--yes").ends(t, cli.ExitRefused, "was undone")
 }
 
 // A resume that is refused because another program resumes the same record has not looked: its look would take away
@@ -386,14 +386,14 @@ func TestResumeIsRefused(t *testing.T) {
 func TestRefusedResumeHasNotLooked(t *testing.T) {
 	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 160)
-	r := v.interrupted("worker", 5, "move", "failed", "--to", "queue:worker", "--rate", "20/s", "--yes")
+	r := v.interrupted("worker", 5, "move failed --to queue:worker --rate 20/s --yes")
 	first := decode[accountContract](t, r)
 	v.fill("failed", 1) // a look at the queue would mark it
 	other := journal.New(journal.Options{Path: journalPath})
 	release := must.Get(other.Reserve(first.JournalID))(t)
 
 	for _, flag := range []string{"--yes", "--dry-run"} {
-		r := v.run("journal", "resume", fmt.Sprint(first.JournalID), flag).ends(t, cli.ExitRefused)
+		r := v.run("journal resume", fmt.Sprint(first.JournalID), flag).ends(t, cli.ExitRefused)
 		assert.Contains(t, r.stderr, fmt.Sprintf("is resuming %d: wait for its end", first.JournalID))
 	}
 
@@ -409,7 +409,7 @@ func TestResumeOfAnImport(t *testing.T) {
 	const n = 3000
 	v.fill("from", n)
 	path := filepath.Join(t.TempDir(), "messages.jsonl")
-	v.run("export", "from", path).ends(t, cli.ExitDone)
+	v.run("export from", path).ends(t, cli.ExitDone)
 	r := v.interrupted("to", 1, "import", path, "--to", "queue:to", "--yes")
 	first := decode[accountContract](t, r)
 	if *first.Moved == n {
@@ -417,7 +417,7 @@ func TestResumeOfAnImport(t *testing.T) {
 		return
 	}
 
-	v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes").ends(t, cli.ExitDone)
+	v.run("journal resume", fmt.Sprint(first.JournalID), "--yes").ends(t, cli.ExitDone)
 	v.holds("to", n)
 	seen := map[string]bool{}
 	for _, d := range v.take("to") {
@@ -473,11 +473,11 @@ func TestDamagedEntryIsLeftOut(t *testing.T) {
 	}
 
 	o.holds("failed", 3)
-	dropped := o.act("drop", "failed")
+	dropped := o.act("drop failed")
 	o.change(`UPDATE entries SET content = replace(content, '"message_id":"b"', '"message_id":"b')`)
-	o.run("journal", "undo", dropped, "--yes").says(t, "1 message damaged in the journal")
+	o.run("journal undo", dropped, "--yes").says(t, "1 message damaged in the journal")
 	o.holds("failed", 2)
-	o.run("journal", "show", dropped, "-o", "table").shows(t, "damaged in the journal: ")
+	o.run("journal show", dropped, "-o", "table").shows(t, "damaged in the journal: ")
 }
 
 // What an earlier dlxtop recorded is shown, and undone if nothing has to be found. If messages must be recognized it is
@@ -489,29 +489,29 @@ func TestJournalOfOtherFingerprints(t *testing.T) {
 		o.publish("", "failed", amqp.Publishing{MessageId: id, Body: bytes.Repeat([]byte(id), 16<<10)})
 	}
 
-	dropped := o.act("drop", "failed", "--id", "a")
-	unsure := o.act("drop", "failed", "--id", "b")
-	replayed := o.act("replay", "failed", "--to", "queue:worker", "--id", "c")
-	killed := o.act("replay", "failed", "--to", "queue:worker", "--id", "d")
+	dropped := o.act("drop failed --id a")
+	unsure := o.act("drop failed --id b")
+	replayed := o.act("replay failed --to queue:worker --id c")
+	killed := o.act("replay failed --to queue:worker --id d")
 	o.change("UPDATE records SET fingerprints = 1, version = 5",
 		"UPDATE outcomes SET outcome = 'unknown' WHERE record = "+unsure,
 		"DELETE FROM outcomes WHERE record = "+killed,
 		"UPDATE records SET ended = NULL, account = NULL WHERE id = "+killed)
 
-	o.run("journal", "-o", "table").shows(t, "1 unknown; unfinished", "1 dropped", "1 moved")
+	o.run("journal -o table").shows(t, "1 unknown; unfinished", "1 dropped", "1 moved")
 	undo := func(id string) []string { return []string{"journal", "undo", id} }
 	o.wantRefused("`dlxtop journal show "+replayed+"` lists them, and `dlxtop move` brings back", undo(replayed)...)
 	o.wantRefused("`dlxtop journal show "+replayed+"` lists them", append(undo(replayed), "--insist")...)
 	o.wantRefused("where they were sent to", undo(killed)...)
-	o.wantRefused("look which of those left in", "journal", "resume", killed)
-	o.run("journal", "show", replayed, "-o", "table").shows(t, "(default) worker", "c ")
-	o.act("move", "worker", "--to", "queue:failed", "--id", "c")
+	o.wantRefused("look which of those left in", "journal resume", killed)
+	o.run("journal show", replayed, "-o", "table").shows(t, "(default) worker", "c ")
+	o.act("move worker --to queue:failed --id c")
 	o.act(undo(dropped)...)
 	o.wantRefused("1 message may already be in the queue", undo(unsure)...)
 	o.act(append(undo(unsure), "--insist")...)
 	o.holds("worker", 1).holds("failed", 5)
 
-	now := o.act("replay", "failed", "--to", "queue:worker", "--id", "e")
+	now := o.act("replay failed --to queue:worker --id e")
 	o.act(undo(now)...)
 	o.run(append(undo(dropped), "--yes")...).says(t, "1 brought back before")
 	o.holds("failed", 5)

@@ -126,7 +126,7 @@ func TestFlows(t *testing.T) {
 		f := flow.Failed[0]
 		assert.Equal(t, f.Queue, "ucenter@user@failed", "this is not the failed queue: %+v", f)
 		assert.That(t, f.Reason != "", "this is not the failed queue: %+v", f)
-		v.run("flows", "-o", "table").shows(t, "ucenter@user@retry", "30s (argument)", "ucenter@user through master")
+		v.run("flows -o table").shows(t, "ucenter@user@retry", "30s (argument)", "ucenter@user through master")
 		return
 	}
 
@@ -252,7 +252,7 @@ func TestPeekShowsTheDeliveriesLeft(t *testing.T) {
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
 	for look := range int64(2) {
 		v.holds("q", 3)
-		r := v.run("peek", "q")
+		r := v.run("peek q")
 		peeked := decode[peekContract](t, r)
 		switch {
 		case !counts && peeked.DeliveryLimit == nil && peeked.DeliveriesLeft == nil:
@@ -335,7 +335,7 @@ func TestFindings(t *testing.T) {
 	assert.That(t, found[0].Code != "", "found %s", r.out)
 	assert.That(t, found[0].Message != "", "found %s", r.out)
 	assert.That(t, found[0].Remedy != "", "found %s", r.out)
-	v.run("findings", "-o", "table").ends(t, cli.ExitRefused).shows(t, "buffer", "remedy")
+	v.run("findings -o table").ends(t, cli.ExitRefused).shows(t, "buffer", "remedy")
 }
 
 // A quorum queue keeps dead letters that no queue accepts, but they are not visible (dead-letter-strategy
@@ -358,9 +358,9 @@ func TestHeldDeadLettersAreSaid(t *testing.T) {
 		return strings.Contains(v.run("flows").out, `"dead_letters_held": 3`)
 	})
 	must.Await(t, "the table has it, once the statistics know the depth, too", func() bool {
-		return strings.Contains(v.run("flows", "-o", "table").out, "0 +3 held")
+		return strings.Contains(v.run("flows -o table").out, "0 +3 held")
 	})
-	v.run("peek", "jobs").ends(t, cli.ExitDone, "it holds 3 dead letters that no queue has taken yet")
+	v.run("peek jobs").ends(t, cli.ExitDone, "it holds 3 dead letters that no queue has taken yet")
 }
 
 // Messages that cannot be kept on disk were not looked at, and the exit status says so.
@@ -371,7 +371,7 @@ func TestPeekWithoutRoom(t *testing.T) {
 	}
 
 	t.Setenv("TMPDIR", t.TempDir()+"/missing")
-	r := v.run("peek", "q", "-o", "json")
+	r := v.run("peek q -o json")
 	read := len(decode[peekContract](t, r).Messages)
 	assert.Equal(t, r.status, cli.ExitRefused, "exit status %d, %d read: %s", r.status, read, r.stderr)
 	assert.Contains(t, r.stderr, "TMPDIR")

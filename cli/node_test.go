@@ -153,6 +153,14 @@ func (r result) account(t *testing.T, counts string) accountContract {
 	return account
 }
 
+// words are the arguments of a command line, whose first text may hold several: "replay failed --to", to.
+func words(line []string) []string {
+	if len(line) == 0 {
+		return nil
+	}
+	return append(strings.Fields(line[0]), line[1:]...)
+}
+
 // run runs a command line that names its broker itself.
 func run(t *testing.T, args ...string) result {
 	t.Helper()
@@ -167,6 +175,7 @@ func runChanged(ctx context.Context, change func(*cli.Program), args ...string) 
 	var out, errs bytes.Buffer
 	p := program(strings.NewReader(""), &out, &errs)
 	change(p)
+	args = words(args)
 	status := p.Run(ctx, args)
 	return result{status, out.String(), errs.String(), args}
 }
@@ -257,6 +266,7 @@ func (v *vhost) run(args ...string) result {
 func (v *vhost) asJSON(args []string) []string { return v.on(withJSON(args)...) }
 
 func withJSON(args []string) []string {
+	args = words(args)
 	if args[0] != "export" && args[0] != "snapshot" && !slices.Contains(args, "-o") {
 		args = append(args, "-o", "json")
 	}

@@ -70,7 +70,7 @@ func rightsInDocs(t *testing.T) map[string]right {
 
 // rightTest tries one row: a command, as the user, in a vhost that prepare has filled.
 type rightTest struct {
-	prepare func(v *vhost)
+	prepare func(v *vhost)          // nil: failed
 	args    func(v *vhost) []string // nil: the dashboard
 	told    string                  // its output when it works; "": it exits with 0
 }
@@ -86,7 +86,9 @@ func failed(v *vhost) {
 	v.fill("failed", 3)
 }
 
-func command(args ...string) func(*vhost) []string { return func(*vhost) []string { return args } }
+func command(line string) func(*vhost) []string {
+	return func(*vhost) []string { return strings.Fields(line) }
+}
 
 // limitedFailed fills a quorum queue whose looks count, before 4.3.
 func limitedFailed(v *vhost) {
@@ -112,67 +114,64 @@ func atTheLimit(v *vhost) {
 }
 
 // half runs a command with all rights, interrupts it halfway, and is then followed by another one on its record.
-func half(args []string, then ...string) func(*vhost) []string {
+func half(line, then string) func(*vhost) []string {
 	return func(v *vhost) []string {
 		v.t.Helper()
 		v.fill("failed", 120)
-		r := v.interrupted("worker", 2, args...)
-		return append(then, fmt.Sprint(decode[accountContract](v.t, r).JournalID), "--yes")
+		r := v.interrupted("worker", 2, line)
+		return append(words([]string{then}), fmt.Sprint(decode[accountContract](v.t, r).JournalID), "--yes")
 	}
 }
 
 // after runs a command with all rights, and is then followed by another one on its record.
-func after(args []string, then ...string) func(*vhost) []string {
+func after(line, then string) func(*vhost) []string {
 	return func(v *vhost) []string {
 		v.t.Helper()
-		r := v.run(args...).ends(v.t, cli.ExitDone)
+		r := v.run(line).ends(v.t, cli.ExitDone)
 		id := decode[accountContract](v.t, r).JournalID
-		return append(then, fmt.Sprint(id), "--yes")
+		return append(words([]string{then}), fmt.Sprint(id), "--yes")
 	}
 }
 
 var rightTests = map[string]rightTest{
-	"flows":    {prepare: failed, args: command("flows")},
-	"findings": {prepare: failed, args: command("findings")},
-	"peek":     {prepare: failed, args: command("peek", "failed")},
-	"causes":   {prepare: failed, args: command("causes")},
-	"find":     {prepare: failed, args: command("find", "m-1", "--queues", "failed")},
+	"flows":    {args: command("flows")},
+	"findings": {args: command("findings")},
+	"peek":     {args: command("peek failed")},
+	"causes":   {args: command("causes")},
+	"find":     {args: command("find m-1 --queues failed")},
 	"export": {
-		prepare: failed,
-		args:    func(v *vhost) []string { return []string{"export", "failed", v.t.TempDir() + "/f"} },
+		args: func(v *vhost) []string { return []string{"export", "failed", v.t.TempDir() + "/f"} },
 	},
-	"replay --dry-run": {prepare: failed, args: command("replay", "failed",
-		"--to", "exchange:work/work", "--dry-run")},
-	"replay":                 {prepare: failed, args: command("replay", "failed", "--to", "exchange:work/work", "--yes")},
-	"replay --to queue:NAME": {prepare: failed, args: command("replay", "failed", "--to", "queue:worker", "--yes")},
+	"replay --dry-run":       {args: command("replay failed --to exchange:work/work --dry-run")},
+	"replay":                 {args: command("replay failed --to exchange:work/work --yes")},
+	"replay --to queue:NAME": {args: command("replay failed --to queue:worker --yes")},
 	"replay, where the target has a limit": {prepare: func(v *vhost) {
 		v.declare("failed", nil)
 		v.declare("worker", amqp.Table{"x-max-length": 1000})
 		v.fill("failed", 3)
-	}, args: command("replay", "failed", "--to", "queue:worker", "--yes")},
-	"tap, that does not count": {prepare: failed, args: command("tap", "work", "--for", "100ms")},
-	"move":                     {prepare: failed, args: command("move", "failed", "--to", "queue:worker", "--yes")},
-	"drop":                     {prepare: failed, args: command("drop", "failed", "--yes")},
-	"journal undo, of a drop":  {prepare: failed, args: after([]string{"drop", "failed", "--yes"}, "journal", "undo")},
+	}, args: command("replay failed --to queue:worker --yes")},
+	"tap, that does not count": {args: command("tap work --for 100ms")},
+	"move":                     {args: command("move failed --to queue:worker --yes")},
+	"drop":                     {args: command("drop failed --yes")},
+	"journal undo, of a drop":  {args: after("drop failed --yes", "journal undo")},
 	"journal undo, of a replay": {
-		prepare: failed, args: after([]string{"replay", "failed", "--to", "queue:worker", "--yes"}, "journal", "undo"),
+		args: after("replay failed --to queue:worker --yes", "journal undo"),
 	},
 	"journal resume, of a replay": {
-		prepare: failed, args: half([]string{"replay", "failed", "--to", "queue:worker", "--rate", "20/s", "--yes"},
-			"journal", "resume"),
+		args: half("replay failed --to queue:worker --rate 20/s --yes", "journal resume"),
 	},
-	"import": {prepare: failed, args: func(v *vhost) []string {
+	"import": {args: func(v *vhost) []string {
 		file := v.t.TempDir() + "/f"
-		v.run("export", "failed", file).ends(v.t, cli.ExitDone)
+		v.run("export failed", file).ends(v.t, cli.ExitDone)
 		return []string{"import", file, "--to", "queue:worker", "--yes"}
 	}},
-	"tap":                     {prepare: failed, args: command("tap", "work", "--for", "100ms")},
-	"peek, where looks count": {prepare: limitedFailed, args: command("peek", "failed")},
+	"tap":                     {args: command("tap work --for 100ms")},
+	"peek, where looks count": {prepare: limitedFailed, args: command("peek failed")},
 	"peek, that rescues": {
-		prepare: atTheLimit, args: command("peek", "failed"),
+		prepare: atTheLimit, args: command("peek failed"),
 		told: "1 message at the delivery limit rescued",
 	},
-	"dlxtop": {prepare: failed, args: nil},
+	"dlxtop": {},
 }
 
 // With exactly the rights and limits in the docs each command works, and with fewer it says what it lacks.
@@ -354,7 +353,12 @@ func (try *tryOfRights) renew() {
 }
 
 func (try *tryOfRights) prepare() {
-	if try.test.prepare(try.v); try.test.args != nil {
+	prepare := try.test.prepare
+	if prepare == nil {
+		prepare = failed
+	}
+
+	if prepare(try.v); try.test.args != nil {
 		try.args = append(withJSON(try.test.args(try.v)), "--url", try.as, "--api", try.api)
 	}
 }
@@ -458,7 +462,7 @@ func TestADryRunForeseesMissingRights(t *testing.T) {
 	as := strings.Replace(v.url(), "guest:guest", user+":s3cr3t", 1)
 
 	for to, lacks := range map[string]bool{"exchange:work/work": false, "queue:worker": true} {
-		r := run(t, "replay", "failed", "--to", to, "--dry-run", "--url", as, "--api", node.API())
+		r := run(t, "replay failed --to", to, "--dry-run", "--url", as, "--api", node.API())
 		r.ends(t, cli.ExitDone)
 		warns := strings.Contains(r.out+r.stderr, user+" may not write to (default): RabbitMQ refuses what goes there")
 		assert.Equal(t, warns, lacks, "%s: it warns", to)
@@ -475,7 +479,7 @@ func TestReplayWithAKeyThatTheUserMayNotUse(t *testing.T) {
 	n := manage.Of(t, node.API())
 	n.Done(n.UpdateTopicPermissionsIn(v.name, user, rabbithole.TopicPermissions{Exchange: "events", Write: "^audit"}))
 	as := strings.Replace(v.url(), "guest:guest", user+":s3cr3t", 1)
-	r := run(t, "replay", "failed", "--to", "exchange:events/order.paid", "--yes", "--url", as, "--api", node.API())
+	r := run(t, "replay failed --to exchange:events/order.paid --yes --url", as, "--api", node.API())
 	r.ends(t, cli.ExitRefused, "grant write on the key (rabbitmqctl set_topic_permissions)")
 	v.holds("failed", 3).holds("worker", 0)
 }

@@ -115,7 +115,7 @@ func TestTap(t *testing.T) {
 func (v *vhost) noTap() {
 	v.t.Helper()
 	must.Await(v.t, "no queue of a tap is left", func() bool {
-		r := v.run("flows", "-o", "json")
+		r := v.run("flows -o json")
 		return r.status == cli.ExitDone && !strings.Contains(r.out, model.TapPrefix)
 	})
 }

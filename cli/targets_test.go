@@ -73,11 +73,11 @@ func TestParkedByItsWorkerGoesBackToIt(t *testing.T) {
 
 	v.put("billing.invoice", nil)
 	v.holds("billing.parking", 1)
-	dry := v.run("replay", "billing.parking", "--dry-run").ends(t, cli.ExitDone)
+	dry := v.run("replay billing.parking --dry-run").ends(t, cli.ExitDone)
 	plan := decode[accountContract](t, dry)
 	must.Equal(t, plan.To, "queue:billing.invoice", "%s", dry.out)
 	must.Contains(t, plan.Ways[0].Evidence, "x-death")
-	v.run("replay", "billing.parking", "--yes").ends(t, cli.ExitDone).account(t, "1 1 0 0 0 0")
+	v.run("replay billing.parking --yes").ends(t, cli.ExitDone).account(t, "1 1 0 0 0 0")
 	must.Await(t, "the worker takes it", func() bool {
 		return v.count("billing.invoice")+v.count("invoice.wait")+v.count("billing.parking") == 0
 	})
@@ -207,16 +207,16 @@ func TestWorkerOfAnotherVHost(t *testing.T) {
 	other.workers("mail")
 	v.declare("parking", nil)
 	v.put("parking", deaths(death("mail", "rejected", "", "mail")))
-	v.run("replay", "parking", "--dry-run").ends(t, cli.ExitRefused, "mail, which is gone")
+	v.run("replay parking --dry-run").ends(t, cli.ExitRefused, "mail, which is gone")
 	v.workers("mail")
-	r := v.run("replay", "parking", "--dry-run").ends(t, cli.ExitDone)
+	r := v.run("replay parking --dry-run").ends(t, cli.ExitDone)
 	plan := decode[accountContract](t, r)
 	assert.That(t, strings.Join(plan.Recipients, " ") == "mail", "it reaches %v", plan.Recipients)
 
 	// MassTransit records the vhost: the queue of the same name here is a different one.
 	v.declare("mail_error", nil)
 	v.put("mail_error", amqp.Table{"MT-Fault-InputAddress": "rabbitmq://localhost/" + other.name + "/mail"})
-	v.run("replay", "mail_error", "--dry-run").ends(t, cli.ExitRefused, other.name)
+	v.run("replay mail_error --dry-run").ends(t, cli.ExitRefused, other.name)
 }
 
 // The undo of a replay that reached two queues does what was announced.
@@ -226,11 +226,11 @@ func TestUndoOfSeveralQueues(t *testing.T) {
 	v.bind("one", "", "news")
 	v.bind("two", "", "news")
 	v.fill("failed", 2)
-	r := v.run("replay", "failed", "--to", "exchange:news/", "--yes").ends(t, cli.ExitDone, "no undo takes back",
+	r := v.run("replay failed --to exchange:news/ --yes").ends(t, cli.ExitDone, "no undo takes back",
 		"cannot be undone")
 	account := r.account(t, "2 2 0 0 0 0")
 	assert.That(t, !strings.Contains(r.stderr, "takes it back"), "%s", r.stderr)
-	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitRefused, "nothing to undo")
+	v.run("journal undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitRefused, "nothing to undo")
 }
 
 // The statistics report a consumer seconds late. A missing one is counted before it is called an error.

@@ -62,12 +62,12 @@ func TestExportOfAPart(t *testing.T) {
 	v.fill("q", 3)
 	cutting := changedBroker(func(b cli.Broker) cli.Broker { return cut{b} })
 	dir := t.TempDir()
-	r := v.runProgram(cutting, "export", "q", filepath.Join(dir, "messages.jsonl"))
+	r := v.runProgram(cutting, "export q", filepath.Join(dir, "messages.jsonl"))
 	r.ends(t, cli.ExitRefused, "no file was written: the queue's leader changed")
 	left, err := os.ReadDir(dir)
 	must.Do(t, err)
 	assert.Equal(t, len(left), 0, "left behind: %v %v", left, err)
-	r = v.runProgram(cutting, "export", "q", "-").ends(t, cli.ExitRefused, "there are more: the queue's leader changed")
+	r = v.runProgram(cutting, "export q -").ends(t, cli.ExitRefused, "there are more: the queue's leader changed")
 	assert.That(t, strings.Count(r.out, "\n") == 1, "%+v", r)
 }
 
@@ -197,7 +197,7 @@ func TestReplayEdited(t *testing.T) {
 	v.mendable("copy", n)
 	want := wholes(v.take("copy"))
 
-	dry := v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--dry-run", "-o", "json")
+	dry := v.run("replay failed --to queue:worker --edit", mending, "--dry-run", "-o", "json")
 	planned := decode[accountContract](t, dry)
 	e := planned.Edit
 	must.Equal(t, dry.status, cli.ExitDone, "exit status %d: %s%s", dry.status, dry.out, dry.stderr)
@@ -222,12 +222,12 @@ func TestReplayEdited(t *testing.T) {
 	assert.Equal(t, second.Before.Position, 2, "before %q, after %q", before, after)
 	assert.Contains(t, before, `"n": "1",`)
 	assert.Equal(t, strings.Replace(before, `"1"`, "1", 1), after)
-	v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--dry-run", "-o", "table").says(t,
+	v.run("replay failed --to queue:worker --edit", mending, "--dry-run", "-o", "table").says(t,
 		"edited: 600 of 602 messages are changed, 1 is published unchanged, 1 stays in the queue", "message 2 (m-2):",
 		`  + "n": 1,`, "1 of them stays: the jq program failed")
 	v.holds("failed", n+2).holds("worker", 0)
 
-	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--yes", "-o", "json")
+	r := v.run("replay failed --to queue:worker --edit", mending, "--yes", "-o", "json")
 	account := r.ends(t, cli.ExitRefused).account(t, fmt.Sprint(n+2, n+1, 0, 1, 0, 0))
 	must.That(t, account.Edit != nil, "%s", r.out)
 	must.Equal(t, account.Edit.Changed, n)
@@ -240,9 +240,9 @@ func TestReplayEdited(t *testing.T) {
 	assert.That(t, d.Headers["at"] == time.Unix(1_600_000_000, 0), "%v %t %q %#v", err, ok, d.Body, d.Headers)
 	must.Do(t, d.Nack(false, true))
 	v.holds("worker", n+1)
-	v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table").says(t,
+	v.run("journal show", fmt.Sprint(account.JournalID), "-o", "table").says(t,
 		"changed by the jq program if .body.n").shows(t, "the body (")
-	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
+	v.run("journal undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
 	v.holds("failed", n+2)
 	assert.NoDiff(t, cmp.Diff(want, wholes(v.take("failed"))), "what came back")
 }
@@ -285,7 +285,7 @@ func TestEditIsRefused(t *testing.T) {
 	}
 
 	v.holds("failed", 3).holds("worker", 0)
-	r := v.run("move", "failed", "--to", "queue:worker", "--edit", `.body.n += 1`, "--yes")
+	r := v.run("move failed --to queue:worker --edit", `.body.n += 1`, "--yes")
 	r.ends(t, cli.ExitDone).account(t, "3 3 0 0 0 0")
 	got := v.take("worker")
 	must.Equal(t, len(got), 3, "%d messages are there", len(got))
@@ -299,7 +299,7 @@ func TestEditedCanary(t *testing.T) {
 	v.declare("worker", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "failed"})
 	v.fill("failed", 14)
 	v.consume("worker", func(d amqp.Delivery) { _ = d.Reject(false) })
-	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", `.body.fixed = true`, "--canary", "--canary-wait",
+	r := v.run("replay failed --to queue:worker --edit", `.body.fixed = true`, "--canary", "--canary-wait",
 		"1s", "--yes").ends(t, cli.ExitRefused)
 	assert.Equal(t, *r.account(t, "14 1 0 0 0 0").CameBack, 1, "came back")
 	v.holds("failed", 14)
@@ -319,12 +319,12 @@ func TestResumeOfAnEdit(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 120)
-	r := v.interrupted("worker", 3, "replay", "failed", "--to", "queue:worker", "--rate", "20/s", "--edit",
+	r := v.interrupted("worker", 3, "replay failed --to queue:worker --rate 20/s --edit",
 		`.body.fixed = true`, "--yes")
 	first := decode[accountContract](t, r)
 	must.That(t, first.JournalID != 0, "%+v", r)
 	must.That(t, *first.Moved < 120, "%+v", r)
-	r = v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes").ends(t, cli.ExitDone)
+	r = v.run("journal resume", fmt.Sprint(first.JournalID), "--yes").ends(t, cli.ExitDone)
 	assert.Equal(t, *decode[resumeContract](t, r).Moved, 120-*first.Moved, "moved")
 
 	got := v.take("worker")

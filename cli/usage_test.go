@@ -172,10 +172,10 @@ func TestCompletion(t *testing.T) {
 	assert.Contains(t, offered("find", "--queues", ""), "\nplain\n", "--queues")
 
 	v.fill("plain", 1)
-	v.run("drop", "plain", "--yes").ends(t, cli.ExitDone)
+	v.run("drop plain --yes").ends(t, cli.ExitDone)
 	words := "\tdrop " + v.name + "/plain: 1 dropped\n"
 	assert.Contains(t, offered("journal", "undo", ""), words, "records")
 
-	resumable := run(t, "__complete", "--url", v.url(), "--api", node.API(), "journal", "resume", "").out
+	resumable := run(t, "__complete --url", v.url(), "--api", node.API(), "journal", "resume", "").out
 	assert.That(t, !strings.Contains(resumable, words), "a complete record is offered to resume")
 }
