@@ -4,4 +4,4 @@ package clients
 
 import "testing"
 
-func TestClients(t *testing.T) { runClients(t, clients) }
+func TestClients(t *testing.T) { runClients(t, allClients(t)) }

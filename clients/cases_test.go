@@ -16,13 +16,18 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
+// caseChecks are the checks of further cases, by their names in the file of clients.
+var caseChecks = map[string]func(*clientRun) error{
+	"exclusive": checkExclusive, "expired": checkExpired, "key": checkKey, "loop": checkLoop, "noErrors": checkNoErrors,
+}
+
 // checkCases checks dlxtop on the client's further cases.
 func (row *clientsRow) checkCases(t *testing.T, program *clientProgram) {
-	for i, c := range row.client.cases {
-		r := newClientRun(t, row.client, program, c.environment...)
-		err := c.check(r)
+	for i, c := range row.client.Cases {
+		r := newClientRun(t, row.client, program, c.Environment...)
+		err := caseChecks[c.Check](r)
 		row.cases[i] = verdict{judged: true, why: err}
-		assert.That(t, err == nil, "%s: no: %v", c.name, err)
+		assert.That(t, err == nil, "%s: no: %v", c.Name, err)
 	}
 }
 
@@ -59,7 +64,7 @@ func checkLoop(r *clientRun) error {
 	worker := r.work(false)
 	defer worker.stop()
 	r.do("send", "1")
-	queue := r.workers[0]
+	queue := r.Workers[0]
 
 	return eventually(func() error {
 		found, err := r.findings()
@@ -69,7 +74,7 @@ func checkLoop(r *clientRun) error {
 		if !slices.ContainsFunc(found, func(f finding) bool { return f.Code == "requeue-loop" && f.Queue == queue }) {
 			return fmt.Errorf("%s was handled %d times, and the findings are %v", queue, len(worker.said()), found)
 		}
-		if r.apart { // its queue is in no flow
+		if r.Apart { // its queue is in no flow
 			return nil
 		}
 		seen, err := answer[flowsSeen](r, "flows")
@@ -90,7 +95,7 @@ func checkLoop(r *clientRun) error {
 func checkExpired(r *clientRun) error {
 	worker := r.work(false)
 	r.do("send", strconv.Itoa(sent))
-	r.failed = r.client.failed
+	r.failed = r.client.Failed
 	must.Await(r.t, "all have failed", func() bool { return r.depth(r.failed) == sent })
 	worker.stop()
 
@@ -168,12 +173,12 @@ func checkKey(r *clientRun) error {
 
 // checkNoErrors lets an application run and end: no finding is an error.
 func checkNoErrors(r *clientRun) error {
-	worker := r.work(r.client.failed == "")
+	worker := r.work(r.client.Failed == "")
 	defer worker.stop()
 	r.do("send", strconv.Itoa(sent))
-	if r.client.failed != "" {
+	if r.client.Failed != "" {
 		must.Await(r.t, "all have failed", func() bool { return r.depth(r.failed) == sent })
-		must.Await(r.t, "nothing waits", func() bool { return !slices.Contains(r.queues(), r.retry) })
+		must.Await(r.t, "nothing waits", func() bool { return !slices.Contains(r.queues(), r.Retry) })
 	} else if err := worker.processes(sent); err != nil {
 		return err
 	}

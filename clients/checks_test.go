@@ -29,21 +29,21 @@ func (row *clientsRow) check(t *testing.T, program *clientProgram) {
 	worker := r.work(false)
 	r.do("send", strconv.Itoa(sent))
 	var seen []error
-	if r.retry != "" && !r.waits {
-		must.Await(t, "a message waits in "+r.retry, func() bool { return r.depth(r.retry) > 0 })
-		seen = append(seen, r.checkFlows(r.retry, model.RetryBuffer))
+	if r.Retry != "" && !r.Waits {
+		must.Await(t, "a message waits in "+r.Retry, func() bool { return r.depth(r.Retry) > 0 })
+		seen = append(seen, r.checkFlows(r.Retry, model.RetryBuffer))
 	}
 
 	must.Await(t, "all have failed", func() bool {
 		var all int
-		r.failed, all = r.resolve(r.client.failed)
+		r.failed, all = r.resolve(r.client.Failed)
 		return all == sent
 	})
 
 	r.messages = r.depth(r.failed)
 	end := model.FailedRole
 
-	if r.waits {
+	if r.Waits {
 		end = model.RetryBuffer
 	}
 
@@ -65,7 +65,7 @@ func (row *clientsRow) check(t *testing.T, program *clientProgram) {
 // judge records the result of a check: an error is a no, with its cause.
 func (row *clientsRow) judge(t *testing.T, c check, judge func() error) {
 	t.Helper()
-	if row.client.without[c] != "" {
+	if row.client.Without[c] != "" {
 		return
 	}
 	err := judge()
@@ -90,7 +90,7 @@ func (r *clientRun) checkErrors() error {
 		return err
 	}
 	for _, f := range found {
-		if f.Level == "error" && !slices.Contains(r.errors, f.Code+" "+f.Queue) {
+		if f.Level == "error" && !slices.Contains(r.Errors, f.Code+" "+f.Queue) {
 			err = errors.Join(err, fmt.Errorf("%s %s: %s", f.Code, f.Queue, f.Message))
 		}
 	}
@@ -127,13 +127,13 @@ func (r *clientRun) seesFlows(queue string, role model.Role) error {
 	}
 
 	for _, q := range seen.Alone {
-		if r.apart {
+		if r.Apart {
 			roles[q.Queue] = model.FailedRole
 		}
 	}
 
-	for _, worker := range r.workers {
-		if !workers[worker] && !(r.apart && r.retry == "") {
+	for _, worker := range r.Workers {
+		if !workers[worker] && !(r.Apart && r.Retry == "") {
 			return fmt.Errorf("%s is not seen as a worker", worker)
 		}
 	}
@@ -169,7 +169,7 @@ func (r *clientRun) checkFailure() error {
 		return err
 	}
 	for _, m := range messages {
-		if said := m.Failure.Kind + " " + m.Failure.Message; !slices.ContainsFunc(r.failures, func(f string) bool {
+		if said := m.Failure.Kind + " " + m.Failure.Message; !slices.ContainsFunc(r.Failures, func(f string) bool {
 			return strings.Contains(said, f)
 		}) {
 			return fmt.Errorf("a failure is read as %q", said)
@@ -196,8 +196,8 @@ func (r *clientRun) checkTries() error {
 		if cell := triesCell.FindStringSubmatch(screen.Text()); cell != nil {
 			said = cell[1]
 		}
-		if said != r.tries[i%len(r.tries)] {
-			return fmt.Errorf("the story of a message says %q tries instead of %s", said, r.tries[i%len(r.tries)])
+		if said != r.Tries[i%len(r.Tries)] {
+			return fmt.Errorf("the story of a message says %q tries instead of %s", said, r.Tries[i%len(r.Tries)])
 		}
 		screen.Press("j")
 	}
@@ -237,14 +237,14 @@ type bound struct {
 // checkDue repeatedly reads from the dashboard when a message leaves its buffer, until its worker prints that it has
 // it.
 func checkDue(r *clientRun) error {
-	r.environment = r.soon
+	r.environment = r.Soon
 	worker := r.work(false)
 	r.do("send", "1")
 	sentAt := time.Now()
 	var retry string
 	must.Await(r.t, "it waits", func() bool {
 		var waits int
-		retry, waits = r.resolve(r.retry)
+		retry, waits = r.resolve(r.Retry)
 		return waits > 0
 	})
 
@@ -370,8 +370,8 @@ type account struct {
 
 func (r *clientRun) replaying(more ...string) []string {
 	args := append([]string{"replay", r.failed, "--yes"}, more...)
-	if r.to != "" {
-		args = append(args, "--to", r.to)
+	if r.To != "" {
+		args = append(args, "--to", r.To)
 	}
 	return args
 }
@@ -412,7 +412,7 @@ func (r *clientRun) checkCanary(worker *clientWorker) error {
 // begin again. It must watch for longer than all retries take. A message in a buffer has not failed for good, and does
 // not come back there.
 func (r *clientRun) checkCanaryStops() error {
-	if r.waits {
+	if r.Waits {
 		return nil
 	}
 	worker := r.work(false)

@@ -15,39 +15,41 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
 // client is an application on a framework, and what to expect of it. Its program is in apps, which describes it.
 type client struct {
-	name    string
-	module  string   // a Go module in apps, which is built
-	command []string // otherwise how the program is run, in apps
-	extra   []string // of its environment
+	Name    string
+	Module  string   // a Go module in apps, which is built
+	Command []string // otherwise how the program is run, in apps
+	Extra   []string // of its environment
 
-	workers  []string // the queues that its applications consume
-	failed   string   // where its failures end: a queue, or a pattern with * for the fullest one
-	retry    string   // the buffer in which they wait before, or, with waits, one in which they wait a short time
-	apart    bool     // only the messages tie the failed queue to its worker: no setting of the broker does
-	waits    bool     // nothing ends anywhere: failed is a buffer
-	failures []string // what dlxtop must read of them, one or the other
-	tries    []string // what it must say about them, one after the other
-	soon     []string // environment for messages that wait a short time
-	to       string   // where its messages should go, when dlxtop must ask
-	errors   []string // expected findings of this level: "CODE QUEUE"
+	Workers  []string // the queues that its applications consume
+	Failed   string   // where its failures end: a queue, or a pattern with * for the fullest one
+	Retry    string   // the buffer in which they wait before, or, with waits, one in which they wait a short time
+	Apart    bool     // only the messages tie the failed queue to its worker: no setting of the broker does
+	Waits    bool     // nothing ends anywhere: failed is a buffer
+	Failures []string // what dlxtop must read of them, one or the other
+	Tries    []string // what it must say about them, one after the other
+	Soon     []string // environment for messages that wait a short time
+	To       string   // where its messages should go, when dlxtop must ask
+	Errors   []string // expected findings of this level: "CODE QUEUE"
 
-	unable func(model.Version) string // why it cannot run on a version of RabbitMQ; nil: it runs on all
+	Unable                   string // why it cannot run on some versions of RabbitMQ
+	UnableFrom, UnableBefore []int  // these versions
 
-	without map[check]string // checks that do not apply, and why
+	Without map[check]string // checks that do not apply, and why
 
-	cases []clientCase
+	Cases []clientCase
 }
 
 // clientCase is something else that an application does, and what dlxtop must do right with it.
 type clientCase struct {
-	name        string
-	environment []string
-	check       func(*clientRun) error
+	Name        string
+	Environment []string
+	Check       string // of caseChecks
 }
 
 // check is one thing that dlxtop must do right with an application.
@@ -64,170 +66,31 @@ const (
 	canaryCheck  check = "canary"
 )
 
-// allChecks are those of an application whose messages end nowhere.
-func allChecks(why string) map[check]string {
-	without := map[check]string{}
-	for _, c := range checks {
-		without[c] = why
-	}
-	return without
-}
-
-// smallFrames: RabbitMQ 4.1 and newer refuse amqplib before 0.10.7, which offers frames of 4,096 bytes.
-func smallFrames(v model.Version) string {
-	if v.AtLeast(4, 1) {
-		return "its amqplib cannot connect to RabbitMQ 4.1 and newer (frame_max 4096)"
-	}
-	return ""
-}
-
 var checks = []check{flowCheck, failureCheck, triesCheck, dueCheck, errorsCheck, undoCheck, replayCheck, canaryCheck}
 
-var clients = []client{
-	{
-		name: "Watermill", module: "watermill",
-		workers: []string{"wm_orders"}, failed: "wm_poison", apart: true,
-		failures: []string{"carrier api: 503 service unavailable"},
-		without: map[check]string{
-			triesCheck: "it tries again in memory, which leaves no trace",
-			dueCheck:   "nothing waits in a queue",
-		},
-	},
-	{
-		name: "Machinery", module: "machinery", soon: []string{"SOON=1"},
-		workers: []string{"machinery_tasks"}, failed: "delay.23????.*", waits: true,
-		retry: "delay.1????.*",
-		without: map[check]string{
-			failureCheck: "it writes no error into a task",
-			triesCheck:   "it counts down from a number that the task does not keep",
-		},
-	},
-	{
-		name: "Rascal", command: []string{"node", "node/rascal.js"},
-		workers: []string{"registration:user:save", "registration:user:delete"}, failed: "dead_letters:registration",
-		retry: "delay:5s", failures: []string{"connect ETIMEDOUT db:5432", "invalid user id"},
-		tries: []string{"", "", "", "3", "3", "3"}, // messages rejected at once come first
-	},
-	{
-		name: "golevelup/nestjs-rabbitmq", command: []string{"node", "node/golevelup.js"},
-		workers: []string{"shop.order"}, failed: "shop.order.dlq", failures: []string{"rejected"},
-		without: map[check]string{triesCheck: "it tries once", dueCheck: "nothing waits in a queue"},
-		cases:   []clientCase{{"a handler that requeues for ever", []string{"LOOP=1"}, checkLoop}},
-	},
-	symfony("Symfony Messenger in PHP's format"), symfony("Symfony Messenger in JSON", "JSON=1"),
-	{
-		name: "php-amqplib", command: []string{"php", "php/amqplib.php"},
-		workers: []string{"billing.invoice"}, failed: "billing.parking", retry: "billing.invoice.wait", apart: true,
-		failures: []string{"SQLSTATE[40001] deadlock found"}, tries: []string{"3"},
-	},
-	{
-		name: "Celery", command: []string{"/usr/bin/python3", "python/celery_app.py"},
-		workers: []string{"orders"}, failed: "orders.dead", tries: []string{"3"},
-		without: map[check]string{
-			failureCheck: "it writes no error into a task",
-			dueCheck:     "its worker holds what waits",
-		},
-		cases: []clientCase{
-			{"a task that kills its worker (acks_late)", []string{"CRASH=1"}, checkLoop},
-			{"tasks that have expired", []string{"EXPIRES=30", "RETRIES=0"}, checkExpired},
-		},
-	},
-	{
-		name: "Celery with native delay", command: []string{"trixie-python3", "python/celery_app.py"},
-		extra:   []string{"QUORUM=1", "DELAY=4"}, // one level: RabbitMQ 3.10 loses second retries in two (celery.md)
-		workers: []string{"orders"}, failed: "orders.dead", retry: "celery_delayed_2", tries: []string{"3"},
-		without: map[check]string{failureCheck: "it writes no error into a task"},
-	},
-	{
-		name: "pika", command: []string{"/usr/bin/python3", "python/pika_app.py"},
-		workers: []string{"RetryQueue"}, failed: "FailedQueue", retry: "test-delay", failures: []string{"rejected"},
-		without: map[check]string{triesCheck: "it tries once"},
-	},
-	{
-		name: "Bunny", command: []string{"ruby", "ruby/bunny.rb"},
-		workers: []string{"souls.heaven"}, failed: "souls.limbo", retry: "souls.life", failures: []string{"rejected"},
-		without: map[check]string{triesCheck: "it tries once"},
-		cases:   []clientCase{{"exclusive queues", []string{"EXCLUSIVE=1"}, checkExclusive}},
-	},
-	{
-		name: "BunnyBus", command: []string{"node", "node/bunnybus.js"}, unable: smallFrames,
-		workers: []string{"bb.orders"}, failed: "bb.orders_error", apart: true,
-		failures: []string{"has no customer", "message passed retry limit of 2"},
-		tries:    []string{"", "", "", "", "", ""},
-		without: map[check]string{
-			triesCheck: "it counts what came after the first try, and of a rejection nothing",
-			dueCheck:   "nothing waits in a queue",
-		},
-		cases: []clientCase{{"a message whose key alone says what it is", []string{"KEY=1"}, checkKey}},
-	},
-	{
-		name: "rabbit-queue", command: []string{"node", "node/rabbitqueue.js"},
-		workers: []string{"rq_jobs"}, failed: "rq_jobs_dlq", apart: true, failures: []string{"card declined: 4002"},
-		without: map[check]string{
-			triesCheck: "it tries again in memory, which leaves no trace",
-			dueCheck:   "nothing waits in a queue",
-		},
-	},
-	{
-		name: "Peanar", command: []string{"node", "node/peanar.js"}, unable: smallFrames,
-		workers: []string{"pn.mail"}, failed: "pn.mail.error", retry: "pn.mail.retry", apart: true,
-		failures: []string{"is full"},
-		without:  map[check]string{triesCheck: "the failure is a new message, without a count"},
-		cases:    []clientCase{{"a retry queue that is declared just before each rejection", nil, checkNoErrors}},
-	},
-	{
-		name: "Moleculer", command: []string{"node", "node/moleculer.js"},
-		without: allChecks("nothing is dead-lettered, by design"),
-		cases:   []clientCase{{"queues with a TTL and without dead lettering", nil, checkNoErrors}},
-	},
-	{
-		name: "RabbitMQ's Java client",
-		command: []string{
-			"java", "-cp", "/usr/share/java/amqp-client.jar:/usr/share/java/slf4j-api.jar:/usr/share/java/slf4j-nop.jar",
-			"java/Ladder.java",
-		},
-		workers: []string{"jv.orders"}, failed: "jv.parking", retry: "jv.orders.wait", apart: true, to: "queue:jv.orders",
-		failures: []string{"IllegalStateException stock service: 503"}, tries: []string{"3"},
-	},
-	anyEvent("AnyEvent::RabbitMQ"), anyEvent("AnyEvent::RabbitMQ, a text counts", "TEXT=1"),
-	{
-		name: "amqp-tools", command: []string{"bash", "shell/amqptools.sh"},
-		workers: []string{"ct.jobs"}, failed: "ct.jobs.err", apart: true, to: "queue:ct.jobs",
-		without: map[check]string{
-			failureCheck: "it writes no headers",
-			triesCheck:   "it writes no headers",
-			dueCheck:     "nothing waits in a queue",
-		},
-		cases: []clientCase{{"amqp-consume, whose command fails", []string{"CONSUME=1"}, checkLoop}},
-	},
-	{
-		name: "Qpid Proton, AMQP 1.0", command: []string{"/usr/bin/python3", "python/proton_app.py"},
-		workers: []string{"qp.jobs"}, failed: "qp.dead", failures: []string{"rejected"},
-		without: map[check]string{triesCheck: "it tries once", dueCheck: "nothing waits in a queue"},
-		unable: func(v model.Version) string {
-			if v.AtLeast(4, 0) {
-				return ""
-			}
-			return "RabbitMQ 3 takes AMQP 1.0 with a plugin only"
-		},
-	},
+// allClients are those of the file, each with checks that there are.
+func allClients(t *testing.T) []client {
+	t.Helper()
+	all := must.Cases[client](t, "testdata/clients.toml")
+	for _, c := range all {
+		for name := range c.Without {
+			must.That(t, slices.Contains(checks, name), "%s: there is no check %s", c.Name, name)
+		}
+		for _, other := range c.Cases {
+			must.That(t, caseChecks[other.Check] != nil, "%s: there is no check %s", c.Name, other.Check)
+		}
+	}
+
+	return all
 }
 
-func symfony(name string, environment ...string) client {
-	return client{
-		name: name, command: []string{"php", "php/symfony.php"}, extra: environment,
-		workers: []string{"messages"}, failed: "failed", retry: "delay_messages_messages_5000_retry", apart: true,
-		failures: []string{"SMTP 550 mailbox unavailable for bob"}, tries: []string{"3"},
+// unableOn says why a client cannot run on a version of RabbitMQ, "" where it can.
+func (c *client) unableOn(v model.Version) string {
+	since, before := c.UnableFrom, c.UnableBefore
+	if since != nil && v.AtLeast(since[0], since[1]) || before != nil && !v.AtLeast(before[0], before[1]) {
+		return c.Unable
 	}
-}
-
-func anyEvent(name string, environment ...string) client {
-	return client{
-		name: name, command: []string{"perl", "perl/anyevent.pl"}, extra: environment,
-		workers: []string{"pl.jobs"}, failed: "pl.jobs.failed", apart: true,
-		failures: []string{"DBD::Pg::st execute failed: deadlock detected"}, tries: []string{"3"},
-		without: map[check]string{dueCheck: "its worker holds what waits"},
-	}
+	return ""
 }
 
 func TestMain(m *testing.M) { os.Exit(built.Main(m)) }
@@ -236,10 +99,10 @@ func TestMain(m *testing.M) { os.Exit(built.Main(m)) }
 // quickly installed. The others need more on the machine.
 func TestSampleOfClients(t *testing.T) {
 	var sample []client
-	for _, c := range clients {
-		if c.name == "Watermill" || c.name == "pika" {
-			c.without = maps.Clone(c.without)
-			c.without[dueCheck] = "it holds a clock against the screen, beside other tests: make clients has it"
+	for _, c := range allClients(t) {
+		if c.Name == "Watermill" || c.Name == "pika" {
+			c.Without = maps.Clone(c.Without)
+			c.Without[dueCheck] = "it holds a clock against the screen, beside other tests: make clients has it"
 			sample = append(sample, c)
 		}
 	}
@@ -253,7 +116,7 @@ func runClients(t *testing.T, some []client) {
 	t.Cleanup(func() { table.write(t) })
 	for c := range model.Each(some) {
 		row := table.add(c)
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			program, err := c.program(t)
 			if err != nil {
@@ -262,13 +125,11 @@ func runClients(t *testing.T, some []client) {
 			}
 
 			row.version = program.version
-			if c.unable != nil {
-				if row.notRun = c.unable(model.ParseVersion(built.Node.Version())); row.notRun != "" {
-					t.Skip("not run: " + row.notRun)
-				}
+			if row.notRun = c.unableOn(model.ParseVersion(built.Node.Version())); row.notRun != "" {
+				t.Skip("not run: " + row.notRun)
 			}
 
-			if c.failed != "" {
+			if c.Failed != "" {
 				row.check(t, program)
 			}
 
@@ -278,11 +139,11 @@ func runClients(t *testing.T, some []client) {
 }
 
 func (c *client) program(t *testing.T) (*clientProgram, error) {
-	p := &clientProgram{t: t, command: c.command, environment: append(built.Environment(), c.extra...)}
-	if c.module != "" {
-		binary := filepath.Join(t.TempDir(), c.module)
+	p := &clientProgram{t: t, command: c.Command, environment: append(built.Environment(), c.Extra...)}
+	if c.Module != "" {
+		binary := filepath.Join(t.TempDir(), c.Module)
 		build := exec.Command("go", "build", "-o", binary, ".")
-		build.Dir = filepath.Join("apps", c.module)
+		build.Dir = filepath.Join("apps", c.Module)
 		if out, err := build.CombinedOutput(); err != nil {
 			return nil, errors.New("go build: " + lastLine(string(out)))
 		}
@@ -341,7 +202,7 @@ type clientsTable struct {
 }
 
 func (table *clientsTable) add(c *client) *clientsRow {
-	row := &clientsRow{client: c, verdicts: map[check]verdict{}, cases: make([]verdict, len(c.cases))}
+	row := &clientsRow{client: c, verdicts: map[check]verdict{}, cases: make([]verdict, len(c.Cases))}
 	table.rows = append(table.rows, row)
 	return row
 }
@@ -357,7 +218,7 @@ func (table *clientsTable) write(t *testing.T) {
 	out.WriteString("\n|---|" + strings.Repeat("---|", len(checks)) + "\n")
 	var causes []string
 	for _, row := range table.rows {
-		name := row.client.name
+		name := row.client.Name
 		if row.version != "" {
 			name += " (" + row.version + ")"
 		}
@@ -366,10 +227,10 @@ func (table *clientsTable) write(t *testing.T) {
 		for _, c := range checks {
 			v := row.verdicts[c]
 			cell := v.cell()
-			if row.client.without[c] != "" {
+			if row.client.Without[c] != "" {
 				cell = "not applicable"
 			} else if v.why != nil {
-				causes = append(causes, fmt.Sprintf("%s, %s: %v", row.client.name, c, v.why))
+				causes = append(causes, fmt.Sprintf("%s, %s: %v", row.client.Name, c, v.why))
 			}
 
 			fmt.Fprintf(&out, " %s |", cell)
@@ -377,7 +238,7 @@ func (table *clientsTable) write(t *testing.T) {
 
 		out.WriteString("\n")
 		if row.notRun != "" {
-			causes = append(causes, row.client.name+": not run: "+row.notRun)
+			causes = append(causes, row.client.Name+": not run: "+row.notRun)
 		}
 	}
 
@@ -386,11 +247,11 @@ func (table *clientsTable) write(t *testing.T) {
 	}
 
 	for _, row := range table.rows {
-		for i, c := range row.client.cases {
+		for i, c := range row.client.Cases {
 			v := row.cases[i]
-			fmt.Fprintf(&out, "| %s | %s | %s |\n", row.client.name, c.name, v.cell())
+			fmt.Fprintf(&out, "| %s | %s | %s |\n", row.client.Name, c.Name, v.cell())
 			if v.why != nil {
-				causes = append(causes, fmt.Sprintf("%s, %s: %v", row.client.name, c.name, v.why))
+				causes = append(causes, fmt.Sprintf("%s, %s: %v", row.client.Name, c.Name, v.why))
 			}
 		}
 	}

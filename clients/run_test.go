@@ -64,7 +64,7 @@ type clientRun struct {
 
 func newClientRun(t *testing.T, c *client, program *clientProgram, environment ...string) *clientRun {
 	t.Helper()
-	r := &clientRun{client: c, t: t, program: program, home: t.TempDir(), failed: c.failed, environment: environment}
+	r := &clientRun{client: c, t: t, program: program, home: t.TempDir(), failed: c.Failed, environment: environment}
 	r.vhost = manage.VHost(t, built.Node.API(), fmt.Sprintf("client-%d", clientRuns.Add(1)))
 	r.connection = must.Get(amqp.Dial(r.url()))(t)
 	t.Cleanup(func() { r.connection.Close() })
