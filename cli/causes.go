@@ -349,7 +349,7 @@ func (p *Program) showCauses(r *reading, queues int, output *format) error {
 
 	for _, e := range r.earlier {
 		p.note("as of %s: %s of %s: %s", seenAt(model.Some(e.at)), model.Plural(e.Messages, "message"),
-			model.Printable(e.Queue), model.Printable(e.Why))
+			model.Printable(e.Queue), e.Why)
 	}
 
 	for _, missed := range r.notRead {
@@ -357,7 +357,7 @@ func (p *Program) showCauses(r *reading, queues int, output *format) error {
 		if n, known := missed.Messages.Get(); known {
 			messages = model.Plural(n, "message")
 		}
-		p.note("not read: %s of %s: %s", messages, model.Printable(missed.Queue), model.Printable(missed.Why))
+		p.note("not read: %s of %s: %s", messages, model.Printable(missed.Queue), missed.Why)
 	}
 
 	coarse := map[cause.Level]bool{}
@@ -443,7 +443,7 @@ func (s *session) statesOf(t *model.Topology) cause.States {
 	}
 
 	if err != nil {
-		s.program.note("the states of causes cannot be read: %s", model.Printable(err.Error()))
+		s.program.note("the states of causes cannot be read: %s", err)
 		return cause.States{}
 	}
 

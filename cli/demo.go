@@ -103,7 +103,7 @@ func (p *Program) runDemo(ctx context.Context, scenario string, beside func(cont
 	}
 	defer func() {
 		if err := node.Stop(); err != nil {
-			p.note("%s", model.Printable(err.Error()))
+			p.note("%s", err)
 		}
 	}()
 

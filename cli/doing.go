@@ -201,7 +201,7 @@ func (p *Program) agree(
 		}
 
 		for i := range changes {
-			p.note("changed since you were asked: %s", model.Printable(changes[i].Words()))
+			p.note("changed since you were asked: %s", changes[i].Words())
 		}
 		planned = now
 	}

@@ -282,7 +282,7 @@ var foundTable = print.Table{Widths: []int{32, 7, 19, 24, 24, 0}, Right: []bool{
 
 func (p *Program) sayNotRead(queues []find.NotRead) {
 	for _, why := range find.Reasons(queues) {
-		p.note("not read: %s", model.Printable(why.Words()))
+		p.note("not read: %s", why.Words())
 	}
 }
 

@@ -142,7 +142,7 @@ func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.Queue
 		peeked, err := s.broker.Peek(ctx, look)
 		s.program.tellRescued(peeked.Rescued)
 		if err == nil {
-			s.program.note("looked at %s: %s", ref.Printable(), model.Printable(look.Cost))
+			s.program.note("looked at %s: %s", ref.Printable(), look.Cost)
 			defer peeked.Messages.Close()
 			return findings.In(t, ref, peeked)
 		}
@@ -150,7 +150,7 @@ func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.Queue
 		why = err.Error()
 	}
 
-	s.program.note("not looked at: %s: %s", ref.Printable(), model.Printable(why))
+	s.program.note("not looked at: %s: %s", ref.Printable(), why)
 	return nil
 }
 

@@ -95,7 +95,7 @@ func (s *session) peek(
 	}
 	if peeked.Stopped != "" {
 		s.program.note("only %s could be read: %s", model.Plural(peeked.Messages.Len(), "message"),
-			model.Printable(peeked.Stopped))
+			peeked.Stopped)
 	}
 
 	for _, f := range findings.In(t, ref, peeked) {
@@ -152,7 +152,7 @@ func (s *session) wants(want peek.Want) peek.Want {
 // is an exit status.
 func (p *Program) tellRescued(r peek.Rescued) {
 	if r.Any() {
-		p.note("%s", model.Printable(r.Words()))
+		p.note("%s", r.Words())
 	}
 	p.uncopied = p.uncopied || !r.Copies()
 }
@@ -174,7 +174,7 @@ func withInsist(words string, r model.Refusal) string {
 	if r.Overridable() {
 		words += "; --insist overrides this: " + r.Override()
 	}
-	return model.Printable(words)
+	return words
 }
 
 // showPeeked writes what a look at a queue saw (a buffer or not), and says what no look sees.
@@ -201,7 +201,7 @@ func (p *Program) showPeeked(peeked peek.Peeked, q *model.Queue, buffer bool, ou
 	if output.json() {
 		return p.writePeeked(out, messages)
 	}
-	p.note("peek: %s", model.Printable(look.Cost))
+	p.note("peek: %s", look.Cost)
 	if messages.Len() == 0 {
 		p.note("no message is ready")
 		return nil
@@ -394,5 +394,5 @@ func unreadableDeaths(m *message.Message) string {
 	if m.DeathsError == "" {
 		return ""
 	}
-	return fmt.Sprintf("message %d: its x-death cannot be read in full: %s", m.Position, model.Printable(m.DeathsError))
+	return fmt.Sprintf("message %d: its x-death cannot be read in full: %s", m.Position, m.DeathsError)
 }

@@ -44,7 +44,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 
 	status, words := statusOf(ctx, root.ExecuteContext(told))
 	if words != "" {
-		p.note("dlxtop: %s", model.Printable(words))
+		p.note("dlxtop: %s", words)
 	}
 	if status == ExitDone && p.uncopied {
 		return ExitRefused

@@ -126,7 +126,7 @@ func (s *session) topology(ctx context.Context) (*model.Topology, error) {
 	}
 	snapshot.Remember(s.broker.Looked(ctx, snapshot.Overview.ClusterName))
 	for _, missing := range snapshot.Missing {
-		s.program.note("%s", model.Printable(missing))
+		s.program.note("%s", missing)
 	}
 
 	return model.NewTopology(snapshot), nil
@@ -256,7 +256,7 @@ func (s *session) sameCluster(ctx context.Context, t *model.Topology) error {
 		return ctx.Err()
 	case s.connection.APIOnly:
 	case errors.As(err, &why):
-		s.program.note("not checked that AMQP leads to the same cluster: %s", model.Printable(why.Cause))
+		s.program.note("not checked that AMQP leads to the same cluster: %s", why.Cause)
 	default:
 		s.program.note("not checked that AMQP leads to the same cluster: %s did not answer within %s", s.connection.Address(),
 			model.ShortDuration(briefly))

@@ -72,7 +72,7 @@ func (s *session) export(
 		return refused("%s", refusal(reading.Refusal))
 	}
 	if !shares {
-		s.program.note("peek: %s", model.Printable(reading.Cost))
+		s.program.note("peek: %s", reading.Cost)
 	}
 
 	whole := peek.For(t, ref, s.wants(peek.Want{Insist: insist, Whole: true}))
@@ -92,7 +92,7 @@ func (s *session) export(
 		})
 
 		if err == nil && read.Stopped != "" && path != "-" { // a file with its final name is complete
-			return fmt.Errorf("not all messages could be read, and no file was written: %s", model.Printable(read.Stopped))
+			return fmt.Errorf("not all messages could be read, and no file was written: %s", read.Stopped)
 		}
 		return err
 	}
@@ -122,7 +122,7 @@ func (s *session) export(
 
 	s.program.note("%s exported%s", model.Plural(n, "message"), to)
 	if read.Stopped != "" {
-		s.program.note("there are more: %s", model.Printable(read.Stopped))
+		s.program.note("there are more: %s", read.Stopped)
 		return &exit{status: ExitRefused}
 	}
 

@@ -77,10 +77,10 @@ type Most struct {
 
 type facts []Fact
 
-// say adds a fact. Without words it adds none.
+// say adds a fact, and makes it printable. Without words it adds none.
 func (f *facts) say(label, words string, level Level) {
 	if words != "" {
-		*f = append(*f, Fact{label, words, level})
+		*f = append(*f, Fact{label, model.Printable(words), level})
 	}
 }
 
@@ -106,15 +106,15 @@ func (f *facts) warn(warnings []plan.Warning) {
 		if w.Grave {
 			level = Grave
 		}
-		f.say("", model.Printable(w.Words()), level)
+		f.say("", w.Words(), level)
 	}
 }
 
 // record says which record it is about, and how that ended.
 func (f *facts) record(what string, r *plan.Record) {
 	began := r.Began.Format("2006-01-02 15:04:05")
-	f.say("of", fmt.Sprintf("%s, %s, by %s", what, began, model.Printable(r.Who())), Plain)
-	f.say("outcome", model.Printable(r.ToldSince()), Plain)
+	f.say("of", fmt.Sprintf("%s, %s, by %s", what, began, r.Who()), Plain)
+	f.say("outcome", r.ToldSince(), Plain)
 }
 
 // heldWords are about messages that were not found while others held some of the queue.

@@ -3,7 +3,6 @@ package action
 import (
 	"time"
 
-	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
@@ -20,7 +19,7 @@ type Ended struct {
 func (e *Ended) Facts(now time.Time) []Fact {
 	var f facts
 	if e.Canary.Phase != "" && e.Canary.Phase != plan.CanaryFailed && e.Sequel.None() {
-		f.say("canary", model.Printable(e.Canary.Words()), Plain)
+		f.say("canary", e.Canary.Words(), Plain)
 	}
 	if e.Sequel != nil {
 		f.sequel(e.Sequel, now)
@@ -39,21 +38,20 @@ func (e *Ended) Facts(now time.Time) []Fact {
 	}
 
 	f.outcome("untouched", e.Planned-e.Done(), rest, Plain)
-	f.say("stopped", model.Printable(e.Stopped), Stressed)
-	f.say("rescued", model.Printable(e.Rescued.Words()), Stressed)
+	f.say("stopped", e.Stopped, Stressed)
+	f.say("rescued", e.Rescued.Words(), Stressed)
 	for i := range e.Copies {
-		f.say("copies", model.Printable(e.Copies[i].Words()), Bad)
+		f.say("copies", e.Copies[i].Words(), Bad)
 	}
 	for i := range e.Strayed {
-		f.say("beyond", model.Printable(e.Strayed[i].Words()), Bad)
+		f.say("beyond", e.Strayed[i].Words(), Bad)
 	}
 
 	if e.Converted > 0 {
 		f.say("lacks", plan.ConvertedWords(e.Converted), Stressed)
 	}
 	if e.Unguarded != "" {
-		f.say("unknown", "whether the last of them reached a further queue is unknown: "+model.Printable(e.Unguarded),
-			Stressed)
+		f.say("unknown", "whether the last of them reached a further queue is unknown: "+e.Unguarded, Stressed)
 	}
 
 	return f
@@ -68,5 +66,5 @@ func (f *facts) sequel(s *plan.Sequel, now time.Time) {
 	case s.Over:
 		level = Good
 	}
-	f.say("after", model.Printable(s.Words(now)), level)
+	f.say("after", s.Words(now), level)
 }

@@ -101,7 +101,7 @@ func (m *Messages) Facts(most Most) []Fact {
 		f.say("edited", p.Mended.Words(), Strong)
 	}
 	if p.Mend != nil {
-		f.say("by", model.Printable(p.Mend.Text), Minor)
+		f.say("by", p.Mend.Text, Minor)
 	}
 
 	if p.Operation.Publishes() {
@@ -119,7 +119,7 @@ func (m *Messages) Facts(most Most) []Fact {
 	m.undoing(&f)
 	f.warn(p.Warnings)
 	if !p.Refusal.Refused() {
-		f.say("costs", model.Printable(p.Acquire.Cost), Minor)
+		f.say("costs", p.Acquire.Cost, Minor)
 	}
 
 	return f
@@ -128,7 +128,7 @@ func (m *Messages) Facts(most Most) []Fact {
 // address says where messages are published, and why there.
 func (f *facts) address(p *plan.Plan, most int) {
 	if most == 0 {
-		f.say("to", model.Printable(p.To()), Plain)
+		f.say("to", p.To(), Plain)
 		for _, line := range p.Evidence() {
 			f.say("worker", line, Plain)
 		}
@@ -145,7 +145,7 @@ func (f *facts) address(p *plan.Plan, most int) {
 		words := "through " + model.ExchangeName(w.Exchange) + ", key " +
 			model.PrintableKey(w.RoutingKey)
 		if w.Why != "" {
-			words += "  (" + model.Printable(w.Why) + ")"
+			words += "  (" + w.Why + ")"
 		}
 		if len(p.Ways) > 1 {
 			words += "  " + model.Plural(w.Messages, "message")
@@ -192,9 +192,9 @@ func (f *facts) recipients(p *plan.Plan, most int) {
 
 // changes says what is changed in messages.
 func (f *facts) changes(p *plan.Plan, most int) {
-	f.say("strips", model.Printable(strings.Join(shortened(p.Strips), ", ")), Plain)
+	f.say("strips", strings.Join(shortened(p.Strips), ", "), Plain)
 	if len(p.Keeps) > 0 {
-		f.say("keeps", model.Printable(strings.Join(shortened(p.Keeps), ", "))+
+		f.say("keeps", strings.Join(shortened(p.Keeps), ", ")+
 			": no queue there counts the deaths, and the story stays readable", Plain)
 	}
 

@@ -45,13 +45,13 @@ func (r *Resume) Facts(most Most) []Fact {
 	var f facts
 	if record := &r.Record; record.ID > 0 {
 		f.record(record.From.Printable(), record)
-		f.say("to", model.Printable(record.To), Plain)
+		f.say("to", record.To, Plain)
 		f.say("the rest", model.Plural(r.Planned(), "message")+" at most", Strong)
 	}
 
 	label := "found"
 	for _, words := range r.Found() {
-		f.say(label, model.Printable(words), Plain)
+		f.say(label, words, Plain)
 		label = ""
 	}
 
@@ -65,7 +65,7 @@ func (r *Resume) Facts(most Most) []Fact {
 		if u.MessageID != "" {
 			id = " (" + model.Printable(u.MessageID) + ")"
 		}
-		f.say("undecided", fmt.Sprintf("%s%s: %s", model.Count(u.Position), id, model.Printable(u.Why)), Stressed)
+		f.say("undecided", fmt.Sprintf("%s%s: %s", model.Count(u.Position), id, u.Why), Stressed)
 	}
 
 	f.warn(r.Rest.Warnings)

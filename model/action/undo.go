@@ -86,7 +86,7 @@ func (u Undo) Facts(Most) []Fact {
 
 	for p := range model.Each(u) {
 		if p.Refusal.Refused() {
-			f.say("not", p.Record.From.Printable()+": "+model.Printable(p.Refusal.Words()), Stressed)
+			f.say("not", p.Record.From.Printable()+": "+p.Refusal.Words(), Stressed)
 			continue
 		}
 
@@ -117,7 +117,7 @@ func (f *facts) undo(p *plan.UndoPlan) {
 	}
 
 	for _, skip := range p.Skips {
-		f.say("not", model.Plural(skip.Messages, "message")+" "+model.Printable(skip.Words()), Plain)
+		f.say("not", model.Plural(skip.Messages, "message")+" "+skip.Words(), Plain)
 	}
 	f.warn(p.Warnings)
 }
