@@ -59,18 +59,12 @@ func (p *Program) onBroker(
 	})
 }
 
-func queueNames(snapshot *model.Snapshot) (names []string) {
-	for i := range snapshot.Queues {
-		names = append(names, snapshot.Queues[i].Name)
-	}
-	return names
+func queueNames(snapshot *model.Snapshot) []string {
+	return model.Mapped(snapshot.Queues, func(q *model.Queue) string { return q.Name })
 }
 
-func exchangeNames(snapshot *model.Snapshot) (names []string) {
-	for i := range snapshot.Exchanges {
-		names = append(names, snapshot.Exchanges[i].Name)
-	}
-	return names
+func exchangeNames(snapshot *model.Snapshot) []string {
+	return model.Mapped(snapshot.Exchanges, func(x *model.Exchange) string { return x.Name })
 }
 
 // first completes the first argument only; files complete what follows it.

@@ -199,11 +199,7 @@ func (p *Program) showRecords(records []plan.Record, output *format) error {
 	}
 
 	if output.json() {
-		out := recordsJSON{[]recordJSON{}}
-		for i := range records {
-			out.Records = append(out.Records, recordOf(&records[i]))
-		}
-		return print.JSON(p.Out, out)
+		return print.JSON(p.Out, recordsJSON{model.Mapped(records, recordOf)})
 	}
 
 	if len(records) == 0 {
@@ -263,7 +259,7 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 		return err
 	}
 	if words := r.Sequel.Words(time.Now()); words != "" {
-		p.note("afterwards: %s", model.Printable(words))
+		p.note("afterwards: %s", words)
 	}
 	if r.Edit != "" {
 		p.note("changed by the jq program %s", model.Printable(r.Edit))

@@ -20,10 +20,7 @@ func (s *session) findQueue(ctx context.Context, t *model.Topology, named string
 
 // findQueue finds the queue that a user named, by its name or as VHOST/NAME, in the vhosts of the snapshot.
 func findQueue(t *model.Topology, named string) (model.QueueRef, error) {
-	all := make([]model.QueueRef, len(t.Snapshot.Queues))
-	for i := range all {
-		all[i] = t.Snapshot.Queues[i].QueueRef
-	}
+	all := model.Mapped(t.Snapshot.Queues, func(q *model.Queue) model.QueueRef { return q.QueueRef })
 
 	found, near := findNamed(all, named)
 	switch {
@@ -42,10 +39,9 @@ func findQueue(t *model.Topology, named string) (model.QueueRef, error) {
 
 // findExchange does the same for an exchange.
 func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
-	all := make([]model.QueueRef, len(t.Snapshot.Exchanges))
-	for i := range all {
-		all[i] = model.QueueRef(t.Snapshot.Exchanges[i].ExchangeRef)
-	}
+	all := model.Mapped(t.Snapshot.Exchanges, func(x *model.Exchange) model.QueueRef {
+		return model.QueueRef(x.ExchangeRef)
+	})
 
 	found, near := findNamed(all, named)
 	switch {
@@ -104,10 +100,7 @@ func findNamed(all []model.QueueRef, named string) (found []model.QueueRef, near
 
 // inVHosts is the error when a name exists in several vhosts.
 func inVHosts(what string, found []model.QueueRef) error {
-	vhosts := make([]string, len(found))
-	for i := range found {
-		vhosts[i] = model.Printable(found[i].VHost)
-	}
+	vhosts := model.Mapped(found, func(ref *model.QueueRef) string { return model.Printable(ref.VHost) })
 	slices.Sort(vhosts)
 	return usage("there is %s %s in each of the vhosts %s: name one with --vhost", what, model.Printable(found[0].Name),
 		strings.Join(vhosts, ", "))

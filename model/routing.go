@@ -123,6 +123,15 @@ func Without[S ~[]T, T any](list S, drop func(T) bool) S {
 	return slices.DeleteFunc(slices.Clone(list), drop)
 }
 
+// Mapped is what a function makes of each element of a list.
+func Mapped[T, R any](list []T, of func(*T) R) []R {
+	made := make([]R, len(list))
+	for i := range list {
+		made[i] = of(&list[i])
+	}
+	return made
+}
+
 // Unread names the parts of the routing that a snapshot lacks: nil means unknown, not "none".
 func Unread(s *Snapshot) string {
 	switch {

@@ -200,16 +200,10 @@ func planOf(a action.Action, looked Sample) accountJSON {
 	var none action.Ended
 	none.Operation, none.From, none.Planned = planned.Operation, planned.From, planned.Planned
 	out := accountOf(a, looked, none)
-	out.Recipients = []string{}
-	out.Warnings = []string{}
+	out.Recipients = model.Mapped(planned.Recipients, func(r *plan.Recipient) string { return r.Queue.Name })
+	out.Warnings = model.Mapped(planned.Warnings, (*plan.Warning).Words)
 	out.Strips = append([]string{}, planned.Strips...)
 	out.LooksLeft = looked.Left
-	for _, r := range planned.Recipients {
-		out.Recipients = append(out.Recipients, r.Queue.Name)
-	}
-	for _, w := range planned.Warnings {
-		out.Warnings = append(out.Warnings, w.Words())
-	}
 
 	if planned.Operation != plan.Replay && planned.Operation != plan.Move {
 		return out

@@ -188,14 +188,9 @@ func (s *CanaryState) Left(now time.Time) string {
 
 // WaitsFor is why the sent messages are not taken, as far as their queues show; "" when they do not.
 func (s *CanaryState) WaitsFor() string {
-	idle := make([]string, len(s.Idle))
-	for i, q := range s.Idle {
-		idle[i] = q.Printable()
-	}
-
 	switch {
-	case len(idle) > 0:
-		return "no consumers on " + strings.Join(idle, ", ")
+	case len(s.Idle) > 0:
+		return "no consumers on " + strings.Join(model.Mapped(s.Idle, (*model.QueueRef).Printable), ", ")
 	case s.Ahead > 0:
 		return model.Plural(s.Ahead, "message") + " to go in its queue"
 	}

@@ -67,19 +67,14 @@ const (
 )
 
 func (o lost) Words() string {
-	var words []string
-	for i := range o.Losses {
-		words = append(words, o.Losses[i].Words())
-	}
+	words := model.Mapped(o.Losses, (*loss.ByLimit).Words)
 	for i := range o.Full {
 		if o.Full[i].Loses() {
 			words = append(words, o.Full[i].Words())
 		}
 	}
-	for i := range o.Again {
-		words = append(words, o.Again[i].Words())
-	}
 
+	words = append(words, model.Mapped(o.Again, (*loss.SecondFailure).Words)...)
 	return strings.Join(words, "; ")
 }
 
@@ -89,11 +84,7 @@ func (o lost) Override() string { return string(o.Remain) }
 type full []loss.ByRefusal
 
 func (o full) Words() string {
-	words := make([]string, len(o))
-	for i := range o {
-		words[i] = o[i].Words()
-	}
-	return strings.Join(words, "; ")
+	return strings.Join(model.Mapped(o, (*loss.ByRefusal).Words), "; ")
 }
 
 func (o full) Override() string {

@@ -78,11 +78,7 @@ func (c *Change) Words() string { return c.Says }
 func change(format string, values ...any) Change { return Change{Says: model.Sayf(format, values...)} }
 
 func ChangesWords(changes []Change) string {
-	words := make([]string, len(changes))
-	for i, c := range changes {
-		words[i] = c.Says
-	}
-	return strings.Join(words, "; ")
+	return strings.Join(model.Mapped(changes, (*Change).Words), "; ")
 }
 
 // Changes are the differences between what was agreed to and a newer promise, the most important first; none when

@@ -94,11 +94,7 @@ func (g PlannedGroup) Words() string {
 
 // GroupWords are all groups in one line; "" when there is only one kind.
 func (p *Plan) GroupWords() string {
-	words := make([]string, len(p.Groups))
-	for i, g := range p.Groups {
-		words[i] = g.Words()
-	}
-	return strings.Join(words, ", ")
+	return strings.Join(model.Mapped(p.Groups, (*PlannedGroup).Words), ", ")
 }
 
 // wish is what the plan does about a message's tries. A move leaves a message as it is, except for marks that only make

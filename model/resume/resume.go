@@ -399,9 +399,5 @@ func (p *Plan) Found() (said []string) {
 		}
 	}
 
-	for i := range p.Looked {
-		said = append(said, p.Looked[i].Looked())
-	}
-
-	return said
+	return append(said, model.Mapped(p.Looked, (*peek.Plan).Looked)...)
 }

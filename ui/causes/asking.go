@@ -277,11 +277,7 @@ func (c *Reading) Waiting(width int) []string {
 	}
 
 	for _, f := range c.freeing(limited) {
-		names := make([]string, len(f.Queues))
-		for i, ref := range f.Queues {
-			names[i] = ref.Printable()
-		}
-
+		names := model.Mapped(f.Queues, (*model.QueueRef).Printable)
 		lines = append(lines, "")
 		if f.Command == "" {
 			say(s.Muted, "Looks stay limited at %s: %s", namesOf(names, 3), model.Printable(f.Why))

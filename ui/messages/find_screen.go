@@ -229,9 +229,7 @@ func findNews(id shell.Request, search *find.Search) tea.Cmd {
 	return func() tea.Msg {
 		hits, progress, more := search.Next()
 		msg := findNewsMsg{request: id, search: search, progress: progress, more: more}
-		for i := range hits {
-			msg.rows = append(msg.rows, newFindRow(&hits[i]))
-		}
+		msg.rows = model.Mapped(hits, newFindRow)
 		return msg
 	}
 }
