@@ -30,11 +30,9 @@ type taking struct {
 	given             func(flag string) bool
 	selectionFlags
 	consent
+	plan.Options
 	unmarked   bool
-	doubles    bool
 	follow     bool
-	keepTries  bool
-	keepDelay  bool
 	canary     bool
 	canaryWait time.Duration
 	over       time.Duration
@@ -121,11 +119,11 @@ possible queues, for --to.
 	set.StringVar(&a.key, "key", "", "routing key of --to exchange:NAME, where the name or the key holds a slash")
 	set.BoolVar(&a.unmarked, "no-mark", false, "do not add the header "+message.ReplayHeader+
 		" (count and time), which identifies a message that comes back")
-	set.BoolVar(&a.keepTries, "keep-tries", false,
+	set.BoolVar(&a.KeepTries, "keep-tries", false,
 		"keep the counters of tries that frameworks write: by default they are reset")
 	set.BoolVar(&a.follow, "follow", false,
 		"watch whether it worked, for as long as a failure takes to come back; exit status 1 when some come back")
-	set.BoolVar(&a.doubles, "doubles", false, "replay also copies of what was replayed to the same queue: of one "+
+	set.BoolVar(&a.Doubles, "doubles", false, "replay also copies of what was replayed to the same queue: of one "+
 		"selection, or from another failed queue, by this journal; by default they stay")
 	a.registerEdit(cmd)
 	a.registerPace(cmd)
@@ -135,7 +133,7 @@ possible queues, for --to.
 
 // registerEdit adds the flags that change messages on their way.
 func (a *taking) registerEdit(cmd *cobra.Command) {
-	registerKeepDelay(cmd, &a.keepDelay)
+	registerKeepDelay(cmd, &a.KeepDelay)
 	cmd.Flags().StringVar(&a.edit, "edit", "",
 		"change each message by the jq `PROGRAM`: it gets {body, headers, properties, exchange, routing_key}")
 }
@@ -226,12 +224,8 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *taking) er
 
 // want checks everything in the flags.
 func (a *taking) want(p *Program) (want plan.ActionWant, err error) {
-	want = plan.ActionWant{
-		Operation: a.operation,
-		Options: plan.Options{
-			Insist: a.insist, Mark: !a.unmarked, KeepTries: a.keepTries, KeepDelay: a.keepDelay, Doubles: a.doubles,
-		},
-	}
+	want = plan.ActionWant{Operation: a.operation, Options: a.Options}
+	want.Insist, want.Mark = a.insist, !a.unmarked
 
 	// A variable that a script forgot to set must not select everything.
 	if a.given("id") && a.id == "" {
@@ -305,7 +299,7 @@ const leastRate = 1.0 / 60
 // oneLine is an error without a parser's drawing of the position.
 func oneLine(err error) string {
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	return model.Printable(first)
+	return first
 }
 
 // plan makes the plan of an action, with exact counts of the queues whose limits decide what is lost there.

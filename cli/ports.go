@@ -7,12 +7,12 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/dashboard"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/resume"
 	"github.com/dlxtop/dlxtop/model/trace"
 	"github.com/dlxtop/dlxtop/model/turns"
 )
@@ -32,12 +32,12 @@ type Source interface {
 // Broker peeks at messages and acts on them. The dashboard needs what no command calls.
 type Broker interface {
 	turns.Broker
+	plan.Reads
+	action.Importer
 	User() string
 	Address() string // host:port
-	Count(ctx context.Context, queues []model.QueueRef) (model.CountsByQueue, error)
 	Looked(ctx context.Context, cluster string) (model.LookedByQueue, error)
 	Held(since time.Time) model.QueueSet
-	Others(ctx context.Context, left []plan.Left) (map[model.QueueRef]plan.Others, error)
 	MayWrite(ctx context.Context, exchange model.ExchangeRef) (bool, error)
 	Follow(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error)
 	AwaitGone(ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error),
@@ -47,9 +47,6 @@ type Broker interface {
 	Lost(ctx context.Context) error
 	// Importable returns a check for messages: its error says why the broker would close the connection because of one.
 	Importable(ctx context.Context, into model.QueueRef) (message.Visit, error)
-	// Import publishes messages into a queue. messages calls its argument with each of them.
-	Import(ctx context.Context, p resume.ImportPlan, messages message.Walk,
-		progress plan.Progress) (plan.Account, error)
 	// CountInTurn counts a queue while no other dlxtop of this machine holds messages of it. decides: an action follows.
 	CountInTurn(ctx context.Context, queue model.QueueRef, decides bool) (model.CountsByQueue, error)
 	// Check proves that the broker lets the user into a vhost.

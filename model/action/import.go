@@ -14,10 +14,13 @@ type Import struct {
 	Messages
 	File resume.ImportPlan
 	Read message.Walk
-	By   interface {
-		Import(ctx context.Context, p resume.ImportPlan, messages message.Walk,
-			progress plan.Progress) (plan.Account, error)
-	}
+	By   Importer
+}
+
+// Importer publishes messages into a queue. messages calls its argument with each of them.
+type Importer interface {
+	Import(ctx context.Context, p resume.ImportPlan, messages message.Walk,
+		progress plan.Progress) (plan.Account, error)
 }
 
 func (i *Import) Words() Words {
