@@ -370,12 +370,12 @@ func (p *Program) showCauses(r *reading, queues int, output *format) error {
 
 	if parked := r.topology.ParkedQueues(); len(parked) > 0 {
 		p.note("not counted: %s in %s (%s)", model.Plural(r.topology.Parked(), "message"),
-			model.Plural(len(parked), "parked queue"), model.Names(parked))
+			model.Plural(len(parked), "parked queue"), parked)
 	}
 
 	if abandoned := r.topology.Abandoned(); len(abandoned) > 0 {
 		p.note("nothing consumes %s: if failures end there, say so in the configuration ([roles], \"failed\")",
-			model.Names(abandoned))
+			abandoned)
 	}
 
 	switch {

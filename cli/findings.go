@@ -71,7 +71,7 @@ func (s *session) findings(ctx context.Context, t *model.Topology, read bool, ou
 	t = s.watchLoops(ctx, t)
 	found, heads := findings.Of(t), findings.Heads(t)
 	if len(heads) > 0 && !read {
-		s.program.note("not looked at: whether a message holds up those behind it in %s; --read looks", model.Names(heads))
+		s.program.note("not looked at: whether a message holds up those behind it in %s; --read looks", heads)
 		heads = nil
 	}
 
@@ -108,7 +108,7 @@ func (s *session) watchLoops(ctx context.Context, t *model.Topology) *model.Topo
 	suspects := findings.LoopsToWatch(t)
 	if len(suspects) > 0 {
 		s.program.note("watching for at most %s, because messages were delivered again and again: %s",
-			model.ShortDuration(loopWatch), model.Names(suspects))
+			loopWatch, suspects)
 	}
 
 	for end := time.Now().Add(loopWatch); len(suspects) > 0 && time.Now().Before(end); {
@@ -142,7 +142,7 @@ func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.Queue
 		peeked, err := s.broker.Peek(ctx, look)
 		s.program.tellRescued(peeked.Rescued)
 		if err == nil {
-			s.program.note("looked at %s: %s", ref.Printable(), look.Cost)
+			s.program.note("looked at %s: %s", ref, look.Cost)
 			defer peeked.Messages.Close()
 			return findings.In(t, ref, peeked)
 		}
@@ -150,7 +150,7 @@ func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.Queue
 		why = err.Error()
 	}
 
-	s.program.note("not looked at: %s: %s", ref.Printable(), why)
+	s.program.note("not looked at: %s: %s", ref, why)
 	return nil
 }
 

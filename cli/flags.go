@@ -136,7 +136,7 @@ func (p *Program) dumb() bool { return p.Env("TERM") == "dumb" }
 // note writes one line for the user: progress, a warning, an error. It escapes what could change a terminal; a name
 // needs model.Printable nevertheless, which shows spaces at its ends.
 func (p *Program) note(format string, values ...any) {
-	text := model.Escaped(fmt.Sprintf(format, values...))
+	text := model.Escaped(model.Sayf(format, values...))
 	// An argument may have been quoted, and only the complete one shows where its password ends.
 	for _, given := range p.given {
 		if shown := config.WithoutPassword(given); shown != given {

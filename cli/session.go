@@ -259,7 +259,7 @@ func (s *session) sameCluster(ctx context.Context, t *model.Topology) error {
 		s.program.note("not checked that AMQP leads to the same cluster: %s", why.Cause)
 	default:
 		s.program.note("not checked that AMQP leads to the same cluster: %s did not answer within %s", s.connection.Address(),
-			model.ShortDuration(briefly))
+			briefly)
 	}
 
 	return nil

@@ -74,7 +74,7 @@ func (s *sharedPeeks) Lend(queue model.QueueRef, _ int) (p peek.Peeked, ok bool,
 	delete(s.lent, queue) // its reader closes it
 	if !s.silent {
 		s.program.note("as of %s: %s of %s, without another look (--again looks)", seenAt(model.Some(p.TakenAt)),
-			model.Plural(p.Messages.Len(), "message"), queue.Printable())
+			model.Plural(p.Messages.Len(), "message"), queue)
 	}
 	return p, true, nil
 }

@@ -35,8 +35,8 @@ func (r *Resume) Words() Words {
 		Title:   fmt.Sprintf("Resume %d: continue the %s", record.ID, record.Operation),
 		Running: fmt.Sprintf("Resuming %s %d", record.Operation, record.ID),
 		Does:    "go on",
-		Asks: fmt.Sprintf("go on with the %s of at most %s of %s", record.Operation,
-			model.Plural(r.Planned(), "message"), record.From.Printable()),
+		Asks: model.Sayf("go on with the %s of at most %s of %s", record.Operation,
+			model.Plural(r.Planned(), "message"), record.From),
 		Done: record.Operation.Done(),
 	}
 }

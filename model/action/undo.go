@@ -90,7 +90,7 @@ func (u Undo) Facts(Most) []Fact {
 			continue
 		}
 
-		f.say("back to", fmt.Sprintf("%s: %s of the %s %d, to its end", p.Back.Printable(),
+		f.say("back to", model.Sayf("%s: %s of the %s %d, to its end", p.Back,
 			model.Plural(p.Planned(), "message"), p.Record.Operation, p.Record.ID), Strong)
 		f.warn(p.Warnings)
 	}
@@ -100,7 +100,7 @@ func (u Undo) Facts(Most) []Fact {
 
 func (f *facts) undo(p *plan.UndoPlan) {
 	if r := &p.Record; r.ID > 0 {
-		f.record(fmt.Sprintf("the %s of %s", r.Operation, r.From.Printable()), r)
+		f.record(model.Sayf("the %s of %s", r.Operation, r.From), r)
 		f.say("back to", p.Back.Printable()+", to its end", Strong)
 	}
 	if p.Restores > 0 {
@@ -112,7 +112,7 @@ func (f *facts) undo(p *plan.UndoPlan) {
 		if take.Undoing.Gone.Restores() {
 			words = "and from the journal those that its limit dropped"
 		}
-		f.say("from", fmt.Sprintf("%s: %s, %s", take.From.Printable(),
+		f.say("from", model.Sayf("%s: %s, %s", take.From,
 			model.Plural(take.Planned, "message"), words), Plain)
 	}
 
