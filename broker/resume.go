@@ -157,7 +157,7 @@ const (
 // connections are the names of all that the user may see. Without them it only waits for the queues' counts. No other
 // dlxtop of this machine holds messages of the queues meanwhile.
 func (c *Client) AwaitGone(
-	ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error), queues ...model.QueueRef,
+	ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error),
 ) error {
 	if r.Session != "" && r.Session != c.Session {
 		if err := c.awaitUnlisted(ctx, r, connections); err != nil {
@@ -165,7 +165,7 @@ func (c *Client) AwaitGone(
 		}
 	}
 
-	return c.withTurns(ctx, queues, 0, func() error { return c.awaitStill(ctx, r, queues) })
+	return c.withTurns(ctx, r.Queues(), 0, func() error { return c.awaitStill(ctx, r) })
 }
 
 // withTurns calls do while no other dlxtop of this machine looks at or acts on these queues. limit is takeTurnWithin's.
@@ -196,11 +196,7 @@ const (
 // given some back, so that what a look did not find may be there nevertheless. left is what was found in each. No
 // dlxtop of this machine holds any meanwhile; the error is a *model.InUse where one goes on with it.
 func (c *Client) Others(ctx context.Context, left []plan.Left) (others map[model.QueueRef]plan.Others, err error) {
-	queues := make([]model.QueueRef, len(left))
-	for i := range left {
-		queues[i] = left[i].Queue
-	}
-
+	queues := model.Mapped(left, func(l *plan.Left) model.QueueRef { return l.Queue })
 	err = c.withTurns(ctx, queues, turnLimit, func() (err error) {
 		others, err = c.others(ctx, queues, left)
 		return err
@@ -296,14 +292,14 @@ func (c *Client) awaitUnlisted(
 	}
 }
 
-// awaitStill waits until everything that a record left is there, and the counts of queues stay unchanged for a moment,
+// awaitStill waits until everything that a record left is there, and the counts of its queues stay unchanged for a moment,
 // but not for long: others may be using them.
-func (c *Client) awaitStill(ctx context.Context, r *plan.Record, queues []model.QueueRef) error {
+func (c *Client) awaitStill(ctx context.Context, r *plan.Record) error {
 	before := int64(-1)
 	since := time.Now()
 	limit := backLimit
 	for began := time.Now(); time.Since(began) < limit && (limit == backLimit || time.Since(since) < still); {
-		counts, err := c.Count(ctx, queues)
+		counts, err := c.Count(ctx, r.Queues())
 		if err != nil {
 			return err
 		}

@@ -70,11 +70,7 @@ func resumed(
 		return p, account, err
 	}
 	defer source.Close()
-	var refs []model.QueueRef
-	for _, q := range queues {
-		refs = append(refs, q.QueueRef)
-	}
-	if err := c.AwaitGone(ctx, &chain[len(chain)-1], source.Connections, refs...); err != nil {
+	if err := c.AwaitGone(ctx, &chain[len(chain)-1], source.Connections); err != nil {
 		return p, account, err
 	}
 	want := resumeWant(c, j, chain)

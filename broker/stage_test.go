@@ -401,7 +401,7 @@ func TestGoneIsNotWhatIsNotListedYet(t *testing.T) {
 			}
 
 			return names, err
-		}, queue)
+		})
 
 	must.Do(t, err)
 	assert.That(t, seen, "it waited for %d lists, and did not see the connection: %v", asked, err)

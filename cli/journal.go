@@ -538,7 +538,7 @@ func (s *session) resumeWant(ctx context.Context, r *resuming) (resume.Want, err
 // back.
 func (s *session) settledTopology(ctx context.Context, r *plan.Record) (*model.Topology, error) {
 	if !r.Running && (r.Early() || r.Uncertain() > 0) {
-		if err := s.broker.AwaitGone(ctx, r, s.source.Connections, r.Queues()...); err != nil {
+		if err := s.broker.AwaitGone(ctx, r, s.source.Connections); err != nil {
 			return nil, err
 		}
 	}

@@ -40,8 +40,7 @@ type Broker interface {
 	Held(since time.Time) model.QueueSet
 	MayWrite(ctx context.Context, exchange model.ExchangeRef) (bool, error)
 	Follow(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error)
-	AwaitGone(ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error),
-		queues ...model.QueueRef) error
+	AwaitGone(ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error)) error
 	Tap(ctx context.Context, p trace.TapPlan, follow <-chan trace.TapPlan,
 		see func(m *message.Message, at time.Time), tell func(trace.TapCounts)) error
 	Lost(ctx context.Context) error

@@ -128,9 +128,7 @@ func (b *recordedBroker) Others(context.Context, []plan.Left) (map[model.QueueRe
 	return nil, nil
 }
 
-func (b *recordedBroker) AwaitGone(
-	context.Context, *plan.Record, func(context.Context) ([]string, error), ...model.QueueRef,
-) error {
+func (b *recordedBroker) AwaitGone(context.Context, *plan.Record, func(context.Context) ([]string, error)) error {
 	return nil
 }
 

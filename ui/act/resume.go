@@ -40,7 +40,7 @@ func (r Resuming) plan(ctx context.Context, e *shell.Env, t *model.Topology, ins
 	}
 	defer release()
 	if !last.Running {
-		if err = e.Broker.AwaitGone(ctx, &last, e.Source.Connections, last.Queues()...); err != nil {
+		if err = e.Broker.AwaitGone(ctx, &last, e.Source.Connections); err != nil {
 			return r, err
 		}
 	}

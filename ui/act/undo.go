@@ -51,7 +51,7 @@ func (u *recordUndo) plan(ctx context.Context, e *shell.Env, t *model.Topology, 
 	record, err := recordToUndo(ctx, e, t.Snapshot.Overview.ClusterName, u.Id)
 	u.Id = cmp.Or(record.ID, u.Id)                               // another one may soon be the last
 	if err == nil && !record.Running && record.Uncertain() > 0 { // messages held by its program are not back at once
-		err = e.Broker.AwaitGone(ctx, &record, e.Source.Connections, record.Queues()...)
+		err = e.Broker.AwaitGone(ctx, &record, e.Source.Connections)
 	}
 	if err != nil {
 		return err

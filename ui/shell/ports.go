@@ -57,8 +57,7 @@ type OtherCalls interface {
 	Follow(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error)
 	// AwaitGone waits until the broker has noticed that the connections of a record are gone, and the messages that they
 	// held are back in their queues.
-	AwaitGone(ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error),
-		queues ...model.QueueRef) error
+	AwaitGone(ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error)) error
 	// Tap shows each message that passes the exchanges of a plan, until ctx ends. see gets them in order, with the time of
 	// arrival; tell is called from another goroutine when the tap works, and then about four times a second. A plan
 	// received from follow replaces the bindings. The error says why it ended early.
