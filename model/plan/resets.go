@@ -149,6 +149,12 @@ type awaited struct {
 	at       time.Time // the latest
 }
 
+func (a *awaited) add(at time.Time) {
+	if a.messages++; at.After(a.at) {
+		a.at = at
+	}
+}
+
 func newResetNotes(p *Plan, t *model.Topology, want *ActionWant) *resetNotes {
 	return &resetNotes{
 		plan:     p,
@@ -225,17 +231,15 @@ func (n *resetNotes) await(a arrival, at time.Time) {
 	if n.arrivals[a] == nil {
 		n.arrivals[a] = &awaited{}
 	}
-	n.arrivals[a].messages++
-	if at.After(n.arrivals[a].at) {
-		n.arrivals[a].at = at
-	}
+	n.arrivals[a].add(at)
 }
 
 // arrives records what the worker will do with one message.
 func (n *resetNotes) arrives(m *message.Message) {
 	framework, _ := m.Framework()
+	await := func(kind arrivalKind, at time.Time) { n.await(arrival{kind: kind, framework: framework}, at) }
 	if at, ok := m.Expires(); ok && !n.now.IsZero() && at.Before(n.now) {
-		n.await(arrival{kind: tooLate, framework: framework}, at)
+		await(tooLate, at)
 	}
 
 	if at, holds, ok := m.Eta(); ok && !n.now.IsZero() && at.After(n.now) {
@@ -243,11 +247,11 @@ func (n *resetNotes) arrives(m *message.Message) {
 		if holds {
 			kind = held
 		}
-		n.await(arrival{kind: kind, framework: framework}, at)
+		await(kind, at)
 	}
 
 	if left, ok := m.RetriesLeft(); ok && left <= 0 {
-		n.await(arrival{kind: noRetry, framework: framework}, time.Time{})
+		await(noRetry, time.Time{})
 	}
 
 	queue := m.Properties.ReplyTo
@@ -255,7 +259,7 @@ func (n *resetNotes) arrives(m *message.Message) {
 	case !m.WantsReply():
 	case strings.HasPrefix(queue, directReply):
 		if kind, lost := n.requester(queue); lost {
-			n.await(arrival{kind: kind, framework: framework}, time.Time{})
+			await(kind, time.Time{})
 		}
 	case !n.answered(queue):
 		n.await(arrival{noAnswer, framework, queue}, time.Time{})

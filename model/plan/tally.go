@@ -180,10 +180,7 @@ func (t *tally) copied(r *model.Topology, m *message.Message, headers model.Tabl
 	}
 
 	if at, ok := delayed(r, headers); ok {
-		t.delayed.messages++
-		if at.After(t.delayed.at) {
-			t.delayed.at = at
-		}
+		t.delayed.add(at)
 	}
 }
 
