@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -59,12 +58,7 @@ func (t *tally) countWay(r *model.Topology, way *target.Way) (unheard model.Queu
 	w := &p.Ways[counted.at]
 	w.Messages++
 	w.Exact = w.Exact && way.Exact
-	if !slices.Equal(w.Reaches, way.Reaches) { // a headers exchange is on the way
-		w.Reaches = slices.Concat(w.Reaches, way.Reaches)
-		slices.SortFunc(w.Reaches, func(a, b model.QueueRef) int { return cmp.Compare(a.Name, b.Name) })
-		w.Reaches = slices.Compact(w.Reaches)
-	}
-
+	w.Reaches = model.UnionOf(w.Reaches, way.Reaches) // they differ where a headers exchange is on the way
 	return counted.unheard
 }
 
