@@ -292,8 +292,8 @@ func (c *Client) awaitUnlisted(
 	}
 }
 
-// awaitStill waits until everything that a record left is there, and the counts of its queues stay unchanged for a moment,
-// but not for long: others may be using them.
+// awaitStill waits until everything that a record left is there, and the counts of its queues stay unchanged for a
+// moment, but not for long: others may be using them.
 func (c *Client) awaitStill(ctx context.Context, r *plan.Record) error {
 	before := int64(-1)
 	since := time.Now()

@@ -364,8 +364,8 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 
 	r := act.NewResumeScreen(e, 1).(act.FollowUpScreen)
 	r.State = shell.DialogAsking
-	record := plan.Record{ID: 1, Operation: plan.Replay, From: ref(failedQueue), Planned: 500}
-	rest := resume.Run{Plan: resume.Plan{Record: record}}
+	var rest resume.Run
+	rest.Record = plan.Record{ID: 1, Operation: plan.Replay, From: ref(failedQueue), Planned: 500}
 	rest.Rest.Planned = 500
 	rest.Rest.Warnings = warnings
 	for i := range 4 {
