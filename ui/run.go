@@ -75,8 +75,8 @@ func Run(ctx context.Context, o Options) (next string, err error) {
 		screen.Filter = new(term.Lines).Rewrite
 	}
 
-	// The lower the profile, the more colours.
-	a.Asking = canAsk && !o.Plain && a.Theme == term.Auto && a.Profile < termenv.ANSI
+	coloured := a.Profile < termenv.ANSI // the lower the profile, the more colours
+	a.Asking = canAsk && !o.Plain && a.Theme == term.Auto && coloured
 	var program *tea.Program
 	keys := &keyboard{File: os.Stdin, background: func(light bool) { program.Send(backgroundMsg{true, light}) }}
 	options := []tea.ProgramOption{

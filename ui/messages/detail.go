@@ -508,10 +508,12 @@ func (s *Screen) step(by int) {
 	row, ok := s.Table.Current()
 	within := d.find.Visible()
 	inPane := d.focus != paneNone
-	if ok && (within || inPane) && row.Whole() != nil && row.Whole() == d.message &&
-		d.step(row.Id, by, within) || within {
+
+	drawn := ok && row.Whole() != nil && row.Whole() == d.message
+	if drawn && (within || inPane) && d.step(row.Id, by, within) || within {
 		return
 	}
+
 	s.Table.Step(by)
 	if inPane {
 		d.entering = by
