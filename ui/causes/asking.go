@@ -280,7 +280,11 @@ func (c *Reading) Waiting(width int) []string {
 		names := model.Mapped(f.Queues, (*model.QueueRef).Printable)
 		lines = append(lines, "")
 		if f.Command == "" {
-			say(s.Muted, "Looks stay limited at %s: %s", namesOf(names, 3), model.Printable(f.Why))
+			each := ""
+			if len(names) > 1 {
+				each = "each of "
+			}
+			say(s.Muted, "Looks stay limited at %s%s: %s", each, namesOf(names, 3), model.Printable(f.Why))
 			continue
 		}
 
