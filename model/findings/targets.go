@@ -168,7 +168,7 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 			model.Plural(s.DeliveryLimit.Value, "time"))
 		f.Evidence = "delivery-limit " + s.DeliveryLimit.String() +
 			", no dead-letter-exchange; each look that is returned counts"
-		f.Remedy = "set delivery-limit -1 by policy (from 4.0), or use a classic queue for failed messages"
+		f.Remedy = t.unlimited(s.DeliveryLimit.Source) + ", or use a classic queue for failed messages"
 
 		if s.DeliveryLimit.Source.Kind == model.FromDefault {
 			f.Level = LevelInfo
@@ -206,6 +206,19 @@ func streamForgets(q *model.Queue, f *Finding) bool {
 	}
 
 	return false
+}
+
+// unlimited says how to end a delivery limit, given where it was set. From 4.0 a queue without one has RabbitMQ's
+// default, and -1 of a policy ends no positive limit of an argument or of an operator policy.
+func (t *checking) unlimited(from model.Source) string {
+	switch {
+	case t.Behaviour.NegativeDeliveryLimitDrops:
+		return without(from, "delivery-limit")
+	case from.Kind == model.FromDefault:
+		return "set delivery-limit -1 by policy"
+	}
+
+	return change(from, "delivery-limit") + ", to -1"
 }
 
 // without says how to remove a queue's setting, given where it was made.
