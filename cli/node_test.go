@@ -171,11 +171,15 @@ func run(t *testing.T, args ...string) result {
 	return r
 }
 
-func runChanged(ctx context.Context, change func(*cli.Program), args ...string) result {
+func runChanged(ctx context.Context, change func(*cli.Program), line ...string) result {
+	return runWords(ctx, change, words(line))
+}
+
+// runWords takes each word as it is, the first one, too.
+func runWords(ctx context.Context, change func(*cli.Program), args []string) result {
 	var out, errs bytes.Buffer
 	p := program(strings.NewReader(""), &out, &errs)
 	change(p)
-	args = words(args)
 	status := p.Run(ctx, args)
 	return result{status, out.String(), errs.String(), args}
 }

@@ -454,7 +454,7 @@ func TestNothingRepeatsAPassword(t *testing.T) {
 		}
 
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		got := runChanged(ctx, func(p *cli.Program) { p.Env = func(name string) string { return env[name] } }, args...)
+		got := runWords(ctx, func(p *cli.Program) { p.Env = func(name string) string { return env[name] } }, args)
 		cancel()
 		if got.status == cli.ExitConnect {
 			connected++
