@@ -75,8 +75,9 @@ func Run(ctx context.Context, o Options) (next string, err error) {
 		screen.Filter = new(term.Lines).Rewrite
 	}
 
+	chooses := !o.Plain && a.Theme == term.Auto
 	coloured := a.Profile < termenv.ANSI // the lower the profile, the more colours
-	a.Asking = canAsk && !o.Plain && a.Theme == term.Auto && coloured
+	a.Asking = canAsk && chooses && coloured
 	var program *tea.Program
 	keys := &keyboard{File: os.Stdin, background: func(light bool) { program.Send(backgroundMsg{true, light}) }}
 	options := []tea.ProgramOption{
