@@ -81,7 +81,7 @@ clients: setup compiler ## real applications on many frameworks: what dlxtop doe
 cases: setup ## situations that strangers reported, on a real broker, and what dlxtop says of each
 	@bash scripts/test.sh -count=1 ./cases
 
-screenshots: setup build ## pictures of the real program on real queues, and contact sheets of all screens, themes and sizes (25 minutes; PICTURES=NAME: one)
+screenshots: setup build ## pictures of the real program on real queues, and of all screens in all themes and sizes (25 minutes; PICTURES=NAME: one)
 	go -C screenshots build -o ../bin/screenshots . && bin/screenshots $(PICTURES)
 
 clean: ## remove what was built

@@ -1,14 +1,13 @@
 // Command screenshots makes the pictures of the documentation: it runs the real program in its own terminal, on a
 // throwaway RabbitMQ with the demo's live traffic, presses keys as a person would, and draws the screen. Run it from
 // the project's root, after a build: make screenshots, or make screenshots PICTURES=NAME. The name tour is the
-// animation, sheet the contact sheets: every screen in every theme and several sizes, in bin/contact-sheet. After
-// sheet, names of ways, themes and sizes select some of them: sheet mending dark 80x24.
+// animation, screens every screen in all themes and sizes, in bin/screens. After screens, names of ways, themes and
+// sizes select some of them: screens mending dark 80x24.
 package main
 
 import (
 	"context"
 	"fmt"
-	"image"
 	"io"
 	"os"
 	"os/signal"
@@ -22,8 +21,8 @@ import (
 )
 
 const (
-	folder      = "screenshots"
-	sheetFolder = "bin/contact-sheet"
+	folder        = "screenshots"
+	screensFolder = "bin/screens"
 )
 
 func main() {
@@ -104,16 +103,16 @@ func makeAll(ctx context.Context, node *demo.Node, want wanted) error {
 		path := filepath.Join(folder, s.Name+".png")
 		screen, err := s.play(ctx, node)
 		if err == nil {
-			_, err = writePicture(painter, screen, paint.Dark, path)
+			err = writePicture(painter, screen, paint.Dark, path)
 		}
 		if err != nil {
 			return fmt.Errorf("picture %s: %w", s.Name, err)
 		}
-		made(path)
+		report("made %s", path)
 	}
 
-	if want.sheets {
-		if err := makeSheets(ctx, node, want.parts, sheetFolder); err != nil {
+	if want.screens {
+		if err := makeScreens(ctx, node, want.parts, screensFolder); err != nil {
 			return err
 		}
 	}
@@ -125,13 +124,8 @@ func makeAll(ctx context.Context, node *demo.Node, want wanted) error {
 	return nil
 }
 
-func writePicture(p *paint.Painter, s paint.Screen, l paint.Look, path string) (*image.RGBA, error) {
-	img := p.Draw(s, l.Paper)
-	return img, writePNG(img, path)
-}
-
-func writePNG(img *image.RGBA, path string) error {
-	return save(path, func(w io.Writer) error { return paint.PNG(w, img) })
+func writePicture(p *paint.Painter, s paint.Screen, l paint.Look, path string) error {
+	return save(path, func(w io.Writer) error { return paint.PNG(w, p.Draw(s, l.Paper)) })
 }
 
 func save(path string, encode func(io.Writer) error) error {
@@ -147,21 +141,15 @@ func save(path string, encode func(io.Writer) error) error {
 	return file.Close()
 }
 
-func made(path string) {
-	if file, err := os.Stat(path); err == nil {
-		report("made %s, %d KB", path, file.Size()/1024)
-	}
-}
-
 func report(format string, values ...any) { fmt.Fprintf(os.Stderr, format+"\n", values...) }
 
 type wanted struct {
 	pictures []string // of the documentation; the tour has the name tour
-	sheets   bool
-	parts    []string // of the contact sheets: names of ways, themes and sizes; none means all
+	screens  bool
+	parts    []string // of the screens: names of ways, themes and sizes; none means all
 }
 
-// wantedBy parses the arguments: names of pictures, and after the word sheet those of its ways, themes and sizes. No
+// wantedBy parses the arguments: names of pictures, and after the word screens those of its ways, themes and sizes. No
 // arguments mean everything.
 func wantedBy(arguments []string) (wanted, error) {
 	all := []string{"tour"}
@@ -169,17 +157,17 @@ func wantedBy(arguments []string) (wanted, error) {
 		all = append(all, s.Name)
 	}
 	if len(arguments) == 0 {
-		return wanted{pictures: all, sheets: true}, nil
+		return wanted{pictures: all, screens: true}, nil
 	}
 	w := wanted{pictures: arguments}
-	if i := slices.Index(arguments, "sheet"); i >= 0 {
+	if i := slices.Index(arguments, "screens"); i >= 0 {
 		w = wanted{arguments[:i], true, arguments[i+1:]}
 	}
-	if err := known("picture", w.pictures, append(all, "sheet")); err != nil {
+	if err := known("picture", w.pictures, append(all, "screens")); err != nil {
 		return w, err
 	}
 
-	return w, known("part of the sheet", w.parts, slices.Concat(namesOf(script.Ways), namesOf(themes), namesOf(sizes)))
+	return w, known("part of the screens", w.parts, slices.Concat(namesOf(script.Ways), namesOf(themes), namesOf(sizes)))
 }
 
 func known(what string, names, all []string) error {

@@ -78,28 +78,9 @@ func (s scene) play(ctx context.Context, node *demo.Node) (paint.Screen, error) 
 	return t.screen(), ctx.Err()
 }
 
-// openDashboard runs dlxtop until it shows the flows.
-func openDashboard(
-	ctx context.Context, node *demo.Node, l paint.Look, s size, arguments ...string,
-) (*terminal, error) {
-	arguments = append([]string{"--url", node.AMQP(), "--api", node.API()}, arguments...)
-	t, err := openTerminal(ctx, l, s, "bin/dlxtop", arguments...)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.await(ctx, "ucenter@user"); err != nil {
-		t.close()
-		return nil, err
-	}
-
-	return t, nil
-}
-
 func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

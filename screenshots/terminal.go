@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 
+	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
@@ -28,10 +29,12 @@ type terminal struct {
 	changed  time.Time
 }
 
-func openTerminal(
-	ctx context.Context, l paint.Look, s size, name string, arguments ...string,
+// openDashboard runs dlxtop until it shows the flows.
+func openDashboard(
+	ctx context.Context, node *demo.Node, l paint.Look, s size, arguments ...string,
 ) (*terminal, error) {
-	program := exec.CommandContext(ctx, name, arguments...)
+	arguments = append([]string{"--url", node.AMQP(), "--api", node.API()}, arguments...)
+	program := exec.CommandContext(ctx, "bin/dlxtop", arguments...)
 	program.Env = append(os.Environ(), "TERM=xterm-256color", "COLORTERM=truecolor")
 	file, err := pty.StartWithSize(program, &pty.Winsize{Rows: uint16(s.height), Cols: uint16(s.width)})
 	if err != nil {
@@ -55,6 +58,11 @@ func openTerminal(
 
 	go io.Copy(file, t.emulator) // the emulator's answers to the program's queries; ends when the emulator is closed
 
+	if err := t.await(ctx, "ucenter@user"); err != nil {
+		t.close()
+		return nil, err
+	}
+
 	return t, nil
 }
 
@@ -69,8 +77,8 @@ func (o output) Write(text []byte) (int, error) {
 
 // await waits until the screen shows a text, and returns an error with the screen after 30 s.
 func (t *terminal) await(ctx context.Context, text string) error {
-	deadline := time.NewTimer(30 * time.Second)
-	defer deadline.Stop()
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 
@@ -79,10 +87,8 @@ func (t *terminal) await(ctx context.Context, text string) error {
 		case <-look.C:
 		case <-t.ended:
 			return fmt.Errorf("the program ended before %q was on the screen:\n%s", text, t.text())
-		case <-deadline.C:
-			return fmt.Errorf("%q is not on the screen:\n%s", text, t.text())
 		case <-ctx.Done():
-			return ctx.Err()
+			return fmt.Errorf("%q is not on the screen: %w:\n%s", text, ctx.Err(), t.text())
 		}
 	}
 

@@ -46,7 +46,7 @@ func makeTour(ctx context.Context, node *demo.Node, path string) error {
 	}
 	moving := animation(painter, frames, paint.Dark)
 	err = save(path, func(w io.Writer) error { return gif.EncodeAll(w, moving) })
-	made(path)
+	report("made %s", path)
 	return err
 }
 
