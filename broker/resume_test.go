@@ -207,27 +207,32 @@ func TestResumed(t *testing.T) {
 	}
 }
 
-// A copy of what a record has sent stays when the record is resumed, also where the record died before it met the copy.
+// A copy of what a record has sent stays when the record is resumed, also where the record died before it met the copy,
+// or before it wrote what it had sent.
 func TestResumeSparesCopiesOfItsOwn(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		const n = 3000 // more than the journal is ahead of what is sent
-		s := newUndoRace(t, plan.Replay, kind)
-		messages := numbered(n)
-		messages[n-1] = messages[0]
-		s.publish(s.from, messages...)
+		for _, outcomes := range []int{600, 0} {
+			t.Run(fmt.Sprint(outcomes), func(t *testing.T) {
+				const n = 3000 // more than the journal is ahead of what is sent
+				s := newUndoRace(t, plan.Replay, kind)
+				messages := numbered(n)
+				messages[n-1] = messages[0]
+				s.publish(s.from, messages...)
 
-		made := replayTo(t, s.from, s.to, plan.Selection{})
-		made.Mark, made.Doubles = true, false
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		d := &dying{Journal: journal.New(journal.Options{Path: s.path}), outcomes: 100, end: cancel}
-		victim := journaledBy(t, d, false)
-		must.Get(victim.Execute(ctx, made, nil))(t)
-		victim.Close()
+				made := replayTo(t, s.from, s.to, plan.Selection{})
+				made.Mark, made.Doubles = true, false
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				d := &dying{Journal: journal.New(journal.Options{Path: s.path}), outcomes: outcomes, end: cancel}
+				victim := journaledBy(t, d, false)
+				must.Get(victim.Execute(ctx, made, nil))(t)
+				victim.Close()
 
-		wantResumed(t, s.path, s.from, s.to)
-		s.await(s.from, 1)
-		s.await(s.to, n-1)
+				wantResumed(t, s.path, s.from, s.to)
+				s.await(s.from, 1)
+				s.await(s.to, n-1)
+			})
+		}
 	})
 }
 

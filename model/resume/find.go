@@ -91,6 +91,7 @@ type sighting struct {
 // item is a message that was acted on.
 type item struct {
 	fingerprint message.Fingerprint
+	position    int      // that it had
 	pending     *pending // nil: it was refused or returned, and is still in place
 }
 
@@ -167,14 +168,14 @@ func (f *resumption) note(r *plan.Record, e *plan.Entry) {
 
 		return
 	case e.Outcome == plan.Refused || e.Outcome == plan.Returned:
-		f.items = append(f.items, item{e.Fingerprint, nil})
+		f.items = append(f.items, item{e.Fingerprint, e.Position, nil})
 		f.certain.leave(e.Fingerprint, e.Position)
 		return
 	}
 
 	p := f.pendingOf(r, e)
 	f.pending = append(f.pending, p)
-	f.items = append(f.items, item{e.Fingerprint, p})
+	f.items = append(f.items, item{e.Fingerprint, e.Position, p})
 }
 
 func (f *resumption) pendingOf(r *plan.Record, e *plan.Entry) *pending {

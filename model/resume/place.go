@@ -9,12 +9,13 @@ import (
 
 // place works out which originals are still in the source. Acknowledgements follow the order of publishing, so the
 // missing ones are the first of those that have arrived, and what is left at the head of the source shows how many. No
-// such answer fits where messages are there that would be acknowledged.
+// such answer fits where messages are there that would be acknowledged, but for twins behind the records' messages.
 // Twins may allow several answers; the outcome of the messages that make the difference then stays open.
 func (f *resumption) place(seen []sighting) {
 	times, inSource := f.counts(seen)
-	var possible []int
-	there := 0 // of those that would be acknowledged
+	ahead, short := f.ahead(seen), f.short(inSource)
+	var possible, leading []int
+	there, blocked := 0, false // of those that would be acknowledged
 	for k := range len(f.pending) + 1 {
 		if k > 0 {
 			p := f.pending[k-1]
@@ -22,40 +23,124 @@ func (f *resumption) place(seen []sighting) {
 				continue
 			}
 			n := times[p.original]
-			if inSource[p.original] == n && (n == 1 || p.id != "") { // all that are the same are there
-				if there++; p.id != "" || there > byChance {
-					break
-				}
+			if short == 0 && ahead[p.original] == n && (n == 1 || p.id != "") { // all that are the same are there
+				there++
+				blocked = blocked || p.id != "" || there > byChance
 			}
 		}
 
-		if f.fits(seen, k) {
+		switch {
+		case !f.fits(seen, k):
+		case !blocked:
 			possible = append(possible, k)
+		case f.leads(seen, k):
+			leading = append(leading, k)
 		}
 	}
 
 	if len(possible) == 0 {
-		f.placeByCount(times, inSource)
+		possible = leading
+	}
+
+	if len(possible) == 0 {
+		f.placeByCount(times, inSource, short)
 		return
 	}
 
-	all := f.intent != nil && f.intent.Selection.All() // otherwise what else is there says nothing
 	for _, unlikely := range []func(int) bool{f.exceeds, func(k int) bool { return f.scattered(seen, k) }} {
-		if fewer := slices.DeleteFunc(slices.Clone(possible), unlikely); all && len(fewer) > 0 {
+		if fewer := slices.DeleteFunc(slices.Clone(possible), unlikely); f.all() && len(fewer) > 0 {
 			possible = fewer
 		}
 	}
 
-	first := possible[0]
 	last := f.lastByTwins(possible, times, inSource)
+	f.settle(possible[0], last, inSource, ahead, short)
+}
+
+// settle decides by the lowest and the highest answer. What looks like an acknowledged message, and has its own
+// message_id, is its twin where both its place and the count say so; otherwise which of them it is stays open.
+func (f *resumption) settle(first, last int, inSource, ahead message.Twins, short int) {
+	more, reached := maps.Clone(inSource), 0 // than are left; by these
+	for _, i := range f.left(first) {
+		more[i.fingerprint]--
+		reached = i.position
+	}
+
+	twins := 0
+	twin := func(p *pending) bool { return p.id != "" && more[p.original] > 0 }
+	for _, p := range f.pending[:first] {
+		if twin(p) {
+			twins++
+		}
+	}
+
 	for i, p := range f.pending {
 		switch {
+		case p.arrived == yes && short > 0 && f.exceeds(first):
 		case i >= last || p.arrived == no:
 			p.there = yes
+		case i < first && twin(p) && (twins > short || p.position > reached && ahead[p.original] > 0):
 		case i < first:
 			p.there = no
 		}
 	}
+}
+
+// all reports whether the record acts on everything: otherwise what else is in the source says nothing.
+func (f *resumption) all() bool { return f.intent != nil && f.intent.Selection.All() }
+
+// ahead are how many of each message may be those of the records: a queue that keeps its order has a message no further
+// back than it was.
+func (f *resumption) ahead(seen []sighting) message.Twins {
+	last := map[message.Fingerprint]int{}
+	for _, i := range f.items {
+		last[i.fingerprint] = max(last[i.fingerprint], i.position)
+	}
+
+	ahead := message.Twins{}
+	for _, s := range seen {
+		if s.position <= int64(last[s.fingerprint]) {
+			ahead[s.fingerprint]++
+		}
+	}
+
+	return ahead
+}
+
+// short is how many messages of the source look like the records' without being theirs: they are twins that the records
+// have not reached yet. 0: none, or it is unknown.
+func (f *resumption) short(inSource message.Twins) int {
+	if !f.all() || f.leaves() {
+		return 0
+	}
+	inSource = maps.Clone(inSource)
+	there := 0
+	for _, i := range f.items {
+		if inSource[i.fingerprint] > 0 {
+			inSource[i.fingerprint]--
+			there++
+		}
+	}
+
+	return max(there+int(f.unreached()-f.depth), 0)
+}
+
+// unreached is how many messages of the source the records had not reached.
+func (f *resumption) unreached() int64 {
+	return f.intent.Depth - int64(f.certain.acted+len(f.pending))
+}
+
+// leads reports whether what would be left if the first k were acknowledged is the head of the source, and was behind
+// them: then what looks like those k is behind it, and is none of them in a queue that keeps its order.
+func (f *resumption) leads(seen []sighting, k int) bool {
+	if !f.all() || f.scattered(seen, k) {
+		return false
+	}
+	left := f.left(k)
+	return len(left) > 0 && !slices.ContainsFunc(f.pending[:k], func(p *pending) bool {
+		return p.position > left[len(left)-1].position ||
+			slices.ContainsFunc(left, func(i item) bool { return i.fingerprint == p.original })
+	})
 }
 
 // left returns the messages that would be at the head of the source if the first k of those that have arrived were
@@ -103,8 +188,7 @@ func (f *resumption) counts(seen []sighting) (times, inSource message.Twins) {
 // exceeds reports whether the source has fewer messages than would be left if the first k were acknowledged. The record
 // acts on everything: so the messages still to do are there, too.
 func (f *resumption) exceeds(k int) bool {
-	untouched := f.intent.Depth - int64(f.certain.acted+len(f.pending))
-	return int64(len(f.left(k)))+untouched > f.depth
+	return int64(len(f.left(k)))+f.unreached() > f.depth
 }
 
 // scattered reports whether other messages are ahead of what would be left if the first k were acknowledged. When the
@@ -141,13 +225,13 @@ func (f *resumption) lastByTwins(possible []int, times, inSource message.Twins) 
 // placeByCount decides by how many of each message there are: the order of the source has changed, or a classic queue
 // forgot some acknowledgements when its node was killed. What is there is the original if no other message is the same,
 // or if all that are the same are there, too.
-func (f *resumption) placeByCount(times, there message.Twins) {
+func (f *resumption) placeByCount(times, there message.Twins, short int) {
 	for _, p := range f.pending {
 		n := there[p.original]
 		switch {
 		case n == 0, n == f.certain.stay[p.original] && p.arrived != no && !f.leaves():
 			p.there = no
-		case p.arrived == no, n == times[p.original] && p.id != "":
+		case p.arrived == no, short == 0 && n == times[p.original] && p.id != "":
 			p.there = yes
 		}
 	}
