@@ -186,10 +186,10 @@ var triesCell = regexp.MustCompile(`(?m)^ tries +(.*?) *│`)
 func (r *clientRun) checkTries() error {
 	screen := r.openQueue(r.failed)
 	for i := range r.messages {
-		chosen := fmt.Sprintf("▸ %6d ", i+1)
-		screen.WaitUntil("message "+chosen+" is shown", func() bool {
+		chosen := regexp.MustCompile(fmt.Sprintf(`▸ +%d `, i+1))
+		screen.WaitUntil(fmt.Sprintf("message %d is shown", i+1), func() bool {
 			text := screen.Text()
-			return strings.Contains(text, chosen) && strings.Contains(text, " next ")
+			return chosen.MatchString(text) && strings.Contains(text, " next ")
 		})
 
 		said := ""
