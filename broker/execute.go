@@ -422,7 +422,7 @@ func (x *execution) held(ctx context.Context) bool {
 	}
 	x.ledger.wait("it finds out whether others hold what it did not find")
 	// It took all that was ready: only what it gave back is left.
-	left := plan.Left{Queue: x.plan.From, Type: x.plan.Acquire.Type, Ready: int64(x.source.held())}
+	left := plan.Left{Queue: x.plan.From, Type: x.plan.Acquire.Type, Ready: int64(x.source.held()), Changed: true}
 	others, err := x.client.Others(ctx, []plan.Left{left})
 	return err != nil || others[x.plan.From].Hold
 }

@@ -227,14 +227,16 @@ func (c *Client) others(
 			waited := time.Since(began)
 			limit := time.Duration(0)
 			n, total := counts[l.Queue], totals[l.Queue]
-			stale := total.Ready.Known() && total.Ready.Or(0) != n.Ready.Or(0)
-			if c.totals != nil && (stale || l.Type == model.Quorum) {
+			ready := n.Ready.Or(0)
+			stale := total.Ready.Known() && total.Ready.Or(0) != ready
+			empty := l.Changed && ready == 0 // as before the first message
+			if c.totals != nil && (stale || empty || l.Type == model.Quorum) {
 				limit = lateTotals
 			}
 
 			unacked := total.Unacked.Or(0)
 			unknown := c.totals == nil && n.Consumers.Or(0) > 0
-			more := n.Ready.Or(0) > l.Ready
+			more := ready > l.Ready
 			others[l.Queue] = plan.Others{Hold: unknown || more || unacked > 0, Unacked: unacked, Consumers: n.Consumers}
 			if unknown || more {
 				continue

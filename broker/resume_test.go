@@ -328,13 +328,10 @@ func wantResumed(t *testing.T, path string, queues ...*model.Queue) (resume.Plan
 	must.Do(t, err)
 	must.That(t, !made.Refusal.Refused(), "%v %q %+v", err, made.Refusal.Words(), account)
 	must.Equal(t, account.Stopped, "")
-	unfinished, err := j.Unfinished(t.Context())
-	must.Do(t, err)
-	assert.Equal(t, len(unfinished), 0, "still reported as unfinished: %+v %v", unfinished, err)
-	r, err := j.Record(t.Context(), id)
-	must.Do(t, err)
-	assert.That(t, r.ResumedBy != 0, "%+v %v", r, err)
-	assert.That(t, !r.Unfinished(), "%+v %v", r, err)
+	unfinished := must.Get(j.Unfinished(t.Context()))(t)
+	assert.Equal(t, len(unfinished), 0, "still reported as unfinished: %+v", unfinished)
+	r := must.Get(j.Record(t.Context(), id))(t)
+	assert.That(t, r.ResumedBy != 0, "%+v", r)
 
 	return made, account
 }

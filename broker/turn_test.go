@@ -24,12 +24,19 @@ func beside(t *testing.T, command string) *broker.Client {
 }
 
 // sees is a program that sees what others hold, by the management API.
-func sees(t *testing.T) *broker.Client {
+func sees(t *testing.T, first model.CountsByQueue) *broker.Client {
 	t.Helper()
 	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), Timeout: patience}))(t)
 	t.Cleanup(source.Close)
 	return newClient(t, broker.Options{
-		URL: node.AMQP(), Turns: journal.NewTurns("dlxtop drop"), Totals: source.Counts,
+		URL: node.AMQP(), Turns: journal.NewTurns("dlxtop drop"),
+		Totals: func(ctx context.Context) (model.CountsByQueue, error) {
+			if old := first; old != nil {
+				first = nil
+				return old, nil
+			}
+			return source.Counts(ctx)
+		},
 	})
 }
 
@@ -104,14 +111,15 @@ func (takenTurns) Try(string) (func(), model.Holder, error) {
 	return nil, model.Holder{Command: "dlxtop replay", User: "ann", PID: 42, Since: time.Unix(0, 0)}, nil
 }
 
-// What a consumer holds that is no program of this machine is not called gone, as soon as a count shows it.
+// What a consumer holds that is no program of this machine is not called gone, as soon as a count shows it, nor where a
+// count from before the first message agrees with what an action has left.
 func TestMessagesHeldByOthersAreNotGone(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n, held = 6, 2
 		a := newApp(t)
 		q := a.filled("q", kind, numbered(n)...)
 		chosen := message.Twins{}
-		c := sees(t)
+		c := sees(t, model.CountsByQueue{q.QueueRef: {Ready: model.Some(int64(0)), Unacked: model.Some(int64(0))}})
 		must.Get(c.Read(t.Context(), planLook(q, model.Settings{}, true, true), func(m *message.Message) error {
 			chosen[m.Fingerprint]++
 			return nil
@@ -123,15 +131,17 @@ func TestMessagesHeldByOthersAreNotGone(t *testing.T) {
 		}
 
 		a.await(q, n-held)
-		account := execute(t, c, dropPlan(t, q, plan.Selection{Fingerprints: chosen}, n))
-		assert.Equal(t, account.Dropped, n-held, "%+v", account)
-		assert.Equal(t, account.Held, held)
-		assert.Equal(t, account.Gone, 0)
+		drop := func(dropped, held, gone int) {
+			t.Helper()
+			account := execute(t, c, dropPlan(t, q, plan.Selection{Fingerprints: chosen}, n))
+			assert.Equal(t, account.Dropped, dropped, "%+v", account)
+			assert.Equal(t, account.Held, held)
+			assert.Equal(t, account.Gone, gone)
+		}
+
+		drop(n-held, held, 0)
 		must.Do(t, channel.Close())
 		a.await(q, held)
-		account = execute(t, c, dropPlan(t, q, plan.Selection{Fingerprints: chosen}, n))
-		assert.Equal(t, account.Dropped, held, "%+v", account)
-		assert.Equal(t, account.Gone, n-held)
-		assert.Equal(t, account.Held, 0)
+		drop(held, 0, n-held)
 	})
 }

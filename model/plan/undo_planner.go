@@ -39,9 +39,10 @@ func (o Others) Words() string {
 
 // Left is what a look or an action has found in a queue, or left there.
 type Left struct {
-	Queue model.QueueRef
-	Type  model.QueueType
-	Ready int64 // messages
+	Queue   model.QueueRef
+	Type    model.QueueType
+	Ready   int64 // messages
+	Changed bool  // just now, by the action itself
 }
 
 // Whole calls each with every ready message of a queue. others.Hold is also set where a consumer may hold messages that
@@ -65,7 +66,7 @@ func Whole(
 
 // OthersAt is what others do with a queue in which a look has found that many messages.
 func OthersAt(ctx context.Context, r Reads, look peek.Plan, found int64) (Others, error) {
-	others, err := r.Others(ctx, []Left{{look.Queue, look.Type, found}})
+	others, err := r.Others(ctx, []Left{{Queue: look.Queue, Type: look.Type, Ready: found}})
 	if err != nil || others != nil {
 		return others[look.Queue], err
 	}
