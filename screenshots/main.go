@@ -108,7 +108,6 @@ func makeAll(ctx context.Context, node *demo.Node, want wanted) error {
 		if err != nil {
 			return fmt.Errorf("picture %s: %w", s.Name, err)
 		}
-		report("made %s", path)
 	}
 
 	if want.screens {
@@ -125,6 +124,7 @@ func makeAll(ctx context.Context, node *demo.Node, want wanted) error {
 }
 
 func writePicture(p *paint.Painter, s paint.Screen, l paint.Look, path string) error {
+	report("making %s", path)
 	return save(path, func(w io.Writer) error { return paint.PNG(w, p.Draw(s, l.Paper)) })
 }
 

@@ -63,8 +63,6 @@ func makeScreens(ctx context.Context, node *demo.Node, parts []string, folder st
 				}
 			}
 		}
-
-		report("made %s", themed)
 	}
 
 	return nil
