@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -30,8 +31,7 @@ func main() {
 	err := run(ctx, os.Args[1:])
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "screenshots:", err)
-		os.Exit(1)
+		log.Fatalln("screenshots:", err)
 	}
 }
 
@@ -124,7 +124,7 @@ func makeAll(ctx context.Context, node *demo.Node, want wanted) error {
 }
 
 func writePicture(p *paint.Painter, s paint.Screen, l paint.Look, path string) error {
-	report("making %s", path)
+	log.Printf("making %s", path)
 	return save(path, func(w io.Writer) error { return paint.PNG(w, p.Draw(s, l.Paper)) })
 }
 
@@ -140,8 +140,6 @@ func save(path string, encode func(io.Writer) error) error {
 
 	return file.Close()
 }
-
-func report(format string, values ...any) { fmt.Fprintf(os.Stderr, format+"\n", values...) }
 
 type wanted struct {
 	pictures []string // of the documentation; the tour has the name tour

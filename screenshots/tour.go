@@ -45,9 +45,7 @@ func makeTour(ctx context.Context, node *demo.Node, path string) error {
 		return fmt.Errorf("picture tour: %w", err)
 	}
 	moving := animation(painter, frames, paint.Dark)
-	err = save(path, func(w io.Writer) error { return gif.EncodeAll(w, moving) })
-	report("made %s", path)
-	return err
+	return save(path, func(w io.Writer) error { return gif.EncodeAll(w, moving) })
 }
 
 // playTour runs the program through the acts and records its screen whenever it has changed, up to eight times a

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log"
 	"os/exec"
 	"strings"
 	"time"
@@ -63,7 +64,7 @@ func (w way) walk(ctx context.Context, node *demo.Node, th theme, s size) (shots
 	shots, err = w.visit(ctx, node, th, s)
 	for _, errand := range w.After {
 		if err := errand.run(ctx, node); err != nil {
-			report("not brought back: %s", err)
+			log.Printf("not brought back: %s", err)
 		}
 	}
 
@@ -84,7 +85,7 @@ func (w way) visit(ctx context.Context, node *demo.Node, th theme, s size) (shot
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			report("theme %s, %s, %s: %q is not on it:\n%s", th, s, stop.Name, stop.Until, t.text())
+			log.Printf("theme %s, %s, %s: %q is not on it:\n%s", th, s, stop.Name, stop.Until, t.text())
 		}
 
 		if stop.Name != "" {
