@@ -86,6 +86,7 @@ type toldOfDue struct {
 	priority    uint8
 	died        time.Time // when it was dead-lettered into the queue, by the broker's clock; zero: unknown
 	once        bool      // if it enters the queue again, it will have a different fingerprint
+	dated       bool      // it has the time of a death
 	delivered   bool      // delivered from this queue before
 	// its worker recorded when it sent it here for another try: that holds for a retry buffer, too
 	again bool
@@ -114,7 +115,11 @@ func tellsOfDue(m *message.Message) toldOfDue {
 	told.delivered = m.Redelivered && !deadLettered(m)
 	// It was dead-lettered into the queue, and the broker records that in x-death. When it expires there and a worker
 	// republishes it, it has another newest death, or none.
-	told.once = len(m.Deaths) > 0 && m.Deaths[0].Reason != model.Expired
+	if len(m.Deaths) > 0 {
+		told.once = m.Deaths[0].Reason != model.Expired
+		told.dated = !m.Deaths[0].Time.IsZero()
+	}
+
 	return told
 }
 

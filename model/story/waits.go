@@ -156,11 +156,12 @@ type earlierWait struct {
 	alike int // how many of them there are
 }
 
-// sameStay reports whether a message has been in the queue since the earlier peek: it has an id and enters only once,
-// or changes when it enters again. For others the redelivered flag decides, as the polls may not know yet that
-// something left. Only someone peeking at an identical message meanwhile could make that wrong.
+// sameStay reports whether a message has been in the queue since the earlier peek: an id, or the time of its death,
+// tells it from others, and it enters only once, or changes when it enters again. For others the redelivered flag
+// decides, as the polls may not know yet that something left. Only someone peeking at an identical message meanwhile
+// could make that wrong.
 func (w *Waiting) sameStay(earlier earlierWait, told *toldOfDue) bool {
-	if earlier.ID != "" && (!w.refill || told.once) {
+	if (earlier.ID != "" || told.dated && earlier.alike == 1) && (!w.refill || told.once) {
 		return true
 	}
 	return told.delivered && earlier.alike == 1 && w.waits.TakenAt.Sub(w.before.TakenAt) <= model.StatisticsLag

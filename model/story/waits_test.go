@@ -243,15 +243,19 @@ func waitsIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head Sig
 }
 
 // named are peeked messages after noon: a capitalized name has an id, and the same name is the same message. A number
-// after it is how often the worker has rejected it, a + means that it was delivered before.
+// after it is how often the worker has rejected it, first at noon where it begins with "noon"; a + means that it was
+// delivered before.
 func named(after time.Duration, names string) peek.Peeked {
 	var messages message.MessageList
 	for i, name := range strings.Fields(names) {
 		name, redelivered := strings.CutSuffix(name, "+")
 		m := message.Message{Position: i + 1, Redelivered: redelivered, Body: []byte(name)}
 		if n := name[len(name)-1]; n >= '0' && n <= '9' {
-			deaths := []any{model.Table{"queue": "w", "reason": "rejected", "count": int64(n - '0')}}
-			m.Headers = model.Table{"x-death": deaths}
+			death := model.Table{"queue": "w", "reason": "rejected", "count": int64(n - '0')}
+			if strings.HasPrefix(name, "noon") {
+				death["time"] = build.Noon
+			}
+			m.Headers = model.Table{"x-death": []any{death}}
 			m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 		}
 
