@@ -99,8 +99,8 @@ func run() int {
 	return program.Run(ctx, os.Args[1:])
 }
 
-// built is what the linker set, or else what Go records: the module's version for `go install`, the commit for a build
-// from the repository.
+// built returns what the linker set, or else what Go records: the module's version for `go install`, the commit for a
+// build from the repository.
 func built() cli.Build {
 	b := cli.Build{Version: version, Commit: commit, Date: date}
 	info, ok := debug.ReadBuildInfo()
@@ -158,8 +158,8 @@ func newBroker(c config.Connection, j cli.Journal, reads cli.Rereads) (cli.Broke
 	return broker.New(o)
 }
 
-// environment is an environment variable. Without a usable HOME (cron, systemd and containers may start programs like
-// that) it is the one in the system's database of users, or "".
+// environment returns an environment variable. Without a usable HOME (cron, systemd and containers may start programs
+// like that) it is the one in the system's database of users, or "".
 func environment(name string) string {
 	value := os.Getenv(name)
 	if name != "HOME" || filepath.IsAbs(value) {
@@ -172,7 +172,7 @@ func environment(name string) string {
 	return ""
 }
 
-// login is the person at this machine: the user of sudo, or else of the process; "" when the system does not say.
+// login returns the person at this machine: the user of sudo, or else of the process; "" when the system does not say.
 func login() string {
 	if name := os.Getenv("SUDO_USER"); name != "" {
 		return name
@@ -185,7 +185,7 @@ func login() string {
 	return me.Username
 }
 
-// journalPath is the path of the journal in this directory; "" is the user's own.
+// journalPath returns the path of the journal in this directory; "" is the user's own.
 func journalPath(dir string) string {
 	path := journal.Path(environment)
 	if dir != "" {
@@ -237,7 +237,7 @@ func optionsOf(d cli.Dashboard) ui.Options {
 	return o
 }
 
-// marksIn is the file with the marks of causes: beside the journal in this directory; "" is the user's own.
+// marksIn returns the file with the marks of causes: beside the journal in this directory; "" is the user's own.
 func marksIn(dir string) preferences.File {
 	path := journalPath(dir)
 	if path == "" {
@@ -246,7 +246,7 @@ func marksIn(dir string) preferences.File {
 	return preferences.File{Path: filepath.Join(filepath.Dir(path), preferences.CausesName)}
 }
 
-// indexOf is the index of failed queues that were read, in the user's cache.
+// indexOf returns the index of failed queues that were read, in the user's cache.
 func indexOf(c config.Connection) cli.Index {
 	dir := cacheOf(c)
 	if dir == "" {

@@ -45,7 +45,7 @@ func keepRoom() (stop func()) {
 	}
 }
 
-// roomFor is the limit for this many bytes in use: a fifth more, plus what Go itself needs.
+// roomFor returns the limit for this many bytes in use: a fifth more, plus what Go itself needs.
 func roomFor(live int64) int64 {
 	const own, step = 16 << 20, 8 << 20
 	needed := (live*6/5 + own + step - 1) / step * step // in steps, so that it does not change all the time

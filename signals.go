@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// untilSignal is a context that ends with the first signal to terminate: work in progress then settles and is recorded.
-// A second ctrl-c ends the program at once. A terminal that closes may send SIGHUP more than once: that changes
-// nothing. Signals that the parent ignores, as nohup does, stay ignored.
+// untilSignal returns a context that ends with the first signal to terminate: work in progress then settles and is
+// recorded. A second ctrl-c ends the program at once. A terminal that closes may send SIGHUP more than once: that
+// changes nothing. Signals that the parent ignores, as nohup does, stay ignored.
 //
 // A closed pipe does not end the program, which may hold messages: the write fails, and they are returned.
 func untilSignal() (ctx context.Context, stop func()) {

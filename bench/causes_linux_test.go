@@ -281,7 +281,7 @@ func commandMemory(b *testing.B, args ...string) float64 {
 	return peakMemory(command)
 }
 
-// peakMemory is the peak memory of a command that has ended, in MB.
+// peakMemory returns the peak memory of a command that has ended, in MB.
 func peakMemory(command *exec.Cmd) float64 {
 	return float64(command.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) * 1024 / 1e6
 }

@@ -123,7 +123,7 @@ func (a *acknowledger) run() {
 	}
 }
 
-// next is what can be acknowledged now: everything but what an anchor holds.
+// next returns what can be acknowledged now: everything but what an anchor holds.
 func (a *acknowledger) next() (batch []*flight) {
 	held := a.source.anchor.holds.Load()
 	a.Lock()
@@ -222,7 +222,7 @@ func (a *acknowledger) doubt(err error) {
 	a.sent = nil
 }
 
-// unsure is why a message's outcome is unknown.
+// unsure returns why a message's outcome is unknown.
 func (a *acknowledger) unsure(err error) string {
 	if a.outcome == plan.Dropped {
 		return fmt.Sprintf("its acknowledgement may not have reached the broker (%s): it may still be there", link.Words(err))
@@ -311,7 +311,7 @@ func (s *source) cancelAnchor() error {
 	return s.forgotten()
 }
 
-// forgotten is why the queue no longer knows what is held; nil while it does.
+// forgotten returns why the queue no longer knows what is held; nil while it does.
 func (s *source) forgotten() error {
 	if len(s.anchor.cancels) == 0 {
 		return nil

@@ -479,7 +479,7 @@ func (s *source) get(ctx context.Context, n int, each eachTaken) (taken int, err
 	return taken, nil
 }
 
-// held is the number of messages that are neither acknowledged nor given back.
+// held returns the number of messages that are neither acknowledged nor given back.
 func (s *source) held() int { return s.taken - int(s.acknowledged.Load()) }
 
 // acknowledge removes a message from the queue for good, and with multiple all that are held before it: n in total. The

@@ -84,7 +84,7 @@ func list10(fields ...[]byte) []byte {
 	return append(binary.BigEndian.AppendUint32(head, uint32(len(fields))), all...)
 }
 
-// unconvertible is a message that RabbitMQ 4 cannot deliver over AMQP 0-9-1: it has a UUID in its application
+// unconvertible returns a message that RabbitMQ 4 cannot deliver over AMQP 0-9-1: it has a UUID in its application
 // properties.
 func unconvertible() []byte {
 	id := append([]byte{0xa1, 1, 'u', 0x98}, make([]byte, 16)...)
@@ -154,7 +154,7 @@ func TestPartsOfAMQP10(t *testing.T) {
 	})
 }
 
-// map10 is a map of one symbol.
+// map10 returns a map of one symbol.
 func map10(key string, value []byte) []byte {
 	entry := append(append([]byte{0xa3, byte(len(key))}, key...), value...)
 	return append([]byte{0xc1, byte(len(entry) + 1), 2}, entry...)

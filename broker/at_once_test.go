@@ -141,7 +141,7 @@ func TestActionWaitsForALook(t *testing.T) {
 	})
 }
 
-// outcomes are the outcomes of each message in a journal's records.
+// outcomes returns the outcomes of each message in a journal's records.
 func outcomes(t *testing.T, path string) map[string][]plan.Outcome {
 	t.Helper()
 	j := openJournal(t, path)
@@ -211,13 +211,13 @@ func newUndoRace(t *testing.T, operation plan.Operation, kind model.QueueType) *
 	return s
 }
 
-// client is a client with its own view of the journal, like another program.
+// client returns a client with its own view of the journal, like another program.
 func (s *undoRace) client() (*broker.Client, *journal.Journal) {
 	j := openJournal(s, s.path)
 	return journaledBy(s, j, false), j
 }
 
-// run is one race of clients or processes. It returns how many undos were refused.
+// run returns one race of clients or processes. It returns how many undos were refused.
 func (s *undoRace) run(r *rand.Rand, processes bool) (refused int) {
 	s.Helper()
 	n := 1 + r.IntN(100)

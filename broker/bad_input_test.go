@@ -185,7 +185,7 @@ type rawAMQP struct {
 	*raw.Link
 }
 
-// dialNode is a fresh connection on which nothing was sent.
+// dialNode returns a fresh connection on which nothing was sent.
 func dialNode(t testing.TB, n *demo.Node) net.Conn {
 	t.Helper()
 	u := must.Get(url.Parse(n.AMQP()))(t)
@@ -211,7 +211,7 @@ func (r *rawAMQP) payload(kind byte) []byte {
 	return bytes.Clone(raw.Payload(frame))
 }
 
-// answer is the next method.
+// answer returns the next method.
 func (r *rawAMQP) answer() uint32 {
 	r.Helper()
 	must.Do(r, r.Out.Flush())
@@ -301,8 +301,8 @@ func (r *rawAMQP) drain(queue string) (all []rawMessage) {
 	}
 }
 
-// sorted is a table with its entries sorted by name at every depth, for comparison. Entries with the same name keep
-// their order, and those in without are left out. It is independent of the code under test.
+// sorted returns a table with its entries sorted by name at every depth, for comparison. Entries with the same name
+// keep their order, and those in without are left out. It is independent of the code under test.
 func sorted(t testing.TB, table []byte, without ...string) []byte {
 	t.Helper()
 	type entry struct{ name, value string }
@@ -356,7 +356,7 @@ func sizeOf(t testing.TB, value []byte) int {
 	return 5 + int(binary.BigEndian.Uint32(value[1:]))
 }
 
-// oddTables are tables that RabbitMQ accepts and that amqp091-go 1.16 reads, writes or keeps differently, or not at
+// oddTables returns tables that RabbitMQ accepts and that amqp091-go 1.16 reads, writes or keeps differently, or not at
 // all.
 func oddTables() map[string][]byte {
 	entry := func(name string, value ...byte) []byte { return append(raw.Short(name), value...) }

@@ -80,7 +80,7 @@ func (b *doomedMessages) acknowledged(tag uint64, multiple bool) {
 	}
 }
 
-// unclaimed are the tags of the messages that are not acted on, in order.
+// unclaimed returns the tags of the messages that are not acted on, in order.
 func (b *doomedMessages) unclaimed() []uint64 {
 	b.Lock()
 	defer b.Unlock()
@@ -123,7 +123,7 @@ func (b *doomedMessages) end(s *source) (end peek.LookEnd) {
 	return end
 }
 
-// given is the highest delivery count of the messages once they are returned.
+// given returns the highest delivery count of the messages once they are returned.
 func (b *doomedMessages) given() int64 {
 	b.Lock()
 	defer b.Unlock()
@@ -133,7 +133,7 @@ func (b *doomedMessages) given() int64 {
 	return b.highest + 1
 }
 
-// weigh is the reason not to take any more messages, or nil.
+// weigh returns the reason not to take any more messages, or nil.
 func (b *doomedMessages) weigh() error {
 	doomed := len(b.unclaimed()) > 0
 	b.Lock()

@@ -98,9 +98,9 @@ func (c *cable) lay(t testing.TB, n *demo.Node) string {
 	return u.String()
 }
 
-// ownAddress is an address that only one cable dials from, so that the broker's names for its connections are unique:
-// Linux reuses a port within minutes, and a long-lived application may get it. Elsewhere it is nil, and a port may be
-// mistaken for a cable's.
+// ownAddress returns an address that only one cable dials from, so that the broker's names for its connections are
+// unique: Linux reuses a port within minutes, and a long-lived application may get it. Elsewhere it is nil, and a port
+// may be mistaken for a cable's.
 func ownAddress() net.Addr {
 	if runtime.GOOS != "linux" {
 		return nil // only 127.0.0.1 exists
@@ -112,7 +112,7 @@ func ownAddress() net.Addr {
 // addresses counts the cables with their own address.
 var addresses atomic.Uint32
 
-// throughAs is a URL of the node, including the user, that leads through the cable.
+// throughAs returns a URL of the node, including the user, that leads through the cable.
 func (c *cable) throughAs(t *testing.T, address string) string {
 	t.Helper()
 	u := must.Get(url.Parse(address))(t)
@@ -262,7 +262,7 @@ func (f *frames) next() error {
 	return nil
 }
 
-// wrongAck is a frame that acknowledges a delivery that never existed: the broker closes the channel (406).
+// wrongAck returns a frame that acknowledges a delivery that never existed: the broker closes the channel (406).
 func wrongAck(channel uint16) []byte {
 	frame := []byte{1, 0, 0, 0, 0, 0, 13, 0, 60, 0, basicAck}
 	binary.BigEndian.PutUint16(frame[1:], channel)
@@ -270,10 +270,10 @@ func wrongAck(channel uint16) []byte {
 	return append(frame, 0, 0xce) // not multiple; the frame's end
 }
 
-// strayAck is a frame with an acknowledgement on channel 0: the broker closes the connection.
+// strayAck returns a frame with an acknowledgement on channel 0: the broker closes the connection.
 func strayAck(uint16) []byte { return wrongAck(0) }
 
-// brokenAck is a frame with an acknowledgement that is truncated after its class and method: the broker closes the
+// brokenAck returns a frame with an acknowledgement that is truncated after its class and method: the broker closes the
 // connection.
 func brokenAck(channel uint16) []byte {
 	return append(binary.BigEndian.AppendUint16([]byte{1}, channel), 0, 0, 0, 4, 0, 60, 0, basicAck, 0xce)

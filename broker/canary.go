@@ -261,7 +261,7 @@ func (c *canary) waiting() plan.CanaryState {
 	return s
 }
 
-// notTaken is the error when the patience is used up.
+// notTaken returns the error when the patience is used up.
 func (c *canary) notTaken() error {
 	waits := c.waiting()
 	patience := model.ShortDuration(c.plan.Patience)
@@ -370,7 +370,7 @@ func (c *canary) countAcks(ctx context.Context) {
 	}
 }
 
-// statistics are the management API's current counts; nil without any.
+// statistics returns the management API's current counts; nil without any.
 func (c *Client) statistics(ctx context.Context) (*model.Topology, error) {
 	if c.reread == nil {
 		return nil, nil
@@ -418,7 +418,7 @@ func (c *canary) acknowledged(ctx context.Context) bool {
 	})
 }
 
-// unacknowledged is the first queue in which sent messages are not acknowledged as far as known; nil when all are.
+// unacknowledged returns the first queue in which sent messages are not acknowledged as far as known; nil when all are.
 func (c *canary) unacknowledged(ctx context.Context, acks []*plan.CanaryAcks) *plan.CanaryAcks {
 	if len(acks) == 0 {
 		return nil

@@ -70,7 +70,7 @@ func (w *worker) awaits(t *testing.T, ids []string) {
 
 func succeed(d amqp.Delivery) { _ = d.Ack(false) }
 
-// canaryStage is a source with messages, and a worker's queue whose rejected messages come back into the source.
+// canaryStage returns a source with messages, and a worker's queue whose rejected messages come back into the source.
 func canaryStage(a *app, kind model.QueueType, messages ...amqp.Publishing) (from, to *model.Queue) {
 	a.Helper()
 	from = a.filled("failed", kind, messages...)

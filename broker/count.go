@@ -89,7 +89,7 @@ func (c *Client) CountInTurn(
 	return c.Count(ctx, []model.QueueRef{queue})
 }
 
-// silent is the error of a queue that is there and did not answer.
+// silent returns the error of a queue that is there and did not answer.
 func silent(counts model.CountsByQueue, ref model.QueueRef) error {
 	if q, there := counts[ref]; there && !q.Ready.Known() {
 		return link.QueueError("count", ref, model.ErrQueueSilent)
@@ -235,7 +235,7 @@ func (h *holds) since(queue model.QueueRef, then time.Time) bool {
 	return h.now[queue] > 0 || h.ended[queue].After(then)
 }
 
-// Held are the queues whose messages this client held at any time since then: the broker's counts of that time show
+// Held returns the queues whose messages this client held at any time since then: the broker's counts of that time show
 // them as unacknowledged, and the client as a consumer.
 func (c *Client) Held(since time.Time) model.QueueSet {
 	c.holds.Lock()

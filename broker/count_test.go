@@ -45,7 +45,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// countOf is what is counted of one queue.
+// countOf returns what is counted of one queue.
 func countOf(t testing.TB, c *broker.Client, queue *model.Queue) model.QueueCounts {
 	t.Helper()
 	return must.Get(c.Count(t.Context(), []model.QueueRef{queue.QueueRef}))(t)[queue.QueueRef]
@@ -109,10 +109,10 @@ func countSurvivesALostBroker(t *testing.T, n *demo.Node) {
 	})
 }
 
-// connectionsOf are the names of a user's connections, "address:port -> address:port". The broker adds and removes them
-// at once (3.10.8, 4.0.5, 4.3.6); the list of all connections is up to 1 s late. But a connection that ends as soon as
-// it is open may stay in the user's list until the node stops (32 of 12,000 on 3.10.8, 7 on 4.0.5, 3 on 4.3.6): an
-// entry that stays long without being in the other list does not count.
+// connectionsOf returns the names of a user's connections, "address:port -> address:port". The broker adds and removes
+// them at once (3.10.8, 4.0.5, 4.3.6); the list of all connections is up to 1 s late. But a connection that ends as
+// soon as it is open may stay in the user's list until the node stops (32 of 12,000 on 3.10.8, 7 on 4.0.5, 3 on 4.3.6):
+// an entry that stays long without being in the other list does not count.
 func connectionsOf(t testing.TB, n *demo.Node, user string) ([]string, error) {
 	t.Helper()
 	api := manage.Of(t, n.API())

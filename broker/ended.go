@@ -13,8 +13,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// endedBy is how the look ended, if not by dlxtop: what the broker does when a queue is gone, or when it stops, does
-// not indicate a message that ends every look.
+// endedBy returns how the look ended, if not by dlxtop: what the broker does when a queue is gone, or when it stops,
+// does not indicate a message that ends every look.
 func (s *source) endedBy() (ended model.Ended) {
 	var why *amqp.Error
 	if !s.holding.IsClosed() || !errors.As(s.reason(nil), &why) {
@@ -60,7 +60,7 @@ func (s *source) explained(err error) error {
 	return err
 }
 
-// most is how many further messages may be taken. When messages of a quorum queue at which a look ended are
+// most returns how many further messages may be taken. When messages of a quorum queue at which a look ended are
 // acknowledged, they are so few that no acknowledgement is buffered: flush would have to take the next message.
 func (s *source) most() int {
 	most := s.plan.Most()
@@ -74,7 +74,7 @@ func (s *source) most() int {
 	return max(int(most)-s.taken, 0)
 }
 
-// reason is why the holding channel was closed, when amqp091-go only says that it is.
+// reason returns why the holding channel was closed, when amqp091-go only says that it is.
 func (s *source) reason(err error) error {
 	if s.silent.Load() {
 		return model.ErrQueueSilent
@@ -96,7 +96,7 @@ func (s *source) reason(err error) error {
 	return err
 }
 
-// gone is why the broker ended a consumer.
+// gone returns why the broker ended a consumer.
 func (s *source) gone() error {
 	if s.holding.IsClosed() {
 		return link.QueueError("read", s.plan.Queue, s.reason(amqp.ErrClosed))

@@ -87,7 +87,7 @@ func (x *execution) stays(m *message.Message, why error) {
 	}
 }
 
-// unpublished is the plan's reason not to publish a message; nil for any other error.
+// unpublished returns the plan's reason not to publish a message; nil for any other error.
 func unpublished(why error) model.Objection {
 	var u *plan.Unpublished
 	if errors.As(why, &u) {
@@ -136,8 +136,8 @@ func (x *execution) full() bool {
 // memory limit garbage collection takes more time than the messages.
 const pageShare = 4
 
-// nextPage is the size of the next page: small first, because selected messages are mostly near the head; then as large
-// as useful, while the selected bodies stay within MaxBytes and the kept messages in few pages.
+// nextPage returns the size of the next page: small first, because selected messages are mostly near the head; then as
+// large as useful, while the selected bodies stay within MaxBytes and the kept messages in few pages.
 func (x *execution) nextPage(left int64, number int) int {
 	n := int64(min(actionFirstPage<<(2*min(number, 4)), actionPage))
 	if picked := x.picker.Picked(); picked > 0 {

@@ -216,9 +216,9 @@ func (w *follower) acks(ctx context.Context) {
 	w.sequel.Acked = model.Some(min(max(acked, w.sequel.Acked.Or(0)), w.sequel.Taken))
 }
 
-// held is how many messages consumers of the targets may still have of ours. RabbitMQ counts acknowledgements and no
-// rejections (3.10.8 to 4.3.6); but what was handed out after our last one can only be held when as many before it are
-// settled.
+// held returns how many messages consumers of the targets may still have of ours. RabbitMQ counts acknowledgements and
+// no rejections (3.10.8 to 4.3.6); but what was handed out after our last one can only be held when as many before it
+// are settled.
 func (w *follower) held(t *model.Topology) (held int64) {
 	for _, target := range w.plan.Targets {
 		q, there := t.Queue(target.Queue)
@@ -332,7 +332,7 @@ type recognizer struct {
 	pass     *plan.ComeBacks
 }
 
-// of are the recognizers for a pass through a queue.
+// of returns the recognizers for a pass through a queue.
 func (w *watching) of(queue model.QueueRef) (all []recognizer) {
 	w.Lock()
 	defer w.Unlock()

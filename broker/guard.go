@@ -33,7 +33,7 @@ type guard struct {
 	failed  error // why the last reading failed
 }
 
-// guardOf is nil when nothing can change, or when the topology cannot be read.
+// guardOf returns nil when nothing can change, or when the topology cannot be read.
 func (c *Client) guardOf(run *plan.Run, l *ledger) *guard {
 	if c.reread == nil {
 		return nil

@@ -189,7 +189,7 @@ func TestOddHeaders(t *testing.T) {
 	})
 }
 
-// exported are the lines of a file.
+// exported returns the lines of a file.
 func exported(t *testing.T, messages []message.Message) (lines [][]byte) {
 	t.Helper()
 	for i := range messages {
@@ -269,7 +269,7 @@ func wireProperties() []wireProperty {
 	}
 }
 
-// wireMessages are the properties of messages, flags first: each property absent, zero and with a value, while all
+// wireMessages returns the properties of messages, flags first: each property absent, zero and with a value, while all
 // others are absent, zero, and with a value.
 func wireMessages() (names []string, all [][]byte) {
 	properties := wireProperties()
@@ -299,7 +299,8 @@ func wireMessages() (names []string, all [][]byte) {
 	return names, all
 }
 
-// comparableProperties are the properties of a delivered message, without what a queue adds, and without those named.
+// comparableProperties returns the properties of a delivered message, without what a queue adds, and without those
+// named.
 func comparableProperties(t testing.TB, kind model.QueueType, delivered []byte, without ...string) string {
 	t.Helper()
 	flags := binary.BigEndian.Uint16(delivered)

@@ -64,7 +64,7 @@ type writer struct {
 	over   chan struct{}
 }
 
-// recordOf is the journal's record of a plan that begins when its queue has depth messages.
+// recordOf returns the journal's record of a plan that begins when its queue has depth messages.
 func recordOf(p *plan.Run, depth int64) plan.Record {
 	r := plan.Record{
 		Operation: p.Operation,
@@ -89,7 +89,7 @@ func recordOf(p *plan.Run, depth int64) plan.Record {
 	return r
 }
 
-// signed is a record with who begins it, where, and why. The connection must exist already.
+// signed returns a record with who begins it, where, and why. The connection must exist already.
 func (c *Client) signed(ctx context.Context, r plan.Record) plan.Record {
 	r.Reason = plan.ReasonOf(ctx)
 	r.User, r.Broker, r.Session, r.Cluster = c.User(), c.Address(), c.Session, c.KnownCluster()
@@ -289,8 +289,8 @@ func (x *execution) write(ctx context.Context, pages <-chan []*flight, written c
 	}
 }
 
-// publishing is what is published for a message. undoes is the position of the entry that an undo takes back, otherwise
-// 0.
+// publishing returns what is published for a message. undoes is the position of the entry that an undo takes back,
+// otherwise 0.
 func (x *execution) publishing(m *message.Message) (p message.Publishing, undoes int, err error) {
 	if x.retrieval != nil {
 		return x.retrieval.Publishing(m)

@@ -181,7 +181,7 @@ func runVictimOn(t *testing.T, c *cable, moment int64, command *exec.Cmd) (ended
 	return strings.HasPrefix(said, "ends")
 }
 
-// person is a user for a process, which identifies its connections, and the URL to connect as it.
+// person returns a user for a process, which identifies its connections, and the URL to connect as it.
 func person(t *testing.T) (name, url string) {
 	t.Helper()
 	name = fmt.Sprintf("person-%d", rand.Uint64())

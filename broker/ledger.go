@@ -103,7 +103,7 @@ func (l *ledger) waitFor(other *model.InUse) {
 	l.wait(why)
 }
 
-// done is how many messages were taken out of their queue.
+// done returns how many messages were taken out of their queue.
 func (l *ledger) done() (n int) {
 	l.note(func(a *plan.Account) { n = a.Moved + a.Dropped })
 	return n

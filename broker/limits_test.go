@@ -26,7 +26,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// limited is a client of the test's own user, who has every right on "/" but limits.
+// limited returns a client of the test's own user, who has every right on "/" but limits.
 func limited(t *testing.T, limits rabbithole.UserLimitsValues) (c *broker.Client, address string) {
 	t.Helper()
 	name := userOf(t)

@@ -50,7 +50,7 @@ func (l *ownLooks) Looked(context.Context, string) (model.LookedByQueue, error) 
 	return maps.Clone(l.looked), nil
 }
 
-// memory is where looks are remembered. After a disk error this program remembers only its own.
+// memory returns where looks are remembered. After a disk error this program remembers only its own.
 func (c *Client) memory() PeekLedger {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,7 +173,7 @@ func (c *Client) lookEnds(s *source) (highest int64) {
 	return highest
 }
 
-// clusterName is the name under which the looks at a broker's queues are remembered.
+// clusterName returns the name under which the looks at a broker's queues are remembered.
 func (c *Client) clusterName() string {
 	return cmp.Or(c.KnownCluster(), c.Address())
 }

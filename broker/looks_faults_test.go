@@ -289,7 +289,7 @@ func keptOnly(t *testing.T, j *journal.Journal) map[string]bool {
 	return kept
 }
 
-// journalSays is what the journal has about messages of a queue.
+// journalSays returns what the journal has about messages of a queue.
 func journalSays(t *testing.T, j *journal.Journal, queue string, ids []string) (said string) {
 	t.Helper()
 	eachEntry(t, j, func(r *plan.Record, e *plan.Entry) {

@@ -102,7 +102,7 @@ func doDrop(
 	return account.Rescued, err
 }
 
-// newProcess is a client that remembers nothing of others, as on another machine, and one with a journal.
+// newProcess returns a client that remembers nothing of others, as on another machine, and one with a journal.
 func newProcess(t testing.TB, path string, looks broker.PeekLedger) *broker.Client {
 	t.Helper()
 	return newClient(t, broker.Options{URL: node.AMQP(), Journal: openJournal(t, path), Looks: looks})

@@ -72,7 +72,8 @@ func clientOf(t testing.TB, n *demo.Node) *broker.Client {
 	return newClient(t, broker.Options{URL: n.AMQP()})
 }
 
-// newClient is a client that is closed at the test's end. By default it may take as long to connect as any other wait.
+// newClient returns a client that is closed at the test's end. By default it may take as long to connect as any other
+// wait.
 func newClient(t testing.TB, o broker.Options) *broker.Client {
 	t.Helper()
 	if o.Timeout == 0 {
@@ -125,7 +126,7 @@ func (a *app) queue(suffix string, kind model.QueueType, arguments ...any) *mode
 	return q
 }
 
-// filled is a queue with messages.
+// filled returns a queue with messages.
 func (a *app) filled(suffix string, kind model.QueueType, messages ...amqp.Publishing) *model.Queue {
 	a.Helper()
 	q := a.queue(suffix, kind)
@@ -133,7 +134,7 @@ func (a *app) filled(suffix string, kind model.QueueType, messages ...amqp.Publi
 	return q
 }
 
-// moving is a failed queue with messages, and the queue of the worker that they go to.
+// moving returns a failed queue with messages, and the queue of the worker that they go to.
 func (a *app) moving(kind model.QueueType, messages ...amqp.Publishing) (from, to *model.Queue) {
 	a.Helper()
 	return a.filled("failed", kind, messages...), a.queue("worker", kind)
@@ -257,7 +258,7 @@ func (a *app) consume(channel *amqp.Channel, queue *model.Queue, n int) (got []a
 	return got
 }
 
-// consumer is a channel of its own on which up to prefetch messages are delivered.
+// consumer returns a channel of its own on which up to prefetch messages are delivered.
 func (a *app) consumer(queue *model.Queue, prefetch int) (*amqp.Channel, <-chan amqp.Delivery) {
 	a.Helper()
 	channel := a.open()
@@ -312,13 +313,13 @@ func messageIDs(messages []message.Message) []string {
 	return all
 }
 
-// count is "1" to "n", without some.
+// count returns "1" to "n", without some.
 func count(n int, without ...int) []string {
 	_, others := split(n, func(i int) bool { return slices.Contains(without, i) })
 	return others
 }
 
-// split is "1" to "n": those whose number holds, and the others.
+// split returns "1" to "n": those whose number holds, and the others.
 func split(n int, holds func(i int) bool) (those, others []string) {
 	for i := 1; i <= n; i++ {
 		if id := strconv.Itoa(i); holds(i) {
@@ -343,7 +344,7 @@ func wantOnce(t testing.TB, deliveries []amqp.Delivery, n int) {
 	}
 }
 
-// described is a queue as the management API would report it.
+// described returns a queue as the management API would report it.
 func described(ref model.QueueRef, kind model.QueueType) *model.Queue {
 	return &model.Queue{
 		QueueRef: ref, Type: kind, Durable: true, Consumers: build.Some(0), Arguments: model.Table{},

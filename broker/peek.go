@@ -253,8 +253,8 @@ type pages struct {
 	told   int64 // mean bytes of a body, from the queue's statistics; 0 is unknown
 }
 
-// next is the size of the next page, given how many messages are left: as large as pageBytes allows, and large enough
-// that the messages of a quorum queue are kept in few pages.
+// next returns the size of the next page, given how many messages are left: as large as pageBytes allows, and large
+// enough that the messages of a quorum queue are kept in few pages.
 func (p *pages) next(left int64, kind model.QueueType) int {
 	n := int64(firstPage)
 	if mean := p.mean(); mean > 0 {
@@ -277,7 +277,7 @@ func (p *pages) took(body int) int {
 	return p.taken
 }
 
-// mean is the mean body size, at least 1: of the messages taken, otherwise from the statistics; 0 is unknown.
+// mean returns the mean body size, at least 1: of the messages taken, otherwise from the statistics; 0 is unknown.
 func (p *pages) mean() int64 {
 	if p.taken == 0 {
 		return p.told

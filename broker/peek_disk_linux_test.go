@@ -12,7 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// openSpools are the files of looks that this process has open.
+// openSpools returns the files of looks that this process has open.
 func openSpools(t *testing.T) (open []string) {
 	t.Helper()
 	entries := must.Get(os.ReadDir("/proc/self/fd"))(t)

@@ -215,7 +215,7 @@ func TestPeekKeepsEveryMessageOnDiskAsItIs(t *testing.T) {
 	}
 }
 
-// namedSpools are the files of looks that others could open.
+// namedSpools returns the files of looks that others could open.
 func namedSpools(t *testing.T) []string {
 	t.Helper()
 	return must.Get(filepath.Glob(filepath.Join(os.TempDir(), "dlxtop-peek-*")))(t)

@@ -60,7 +60,7 @@ func (o job) client() (*broker.Client, *journal.Journal, error) {
 	return c, j, err
 }
 
-// process is a process for a job on the tests' broker, not yet started.
+// process returns a process for a job on the tests' broker, not yet started.
 func process(t testing.TB, o job) *exec.Cmd {
 	t.Helper()
 	o.API = node.API()

@@ -192,7 +192,7 @@ const (
 	settledTotals = time.Second
 )
 
-// Others are what others do with queues: consumers, and looks of another machine, that hold messages, or have just
+// Others returns what others do with queues: consumers, and looks of another machine, that hold messages, or have just
 // given some back, so that what a look did not find may be there nevertheless. left is what was found in each. No
 // dlxtop of this machine holds any meanwhile; the error is a *model.InUse where one goes on with it.
 func (c *Client) Others(ctx context.Context, left []plan.Left) (others map[model.QueueRef]plan.Others, err error) {

@@ -26,7 +26,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/resume"
 )
 
-// resumeWant is what the program passes to plan a resume.
+// resumeWant returns what the program passes to plan a resume.
 func resumeWant(c *broker.Client, j *journal.Journal, chain []plan.Record) resume.Want {
 	return resume.Want{
 		Chain: chain, User: c.User(), Broker: c.Address(), Insist: true,
@@ -310,7 +310,7 @@ func (d *dying) Write(id int64, entries []plan.Entry, settled []plan.Settled) er
 
 func (d *dying) Finish(int64, []plan.Settled, plan.Account) error { return d.Journal.Close() }
 
-// lastRecord is the newest record of a journal.
+// lastRecord returns the newest record of a journal.
 func lastRecord(t *testing.T, j *journal.Journal) plan.Record {
 	t.Helper()
 	records := recordsOf(t, j)
@@ -452,7 +452,7 @@ func TestResumeTwiceAtOnce(t *testing.T) {
 	})
 }
 
-// diedReplay is a replay that died halfway.
+// diedReplay returns a replay that died halfway.
 func diedReplay(t *testing.T, kind model.QueueType, n int) (s *undoRace, id int64) {
 	t.Helper()
 	s = newUndoRace(t, plan.Replay, kind)
@@ -509,7 +509,7 @@ func TestResumeWithAConsumer(t *testing.T) {
 	}
 }
 
-// forgottenReplay is a replay that died halfway, of a classic queue that has forgotten the last acknowledgements.
+// forgottenReplay returns a replay that died halfway, of a classic queue that has forgotten the last acknowledgements.
 func forgottenReplay(t *testing.T, n int) (s *undoRace, c *broker.Client, j *journal.Journal, id int64) {
 	t.Helper()
 	s, id = diedReplay(t, model.Classic, n)

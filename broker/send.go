@@ -25,7 +25,7 @@ type sending struct {
 	bytes   int
 }
 
-// restoring is a message on its way into a queue, as it was.
+// restoring returns a message on its way into a queue, as it was.
 func restoring(m *message.Message, into model.QueueRef, user string) *flight {
 	p, _ := plan.Restoring(m, into.Name, user)
 	p.Reaches = []model.QueueRef{into}

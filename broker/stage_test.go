@@ -60,7 +60,7 @@ type underWay struct {
 	ended  bool
 }
 
-// progress is how many messages were moved or dropped so far, what was waited for, and whether it has ended.
+// progress returns how many messages were moved or dropped so far, what was waited for, and whether it has ended.
 func (s *stage) progress() (moved int, waited string, ended bool) {
 	s.under.Lock()
 	defer s.under.Unlock()
@@ -239,7 +239,7 @@ func (s *stage) judge() verdict {
 	return v
 }
 
-// entries are the journal's entries by message.
+// entries returns the journal's entries by message.
 func (s *stage) entries() map[string]plan.Entry {
 	s.Helper()
 	entries := map[string]plan.Entry{}
@@ -287,8 +287,8 @@ func (s *stage) find(q *model.Queue) map[string]int {
 // moments are how many bytes executions send without a fault, by alike.
 var moments sync.Map
 
-// moment is a random moment of an execution like this one, in bytes that it has sent, so that it comes however busy the
-// machine is. If the total is not known yet, the execution is used up to find out.
+// moment returns a random moment of an execution like this one, in bytes that it has sent, so that it comes however
+// busy the machine is. If the total is not known yet, the execution is used up to find out.
 func (s *stage) moment(t *testing.T) int64 {
 	t.Helper()
 	sent, ok := moments.Load(s.alike())
@@ -300,7 +300,7 @@ func (s *stage) moment(t *testing.T) int64 {
 	return s.random.Int64N(sent.(int64) * 4 / 5) // the rest may be its end
 }
 
-// alike is the key that stages share which send about as many bytes.
+// alike returns the key that stages share which send about as many bytes.
 func (s *stage) alike() string {
 	return fmt.Sprint(s.operation, s.kind, s.n, s.rate, s.cable.latency, s.node.AMQP())
 }
@@ -344,7 +344,7 @@ var rough struct {
 	*demo.Node
 }
 
-// roughNode is the rough node, for one test at a time, which must restore it.
+// roughNode returns the rough node, for one test at a time, which must restore it.
 func roughNode(t *testing.T) *demo.Node {
 	t.Helper()
 	rough.Lock()

@@ -21,7 +21,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/trace"
 )
 
-// topologyNow is the broker's current topology.
+// topologyNow returns the broker's current topology.
 func topologyNow(t testing.TB) *model.Topology {
 	t.Helper()
 	source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
@@ -88,7 +88,7 @@ func startTapOf(a *app, c *broker.Client, slow func(), exchanges ...string) *tap
 	return startTap(a, c, topology, trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: exchanges}), slow)
 }
 
-// fanout is an exchange with a queue bound to it.
+// fanout returns an exchange with a queue bound to it.
 func fanout(t *testing.T, name string) (a *app, x string, worker *model.Queue) {
 	a = newApp(t)
 	x, worker = a.exchange(name, "fanout", false, nil), a.queue("worker", model.Classic)

@@ -127,7 +127,7 @@ func (c *Client) takeTurnWithin(
 	return nil, err
 }
 
-// shared are the turns with other programs, or those of this one where there are none.
+// shared returns the turns with other programs, or those of this one where there are none.
 func (c *Client) shared() Turns {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,7 +232,7 @@ func (t *turn) await(ctx context.Context, lock string) (unlock func(), err error
 // gives reports whether the look has to end because an action wants its queue.
 func (t *turn) gives() bool { return t != nil && t.gaveWay.Load() }
 
-// untilWanted is a context that ends when an action wants the queue of a look.
+// untilWanted returns a context that ends when an action wants the queue of a look.
 func (t *turn) untilWanted(ctx context.Context) (look context.Context, stop func()) {
 	if t == nil || t.acts != nil {
 		return ctx, func() {}

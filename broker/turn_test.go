@@ -17,13 +17,13 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// beside is another program of dlxtop on this machine.
+// beside returns another program of dlxtop on this machine.
 func beside(t *testing.T, command string) *broker.Client {
 	t.Helper()
 	return newClient(t, broker.Options{URL: node.AMQP(), Turns: journal.NewTurns(command)})
 }
 
-// sees is a program that sees what others hold, by the management API.
+// sees returns a program that sees what others hold, by the management API.
 func sees(t *testing.T, first model.CountsByQueue) *broker.Client {
 	t.Helper()
 	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), Timeout: patience}))(t)

@@ -27,14 +27,14 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// journaled is a client with its own journal.
+// journaled returns a client with its own journal.
 func journaled(t testing.TB, full bool) (*broker.Client, *journal.Journal) {
 	t.Helper()
 	j := openJournal(t, journalPath(t))
 	return journaledBy(t, j, full), j
 }
 
-// journalPath is where a new journal may be.
+// journalPath returns where a new journal may be.
 func journalPath(t testing.TB) string { return filepath.Join(t.TempDir(), "journal.db") }
 
 // openJournal opens a journal, as one more program.
@@ -44,7 +44,7 @@ func openJournal(t testing.TB, path string) *journal.Journal {
 	return j
 }
 
-// recordsOf are all records of a journal, the newest first.
+// recordsOf returns all records of a journal, the newest first.
 func recordsOf(t testing.TB, j *journal.Journal) []plan.Record {
 	t.Helper()
 	return must.Get(j.Records(context.Background(), 0))(t)
@@ -106,7 +106,7 @@ func undoPlan(
 	return plan.ForUndo(t, want)
 }
 
-// random is a message with random properties, a random body, and headers of every type, nested, with a history in
+// random returns a message with random properties, a random body, and headers of every type, nested, with a history in
 // x-death. Its priority is at most 4: quorum queues serve higher ones before messages without any (4.0.5, 4.3.6), and
 // the tests rely on an order.
 func random(r *rand.Rand, id int) amqp.Publishing {

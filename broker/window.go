@@ -262,7 +262,7 @@ func (w *window) settleClosed(f *flight) {
 		"its publish was not confirmed before the channel was closed: it may be in both queues")
 }
 
-// publishWords are the broker's words for a refused publish, with the next step if a right is missing.
+// publishWords returns the broker's words for a refused publish, with the next step if a right is missing.
 func publishWords(e *amqp.Error) string {
 	switch link.ReasonOf(link.OnPublish, e) {
 	case link.NoWriteRight:

@@ -18,7 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// counts is a worker that retries once through a buffer, and then gives up: it counts in its own header.
+// counts returns a worker that retries once through a buffer, and then gives up: it counts in its own header.
 func counts(header, retry, failed string) action {
 	return func(channel *amqp.Channel, d amqp.Delivery) error {
 		to := retry

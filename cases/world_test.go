@@ -135,7 +135,7 @@ func rejects(_ *amqp.Channel, d amqp.Delivery) error  { return d.Reject(false) }
 func requeues(_ *amqp.Channel, d amqp.Delivery) error { return d.Nack(false, true) }
 func returns(_ *amqp.Channel, d amqp.Delivery) error  { return d.Reject(true) } // counts on each version
 
-// slowly is an action after a pause, for endless cycles.
+// slowly returns an action after a pause, for endless cycles.
 func slowly(do action) action { return after(20*time.Millisecond, do) }
 
 func after(pause time.Duration, do action) action {
@@ -194,7 +194,7 @@ func (w *world) stop() {
 	}
 }
 
-// seen is what workers have got so far, as "QUEUE ID", in order.
+// seen returns what workers have got so far, as "QUEUE ID", in order.
 func (w *world) seen() []string {
 	w.Lock()
 	defer w.Unlock()
@@ -230,7 +230,8 @@ func (w *world) depth(queue string, want int) {
 		func() bool { return depth.Of(w, w.channel, queue) == want })
 }
 
-// topology is what a poll shows, once statistics are complete for every queue and count the workers that there are.
+// topology returns what a poll shows, once statistics are complete for every queue and count the workers that there
+// are.
 func (w *world) topology() (t *model.Topology, known bool) {
 	w.Helper()
 	snapshot := must.Get(w.source.Snapshot(w.Context()))(w)

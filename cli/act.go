@@ -296,7 +296,7 @@ func (a *taking) want(p *Program) (want plan.ActionWant, err error) {
 // long.
 const leastRate = 1.0 / 60
 
-// oneLine is an error without a parser's drawing of the position.
+// oneLine returns an error without a parser's drawing of the position.
 func oneLine(err error) string {
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	return first
@@ -417,7 +417,7 @@ func (s *session) sample(
 	return looked, nil
 }
 
-// others are what others do with a queue in which a look has found nothing to act on, or, by the statistics, hold
+// others returns what others do with a queue in which a look has found nothing to act on, or, by the statistics, hold
 // beside what was selected.
 func (s *session) others(
 	ctx context.Context, t *model.Topology, want *plan.ActionWant, looked report.Sample,

@@ -162,8 +162,8 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 	}
 }
 
-// policyOf is the policy of a queue by its statistics, "?" before there are any: until then the API reports the policy
-// at once, and the first statistics may be older.
+// policyOf returns the policy of a queue by its statistics, "?" before there are any: until then the API reports the
+// policy at once, and the first statistics may be older.
 func (v *vhost) policyOf(queue string) string {
 	v.t.Helper()
 	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), VHost: v.name}))(v.t)

@@ -430,8 +430,8 @@ func causesOf(r *reading, list []cause.Group) causesJSON {
 	return out
 }
 
-// statesOf are the states of a broker's causes, as marked in the dashboard. If the file cannot be read, it says so, and
-// all are new.
+// statesOf returns the states of a broker's causes, as marked in the dashboard. If the file cannot be read, it says so,
+// and all are new.
 func (s *session) statesOf(t *model.Topology) cause.States {
 	if s.program.States == nil || s.connection.NoJournal {
 		return cause.States{}
@@ -469,7 +469,7 @@ func causesTable(list []cause.Group, r *reading) *print.Table {
 	return table
 }
 
-// named are the first names of a list, and how many more there are; "?" for none.
+// named returns the first names of a list, and how many more there are; "?" for none.
 func named(names []string) string {
 	const shown = 2
 	if len(names) == 0 {
@@ -483,7 +483,7 @@ func named(names []string) string {
 	return text
 }
 
-// seenAt is a time of day on this machine's clock; "?" when unknown.
+// seenAt returns a time of day on this machine's clock; "?" when unknown.
 func seenAt(t model.Opt[time.Time]) string {
 	at, known := t.Get()
 	if !known {
@@ -527,7 +527,7 @@ func (r *reading) recall(t *model.Topology, ref model.QueueRef, why string) {
 	r.noteUnread(ref, q.Ready, why)
 }
 
-// state is the state of a cause, given what was read now.
+// state returns the state of a cause, given what was read now.
 func (r *reading) state(g *cause.Group) cause.State {
 	read := cause.Without([]cause.Group{*g}, r.recalls)
 	return r.states.Now(&read[0], time.Now()).State

@@ -62,7 +62,7 @@ func (v *vhost) failing(queue, prefix, text string, n int) {
 	}
 }
 
-// causes are the causes once they are as wanted: statistics lag.
+// causes returns the causes once they are as wanted: statistics lag.
 func (v *vhost) causes(want func(causesContract) bool, args ...string) (found causesContract) {
 	v.t.Helper()
 	must.Await(v.t, "the statistics have them", func() bool {

@@ -46,7 +46,7 @@ func (p *Program) completionCommand() *cobra.Command {
 	}
 }
 
-// onBroker are names on the broker for an argument or a flag: prefix stands before each of them.
+// onBroker returns names on the broker for an argument or a flag: prefix stands before each of them.
 func (p *Program) onBroker(
 	flags *connectionFlags, prefix string, names func(*model.Snapshot) []string, also ...string,
 ) cobra.CompletionFunc {
@@ -162,7 +162,7 @@ func (p *Program) completeFilter(prefix string) cobra.CompletionFunc {
 	}
 }
 
-// choice is one with what the shell shows beside it.
+// choice returns one with what the shell shows beside it.
 func choice(name, words string) string {
 	const room = 100
 	return name + "\t" + print.Shortened(model.Printable(words), room)

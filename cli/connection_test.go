@@ -100,7 +100,7 @@ vhost = "/"
 // contexts are the configuration files that several cases have.
 var contexts = map[string]string{"shared": sharedContexts, "two": twoContexts}
 
-// with is an environment with a configuration file: one of contexts, or this text.
+// with returns an environment with a configuration file: one of contexts, or this text.
 func with(t *testing.T, text, env string) string {
 	t.Helper()
 	if text == "" {

@@ -58,7 +58,7 @@ func (p *Program) dashboards(ctx context.Context, s *session, flags *connectionF
 	}
 }
 
-// contexts are the names in the configuration file; none when it cannot be read.
+// contexts returns the names in the configuration file; none when it cannot be read.
 func contexts(env func(string) string) []string {
 	file, err := config.Read(env)
 	if err != nil {
@@ -116,7 +116,7 @@ func (a appearance) resolve(p *Program) (appearance, error) {
 	return a, misconfigured(err)
 }
 
-// misconfigured is an error of the configuration, on one line.
+// misconfigured returns an error of the configuration, on one line.
 func misconfigured(err error) error {
 	if err == nil {
 		return nil
@@ -141,7 +141,7 @@ func (s *snapshot) register(cmd *cobra.Command) {
 	set.StringVar(&s.size, "size", "", "columns and rows of --snapshot, as `COLUMNSxROWS` (default: 120x36)")
 }
 
-// frame is the requested frame; nil for the dashboard itself.
+// frame returns the requested frame; nil for the dashboard itself.
 func (s *snapshot) frame() (*dashboard.Frame, error) {
 	f := &dashboard.Frame{Path: s.path, Open: s.screen, Width: 120, Height: 36}
 	switch {

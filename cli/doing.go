@@ -133,8 +133,8 @@ func (p *Program) do(ctx context.Context, s *session, t *model.Topology, d doing
 	return account, p.showAccount(planned, &d, ended)
 }
 
-// arrived is how many messages have come into a queue while an action on earlier messages was agreed to and ran; also 0
-// when that is unknown.
+// arrived returns how many messages have come into a queue while an action on earlier messages was agreed to and ran;
+// also 0 when that is unknown.
 func (s *session) arrived(t *model.Topology, looked *report.Sample, account *plan.Account) int64 {
 	if looked.Frozen.At.IsZero() {
 		return 0

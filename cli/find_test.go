@@ -331,7 +331,7 @@ func (v *vhost) fillOdd(queue string, n int) map[string]string {
 	return all
 }
 
-// asPublished is everything in a message that its publisher set; x-delivery-count is the broker's.
+// asPublished returns everything in a message that its publisher set; x-delivery-count is the broker's.
 func asPublished(d amqp.Delivery) string {
 	headers := []string{}
 	for key, value := range d.Headers {

@@ -110,7 +110,7 @@ type format struct{ chosen string }
 // String implements pflag.Value.
 func (f *format) String() string { return f.chosen }
 
-// Type is the placeholder for the flag's value in the help.
+// Type returns the placeholder for the flag's value in the help.
 func (f *format) Type() string { return "table|json" }
 
 // Set refuses an unknown format.

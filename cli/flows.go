@@ -191,7 +191,7 @@ func failedOf(t *model.Topology, m model.Member) failedJSON {
 	return failedJSON{m.Queue.Name, q.Ready, countsJSON{q.DeadLettering, q.RedeliverRate}, q.Outage(), m.Reason}
 }
 
-// queueOf is what is known of a queue; nothing when it is not in the snapshot.
+// queueOf returns what is known of a queue; nothing when it is not in the snapshot.
 func queueOf(t *model.Topology, ref model.QueueRef) *model.Queue {
 	if q, ok := t.Queue(ref); ok {
 		return q
@@ -305,7 +305,7 @@ func flowsTable(t *model.Topology) *print.Table {
 	return g
 }
 
-// readyWords are the number of ready messages, and of those in the queue that no look shows: "0 +3 held".
+// readyWords returns the number of ready messages, and of those in the queue that no look shows: "0 +3 held".
 func readyWords(q *model.Queue, ready model.Opt[int64]) string {
 	if q.Outage() != model.NoOutage {
 		return "down"
@@ -321,7 +321,7 @@ func readyWords(q *model.Queue, ready model.Opt[int64]) string {
 	return words
 }
 
-// waitWords are how long messages wait in a buffer, and where that is set.
+// waitWords returns how long messages wait in a buffer, and where that is set.
 func waitWords(b *model.Buffer) string {
 	ttl, ok := b.TTL.Get()
 	most, ranges := b.MaxTTL.Get()

@@ -32,7 +32,7 @@ type recordWire struct {
 	Stopped                                                           string
 }
 
-// rich are messages with properties that are easily lost.
+// rich returns messages with properties that are easily lost.
 func rich(n int) []amqp.Publishing {
 	var messages []amqp.Publishing
 	for i := range n {

@@ -153,7 +153,7 @@ func (r result) account(t *testing.T, counts string) accountContract {
 	return account
 }
 
-// words are the arguments of a command line, whose first text may hold several: "replay failed --to", to.
+// words returns the arguments of a command line, whose first text may hold several: "replay failed --to", to.
 func words(line []string) []string {
 	if len(line) == 0 {
 		return nil
@@ -217,8 +217,8 @@ func configured(t *testing.T, text string) map[string]string {
 	return map[string]string{"XDG_CONFIG_HOME": dir}
 }
 
-// behindProxy is the address of a server before the management API, without credentials: serve answers a request, or
-// lets the proxy to the API do so.
+// behindProxy returns the address of a server before the management API, without credentials: serve answers a request,
+// or lets the proxy to the API do so.
 func behindProxy(t *testing.T, serve func(proxy http.Handler, w http.ResponseWriter, r *http.Request)) string {
 	t.Helper()
 	target := must.Get(url.Parse(node.API()))(t)
@@ -244,7 +244,7 @@ type vhost struct {
 	channel *amqp.Channel
 }
 
-// newVHost is a vhost with durable classic queues, named after the test.
+// newVHost returns a vhost with durable classic queues, named after the test.
 func newVHost(t *testing.T, queues ...string) *vhost {
 	t.Helper()
 	return newNamedVHost(t, strings.ReplaceAll(t.Name(), "/", "-"), queues...)
@@ -266,7 +266,7 @@ func (v *vhost) run(args ...string) result {
 	return run(v.t, v.asJSON(args)...)
 }
 
-// asJSON is a command line on the vhost with JSON output.
+// asJSON returns a command line on the vhost with JSON output.
 func (v *vhost) asJSON(args []string) []string { return v.on(withJSON(args)...) }
 
 func withJSON(args []string) []string {
@@ -306,7 +306,7 @@ func (v *vhost) fill(queue string, n int) {
 	dial.Publish(v.t, v.channel, queue, messages...)
 }
 
-// count is how many messages are ready in a queue, by a passive declare.
+// count returns how many messages are ready in a queue, by a passive declare.
 func (v *vhost) count(queue string) int {
 	v.t.Helper()
 	return depth.Of(v.t, v.channel, queue)

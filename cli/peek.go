@@ -157,7 +157,7 @@ func (p *Program) tellRescued(r peek.Rescued) {
 	p.uncopied = p.uncopied || !r.Copies()
 }
 
-// refusedLook is the refusal of a look that would lose messages; nil for any other error.
+// refusedLook returns the refusal of a look that would lose messages; nil for any other error.
 func refusedLook(err error) error {
 	var why peek.RefusedLook
 	if errors.As(err, &why) {
@@ -213,7 +213,7 @@ func (p *Program) showPeeked(peeked peek.Peeked, q *model.Queue, buffer bool, ou
 // shownBody is how many bytes of a body are read for display: up to the maximum of an envelope.
 const shownBody = 4 << 20
 
-// shown is a message as far as it is displayed; it says what of its deaths cannot be read.
+// shown returns a message as far as it is displayed; it says what of its deaths cannot be read.
 func (p *Program) shown(messages message.Messages, i int) (message.Message, error) {
 	m, err := messages.At(i, shownBody)
 	if said := unreadableDeaths(&m); err == nil && said != "" {

@@ -53,7 +53,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	return status
 }
 
-// root is the dashboard's command, with the others as its subcommands.
+// root returns the dashboard's command, with the others as its subcommands.
 func (p *Program) root() *cobra.Command {
 	var flags connectionFlags
 	var look appearance
@@ -256,22 +256,22 @@ func (e *exit) Error() string {
 // Unwrap is for errors.Is and errors.As.
 func (e *exit) Unwrap() error { return e.cause }
 
-// usage is a mistake in the usage or the configuration, in one sentence.
+// usage returns a mistake in the usage or the configuration, in one sentence.
 func usage(format string, values ...any) error {
 	return &exit{ExitUsage, fmt.Errorf(format, values...)}
 }
 
-// refused is why dlxtop refuses something, in one sentence.
+// refused returns why dlxtop refuses something, in one sentence.
 func refused(format string, values ...any) error {
 	return &exit{ExitRefused, fmt.Errorf(format, values...)}
 }
 
-// notAllowed is why this connection may not do something, in one sentence.
+// notAllowed returns why this connection may not do something, in one sentence.
 func notAllowed(format string, values ...any) error {
 	return &exit{ExitConnect, fmt.Errorf(format, values...)}
 }
 
-// statusOf is the exit status of an error, and what is left to say about it ("" for nothing).
+// statusOf returns the exit status of an error, and what is left to say about it ("" for nothing).
 func statusOf(ctx context.Context, err error) (int, string) {
 	var own *exit
 	var connect *model.ConnectError

@@ -58,7 +58,8 @@ func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
 	return model.ExchangeRef{}, usage("there is no exchange %s%s", model.Printable(named), near)
 }
 
-// findNamed are those with a name, or otherwise with that VHOST/NAME, and, if there are none, the most similar names.
+// findNamed returns those with a name, or otherwise with that VHOST/NAME, and, if there are none, the most similar
+// names.
 func findNamed(all []model.QueueRef, named string) (found []model.QueueRef, near string) {
 	for _, nameOf := range []func(model.QueueRef) string{
 		func(ref model.QueueRef) string { return ref.Name }, model.QueueRef.String,
@@ -98,7 +99,7 @@ func findNamed(all []model.QueueRef, named string) (found []model.QueueRef, near
 	return nil, near
 }
 
-// inVHosts is the error when a name exists in several vhosts.
+// inVHosts returns the error when a name exists in several vhosts.
 func inVHosts(what string, found []model.QueueRef) error {
 	vhosts := model.Mapped(found, func(ref *model.QueueRef) string { return model.Printable(ref.VHost) })
 	slices.Sort(vhosts)
@@ -106,7 +107,7 @@ func inVHosts(what string, found []model.QueueRef) error {
 		strings.Join(vhosts, ", "))
 }
 
-// distance is how many characters must be added, removed or changed to turn one text into the other.
+// distance returns how many characters must be added, removed or changed to turn one text into the other.
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	row := make([]int, len(t)+1)

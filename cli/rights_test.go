@@ -242,7 +242,7 @@ func (a *asked) add(path string) {
 	a.paths = append(a.paths, path)
 }
 
-// taken are those since the last call.
+// taken returns those since the last call.
 func (a *asked) taken() []string {
 	a.Lock()
 	defer a.Unlock()
@@ -251,7 +251,7 @@ func (a *asked) taken() []string {
 	return paths
 }
 
-// counted is the address of the management API behind a counter of requests.
+// counted returns the address of the management API behind a counter of requests.
 func counted(t *testing.T, requests *asked) string {
 	t.Helper()
 	return behindProxy(t, func(proxy http.Handler, w http.ResponseWriter, r *http.Request) {

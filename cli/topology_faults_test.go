@@ -86,7 +86,7 @@ var topologyChanges = []change{
 	}},
 }
 
-// matching are the arguments that a binding to a headers exchange needs.
+// matching returns the arguments that a binding to a headers exchange needs.
 func (u *underPlan) matching() amqp.Table {
 	if u.kind == "headers" {
 		return amqp.Table{"x-match": "all", "h": "1"}
@@ -126,7 +126,7 @@ func TestFaultsTopologyChangedUnderPlans(t *testing.T) {
 	t.Logf("%d rounds: %v", 4*size.Rounds(2), told)
 }
 
-// connected is the vhost with a separate connection.
+// connected returns the vhost with a separate connection.
 func (v *vhost) connected(t *testing.T) *vhost {
 	t.Helper()
 	return &vhost{t: t, name: v.name, channel: dial.Channel(t, v.url())}
@@ -172,7 +172,7 @@ func (s *strikes) at(moment string, beside *sync.WaitGroup) {
 	}
 }
 
-// strikes are one or two changes, each at its own moment.
+// strikes returns one or two changes, each at its own moment.
 func (u *underPlan) strikes(rate string) *strikes {
 	moments := []string{"planned", "asked", "agreed", "running"}
 	all := &strikes{due: map[string][]func(){}}

@@ -178,7 +178,7 @@ func (v *vhost) mendable(queue string, n int) {
 
 const mending = `if .body.n | type == "string" then .body.n |= tonumber | .headers.tries = 7 else . end`
 
-// wholes are everything in each message, for comparison.
+// wholes returns everything in each message, for comparison.
 func wholes(deliveries []amqp.Delivery) (all []string) {
 	for _, d := range deliveries {
 		headers := maps.Clone(d.Headers)
@@ -357,7 +357,7 @@ func TestImportOfALargeFile(t *testing.T) {
 	assert.That(t, *decode[accountContract](t, r).Planned == n, "%+v", r)
 }
 
-// heapDuring is the maximum growth of the heap in bytes.
+// heapDuring returns the maximum growth of the heap in bytes.
 func heapDuring(what func()) uint64 {
 	heap := func() uint64 {
 		var m runtime.MemStats

@@ -214,7 +214,7 @@ func openDashboard(t *testing.T, opened func(cli.Dashboard), args ...string) res
 	return result{status: p.Run(ctx, args), stderr: errs.String(), args: args}
 }
 
-// noDashboard is what is said instead of opening the dashboard.
+// noDashboard returns what is said instead of opening the dashboard.
 func noDashboard(t *testing.T, amqpURL, api string) result {
 	t.Helper()
 	opened := func(cli.Dashboard) { t.Error("the dashboard was opened") }
@@ -323,7 +323,7 @@ func TestGoingToContexts(t *testing.T) {
 // so that the smallest leaked part of a password is found.
 const secretLetters = "QXZJKV"
 
-// secret is a password: letters, with characters between them that are special in a URL, a shell or a terminal.
+// secret returns a password: letters, with characters between them that are special in a URL, a shell or a terminal.
 func secret(r *rand.Rand) string {
 	specials := []string{
 		"", "@", ":", "/", "//", "?", "#", "%", "%4", "%zz", " ", "\t", "\n", "\x1b[2J", "&", "=", ";",
@@ -348,7 +348,7 @@ func secret(r *rand.Rand) string {
 	return b.String()
 }
 
-// leak is a part of a password that a text repeats, "" when there is none.
+// leak returns a part of a password that a text repeats, "" when there is none.
 func leak(text, password string) string {
 	for i := 0; i+2 <= len(password); i++ {
 		part := password[i : i+2]
@@ -360,7 +360,7 @@ func leak(text, password string) string {
 	return ""
 }
 
-// urlWith is a URL with a password: correctly written, or with one of the usual mistakes.
+// urlWith returns a URL with a password: correctly written, or with one of the usual mistakes.
 func urlWith(r *rand.Rand, password string) string {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	written := pick(password, url.QueryEscape(password), url.PathEscape(password),

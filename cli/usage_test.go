@@ -143,8 +143,8 @@ func TestDumbTerminal(t *testing.T) {
 		"no progress is shown on a terminal")
 }
 
-// completed is what a shell is offered. That is nothing where the broker does not answer within three seconds, as on a
-// busy machine: then it is asked again.
+// completed returns what a shell is offered. That is nothing where the broker does not answer within three seconds, as
+// on a busy machine: then it is asked again.
 func completed(t *testing.T, complete func() result) (names string) {
 	t.Helper()
 	must.Await(t, "completion", func() bool {

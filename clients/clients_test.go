@@ -68,7 +68,7 @@ const (
 
 var checks = []check{flowCheck, failureCheck, triesCheck, dueCheck, errorsCheck, undoCheck, replayCheck, canaryCheck}
 
-// allClients are those of the file, each with checks that there are.
+// allClients returns those of the file, each with checks that there are.
 func allClients(t *testing.T) []client {
 	t.Helper()
 	all := must.Cases[client](t, "testdata/clients.toml")

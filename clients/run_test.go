@@ -33,8 +33,8 @@ type clientProgram struct {
 	version     string
 }
 
-// run is a run of the program in one of its modes, not started yet. It ends with the test at the latest, including all
-// processes that it started.
+// run returns a run of the program in one of its modes, not started yet. It ends with the test at the latest, including
+// all processes that it started.
 func (p *clientProgram) run(environment []string, mode ...string) *exec.Cmd {
 	args := append(p.command[1:len(p.command):len(p.command)], mode...)
 	run := exec.CommandContext(p.t.Context(), p.command[0], args...)
@@ -81,7 +81,7 @@ func (r *clientRun) do(mode ...string) {
 	must.That(r.t, err == nil, "%v: %v\n%s", mode, err, out)
 }
 
-// depth is how many messages are ready in a queue, as the broker counts them; none when there is no such queue.
+// depth returns how many messages are ready in a queue, as the broker counts them; none when there is no such queue.
 func (r *clientRun) depth(queue string) int {
 	r.t.Helper()
 	channel := must.Get(r.connection.Channel())(r.t) // its own: an error of the broker closes it
@@ -92,7 +92,7 @@ func (r *clientRun) depth(queue string) int {
 	return q.Messages
 }
 
-// resolve is the queue of a pattern with the most messages, and the total number.
+// resolve returns the queue of a pattern with the most messages, and the total number.
 func (r *clientRun) resolve(pattern string) (fullest string, messages int) {
 	r.t.Helper()
 	if !strings.ContainsAny(pattern, "*?") {
@@ -192,7 +192,7 @@ func (w *clientWorker) said() []printed {
 	return slices.Clone(w.lines)
 }
 
-// times are the messages of which the worker said this, with how often.
+// times returns the messages of which the worker said this, with how often.
 func (w *clientWorker) times(what string) map[string]int {
 	times := map[string]int{}
 	for _, line := range w.said() {

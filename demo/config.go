@@ -25,8 +25,8 @@ type layout struct {
 func (l layout) nodeName() string { return l.name + "@localhost" }
 func (l layout) logFile() string  { return filepath.Join(l.dir, "node.log") }
 
-// config is the node's rabbitmq.conf. Statistics are collected and kept every second instead of every five, so that
-// rates feel alive and tests need not wait (without the retention policies, all three of which must be set, the
+// config returns the node's rabbitmq.conf. Statistics are collected and kept every second instead of every five, so
+// that rates feel alive and tests need not wait (without the retention policies, all three of which must be set, the
 // management API still reports values from five seconds ago: 3.10.8, 4.0.5, 4.3.6); the memory and disk limits are set
 // so that a small machine raises no alarm.
 func (l layout) config() string {
@@ -82,8 +82,8 @@ func (l layout) write() error {
 	return nil
 }
 
-// environment is the environment of the server script: this process's, without anything that would configure another
-// broker or Erlang system, plus the node's own settings.
+// environment returns the environment of the server script: this process's, without anything that would configure
+// another broker or Erlang system, plus the node's own settings.
 func (l layout) environment(inherited []string) []string {
 	var env []string
 	for _, entry := range inherited {

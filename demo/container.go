@@ -40,7 +40,7 @@ func newContainer(l layout) (*container, error) {
 
 func (c *container) String() string { return "Docker, " + image }
 
-// dockerRun is the command line that creates and starts the node's container. The image lets guest in from other
+// dockerRun returns the command line that creates and starts the node's container. The image lets guest in from other
 // addresses than its own, which the published ports need; they are only published on 127.0.0.1.
 func dockerRun(l layout) []string {
 	return []string{

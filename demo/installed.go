@@ -158,7 +158,7 @@ func findEpmd() string {
 	return firstExecutable(places)
 }
 
-// firstExecutable is "" when there is none.
+// firstExecutable returns "" when there is none.
 func firstExecutable(patterns []string) string {
 	for _, pattern := range patterns {
 		matches, _ := filepath.Glob(pattern) // the patterns are valid constants

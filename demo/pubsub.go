@@ -138,8 +138,8 @@ func (s service) backlogFull(conn *amqp.Connection) (bool, error) {
 	return false, nil
 }
 
-// fail is what a worker does with a message that it cannot handle: publish it to where it waits for the next try, or
-// for a person, and only then acknowledge the original.
+// fail returns what a worker does with a message that it cannot handle: publish it to where it waits for the next try,
+// or for a person, and only then acknowledge the original.
 func (s service) fail(ctx context.Context, p *publisher, d amqp.Delivery, tries int64) error {
 	headers := amqp.Table{}
 	maps.Copy(headers, d.Headers)
@@ -159,7 +159,7 @@ func (s service) fail(ctx context.Context, p *publisher, d amqp.Delivery, tries 
 	return d.Ack(false)
 }
 
-// errorOf is the worker's error for a message, always the same.
+// errorOf returns the worker's error for a message, always the same.
 func (s service) errorOf(messageID string) string {
 	return s.errors[fate("error", messageID)%len(s.errors)]
 }

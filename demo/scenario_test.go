@@ -25,13 +25,13 @@ func vhost(t *testing.T) (name, amqpURL string) {
 	return manage.VHost(t, shared.API(), name), shared.AMQP() + name
 }
 
-// api is the node's management API.
+// api returns the node's management API.
 func api(t *testing.T) manage.Node {
 	t.Helper()
 	return manage.Of(t, shared.API())
 }
 
-// current are the queues as they are now, not by the last statistics.
+// current returns the queues as they are now, not by the last statistics.
 func current(t *testing.T, vhost string) []rabbithole.QueueInfo {
 	t.Helper()
 	query := url.Values{"disable_stats": {"true"}, "enable_queue_totals": {"true"}}

@@ -200,7 +200,7 @@ func lifecycle() Scenario {
 	}
 }
 
-// retryQueue is a system with one queue for each delay and one fanout behind them all. Its worker rejects failures
+// retryQueue returns a system with one queue for each delay and one fanout behind them all. Its worker rejects failures
 // without a dead-letter exchange: these messages are lost, and dlxtop must say so.
 func retryQueue() Scenario {
 	delay := func(name string, ttl time.Duration) queue {

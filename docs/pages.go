@@ -15,7 +15,7 @@ type Brief struct{ Code, Short string }
 
 var indexRow = regexp.MustCompile(`(?m)^- \[([a-z-]+)\]\(\S+\): (.+(?:\n  .+)*)$`)
 
-// Findings are all kinds of findings, sorted by code.
+// Findings returns all kinds of findings, sorted by code.
 func Findings() (all []Brief) {
 	index, _ := findings.ReadFile("findings/README.md") // a test reads it
 	for _, row := range indexRow.FindAllStringSubmatch(string(index), -1) {
@@ -24,7 +24,7 @@ func Findings() (all []Brief) {
 	return all
 }
 
-// Finding is the page of a finding as plain text, in lines of at most width characters; nil when there is none.
+// Finding returns the page of a finding as plain text, in lines of at most width characters; nil when there is none.
 func Finding(code string, width int) (lines []string) {
 	page, err := findings.ReadFile("findings/" + code + ".md")
 	if err != nil || code == "README" {
@@ -41,7 +41,7 @@ func Finding(code string, width int) (lines []string) {
 	return lines
 }
 
-// laidOut is a paragraph or a list.
+// laidOut returns a paragraph or a list.
 func laidOut(block string, width int) (lines []string) {
 	items := strings.Split("\n"+block, "\n- ")
 	if items[0] != "" {

@@ -142,7 +142,7 @@ func TestClusterFaults(t *testing.T) {
 		sum.trials, sum.messages, sum.struck, sum.twice, sum.unknown)
 }
 
-// allTrials are the 112 combinations of action, place and queue types, in random order. They run at the same time,
+// allTrials returns the 112 combinations of action, place and queue types, in random order. They run at the same time,
 // because the node takes up most of a trial's time.
 func allTrials(r *rand.Rand) []*clusterTrial {
 	var trials []*clusterTrial

@@ -426,7 +426,7 @@ func (c *cluster) breakNetwork() {
 	})
 }
 
-// process is a node's process id.
+// process returns a node's process id.
 func (c *cluster) process(node int) int {
 	c.t.Helper()
 	return must.Get(strconv.Atoi(c.eval(node, "list_to_integer(os:getpid()).")))(c.t)

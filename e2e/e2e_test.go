@@ -65,7 +65,7 @@ func (s *system) look() map[string][]amqp.Delivery {
 	return found
 }
 
-// written is a message as its publisher wrote it, as one comparable string.
+// written returns a message as its publisher wrote it, as one comparable string.
 func written(d amqp.Delivery) string {
 	var headers []string
 	for _, key := range slices.Sorted(maps.Keys(d.Headers)) {

@@ -265,7 +265,7 @@ func TestNodeDiesDuringReplays(t *testing.T) {
 	}
 }
 
-// told is how many messages an undo says that it leaves.
+// told returns how many messages an undo says that it leaves.
 func told(out []byte, why string) int {
 	found := regexp.MustCompile(`not: (\d+) messages? ` + why).FindSubmatch(out)
 	if found == nil {

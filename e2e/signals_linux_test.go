@@ -59,7 +59,7 @@ func taken(s *built.Terminal, usual *term.State) bool {
 	return err == nil && !reflect.DeepEqual(state, usual) && modes.Alt && !modes.Cursor
 }
 
-// foreground is the foreground process group of the terminal.
+// foreground returns the foreground process group of the terminal.
 func foreground(t *testing.T, s *built.Terminal) (group int) {
 	t.Helper()
 	var g int32
@@ -340,7 +340,7 @@ func (m machine) run(dir string, env []string, args ...string) (text string, sta
 	return string(out), command.ProcessState.ExitCode()
 }
 
-// written are the files that dlxtop left behind.
+// written returns the files that dlxtop left behind.
 func (m machine) written() (files []string) {
 	m.t.Helper()
 	must.Do(m.t, filepath.WalkDir(m.root, func(path string, entry os.DirEntry, err error) error {

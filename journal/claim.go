@@ -80,7 +80,7 @@ func (j *Journal) Claim(ctx context.Context, r plan.Record, c plan.Claim) (id in
 	return id, granted, err
 }
 
-// free are the unclaimed positions of a claim. The refusal names the owner of the others.
+// free returns the unclaimed positions of a claim. The refusal names the owner of the others.
 func free(before map[int64]attempt, record int64, c plan.Claim) (granted []int, refusal *plan.ClaimedError) {
 	refusal = &plan.ClaimedError{Record: record, State: plan.ClaimDone}
 	for _, p := range c.Positions {
@@ -156,7 +156,7 @@ func (j *Journal) attempts(ctx context.Context, q queryer, record int64, known m
 	return nil
 }
 
-// undosOf are the undos of a record, and whether each has ended.
+// undosOf returns the undos of a record, and whether each has ended.
 func undosOf(ctx context.Context, q queryer, record int64) (map[int64]bool, error) {
 	undos := map[int64]bool{}
 	return undos, eachRow(ctx, q, `SELECT id, ended IS NOT NULL FROM records WHERE undoes = ?`, []any{record},

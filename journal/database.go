@@ -126,7 +126,7 @@ func patiently(ctx context.Context, try func() error) error {
 	}
 }
 
-// source is the data source name with which SQLite opens a file.
+// source returns the data source name with which SQLite opens a file.
 func source(path string, pragmas []string) string {
 	query := url.Values{"_txlock": {"immediate"}, "_pragma": pragmas}
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String()

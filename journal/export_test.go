@@ -30,12 +30,12 @@ func (j *Journal) Damage(ctx context.Context, position int) error {
 // FirstMigration makes a journal of dlxtop 1.0.0.
 var FirstMigration = migrations[0]
 
-// TurnsIn are turns in another directory.
+// TurnsIn returns turns in another directory.
 func TurnsIn(dir, command string) *Turns {
 	t := NewTurns(command)
 	t.dir = dir
 	return t
 }
 
-// File is the name of a turn's file.
+// File returns the name of a turn's file.
 func (t *Turns) File(name string) string { return t.file(name) }

@@ -446,7 +446,7 @@ func TestCopiesOfRefusedMessages(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff(copies, must.Get(j.Record(t.Context(), id))(t).Account.Copies))
 }
 
-// intended is a replay from the queue a, its message, and how that one will be published.
+// intended returns a replay from the queue a, its message, and how that one will be published.
 func intended() (plan.Record, *message.Message, *message.Publishing) {
 	r := record(plan.Replay)
 	r.From, r.Broker, r.Intent = build.Ref("a"), "b:5672", &plan.Intent{Options: plan.Options{Mark: true}}

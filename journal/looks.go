@@ -117,7 +117,7 @@ func (l *PeekLedger) Change(ctx context.Context, cluster string, queue model.Que
 	}))
 }
 
-// Looked is what is remembered of the queues of a cluster.
+// Looked returns what is remembered of the queues of a cluster.
 func (l *PeekLedger) Looked(ctx context.Context, cluster string) (model.LookedByQueue, error) {
 	looked := model.LookedByQueue{}
 	if !l.exists() {
@@ -131,7 +131,7 @@ func (l *PeekLedger) Looked(ctx context.Context, cluster string) (model.LookedBy
 	return looked, l.explain(err)
 }
 
-// remembered is what is remembered of these queues of a cluster; of all when none is named.
+// remembered returns what is remembered of these queues of a cluster; of all when none is named.
 func remembered(
 	ctx context.Context, q queryer, cluster string, queues ...model.QueueRef,
 ) (model.LookedByQueue, error) {

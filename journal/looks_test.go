@@ -230,7 +230,7 @@ func undoOf(id int64) plan.Record {
 	return r
 }
 
-// restored are an undo's intentions to bring back the entries at these positions.
+// restored returns an undo's intentions to bring back the entries at these positions.
 func restored(positions ...int) []plan.Entry {
 	entries := dropped(positions...)
 	for e := range model.Each(entries) {
@@ -240,7 +240,7 @@ func restored(positions ...int) []plan.Entry {
 	return entries
 }
 
-// ended is a journal with an ended drop of six messages, and its path.
+// ended returns a journal with an ended drop of six messages, and its path.
 func ended(t *testing.T) (path string, id int64) {
 	t.Helper()
 	path = at(t)

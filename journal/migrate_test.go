@@ -48,7 +48,7 @@ func TestEditOfARecord(t *testing.T) {
 	assert.Equal(t, old.Edit, "", "%+v %v", old, err)
 }
 
-// made is a closed journal with one record.
+// made returns a closed journal with one record.
 func made(t *testing.T) string {
 	t.Helper()
 	path := at(t)
@@ -58,8 +58,8 @@ func made(t *testing.T) string {
 	return path
 }
 
-// withOthers is a journal with a drop and an undo of one of its messages, 1 and 2, and a killed replay, 3, that another
-// version of dlxtop wrote: with other fingerprints.
+// withOthers returns a journal with a drop and an undo of one of its messages, 1 and 2, and a killed replay, 3, that
+// another version of dlxtop wrote: with other fingerprints.
 func withOthers(t *testing.T) (j *journal.Journal, db *sql.DB) {
 	t.Helper()
 	path := at(t)

@@ -11,7 +11,7 @@ import (
 // modes is whether a file's mode says who may read and write it.
 const modes = true
 
-// foreign is the owner of a file, and whether that is another user than this process's.
+// foreign returns the owner of a file, and whether that is another user than this process's.
 func foreign(info fs.FileInfo) (owner int, others bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

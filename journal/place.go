@@ -16,9 +16,9 @@ import (
 // File is the name of the journal in its directory.
 const File = "journal.db"
 
-// Path is the path of the journal: dlxtop/journal.db in $XDG_STATE_HOME, or in $HOME/.local/state when that is not set.
-// A relative path counts as not set, as in the XDG Base Directory Specification; when neither names a directory it is
-// "", and the journal refuses.
+// Path returns the path of the journal: dlxtop/journal.db in $XDG_STATE_HOME, or in $HOME/.local/state when that is not
+// set. A relative path counts as not set, as in the XDG Base Directory Specification; when neither names a directory it
+// is "", and the journal refuses.
 func Path(env func(string) string) string {
 	dir := env("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {

@@ -30,7 +30,7 @@ type outcomes struct {
 	of    positions      // the index in kinds, from 1
 }
 
-// at is the outcome of an entry, and whether it has one.
+// at returns the outcome of an entry, and whether it has one.
 func (o *outcomes) at(position int) (plan.Settled, bool) {
 	n := o.of.get(position)
 	if n == 0 {

@@ -23,7 +23,7 @@ const recordColumns = `r.id, r.operation, r.vhost, r.queue, r.target, r.user, r.
 
 const oneRecord = `SELECT ` + recordColumns + ` FROM records r WHERE r.id = ?`
 
-// Records are the newest records, newest first; limit 0 is all of them. Without a journal there are none.
+// Records returns the newest records, newest first; limit 0 is all of them. Without a journal there are none.
 func (j *Journal) Records(ctx context.Context, limit int) ([]plan.Record, error) {
 	if limit <= 0 {
 		limit = -1
@@ -31,7 +31,7 @@ func (j *Journal) Records(ctx context.Context, limit int) ([]plan.Record, error)
 	return j.query(ctx, `SELECT `+recordColumns+` FROM records r ORDER BY r.id DESC LIMIT ?`, limit)
 }
 
-// Record is one record, with its intent. The error wraps plan.ErrNoRecord when there is none with this number.
+// Record returns one record, with its intent. The error wraps plan.ErrNoRecord when there is none with this number.
 func (j *Journal) Record(ctx context.Context, id int64) (plan.Record, error) {
 	records, err := j.query(ctx, oneRecord, id)
 	switch {
@@ -57,7 +57,8 @@ func (j *Journal) Record(ctx context.Context, id int64) (plan.Record, error) {
 // tellFor is how long each start reports an unfinished action. Records lists it for longer.
 const tellFor = 7 * 24 * time.Hour
 
-// Unfinished are the records of the last week whose program ended in the middle, newest first, unless they were undone.
+// Unfinished returns the records of the last week whose program ended in the middle, newest first, unless they were
+// undone.
 func (j *Journal) Unfinished(ctx context.Context) ([]plan.Record, error) {
 	records, err := j.query(ctx, `SELECT `+recordColumns+` FROM records r WHERE r.ended IS NULL AND r.began > ?
 		AND NOT EXISTS (SELECT 1 FROM records u WHERE u.undoes = r.id AND u.ended IS NOT NULL) ORDER BY r.id DESC`,
@@ -160,8 +161,8 @@ func (j *Journal) complete(ctx context.Context, db *sql.DB, r *plan.Record) erro
 	return err
 }
 
-// state is whether a program works on a record. One without an end that no program works on may have ended after it was
-// read, which comes before its lock is free: it is read again.
+// state reports whether a program works on a record. One without an end that no program works on may have ended after
+// it was read, which comes before its lock is free: it is read again.
 func (j *Journal) state(ctx context.Context, db *sql.DB, r *plan.Record) (running bool, err error) {
 	if !r.Ended.IsZero() || j.running(r.ID) {
 		return r.Ended.IsZero(), nil
@@ -217,7 +218,7 @@ func (j *Journal) Entries(ctx context.Context, id int64, each plan.VisitEntry) e
 	return cmp.Or(stop, err)
 }
 
-// fates are the outcomes of a record's entries, and what its undos did with them.
+// fates returns the outcomes of a record's entries, and what its undos did with them.
 func (j *Journal) fates(ctx context.Context, db *sql.DB, id int64) (outcomes, map[int64]attempt, error) {
 	undos := map[int64]attempt{}
 	o, err := readOutcomes(ctx, db, id)

@@ -12,7 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// Replayed are the copies that replays on a broker have sent, without those that an undo has brought back.
+// Replayed returns the copies that replays on a broker have sent, without those that an undo has brought back.
 func (j *Journal) Replayed(ctx context.Context, broker, cluster string) (*plan.Doubles, error) {
 	const query = `SELECT id, vhost, queue, broker, cluster, began, ended IS NOT NULL,
 		coalesce(json_extract(intent, '$.mark'), 0), resumes

@@ -16,8 +16,8 @@ import (
 // killed is why a record ended whose program did not say so.
 const killed = "dlxtop ended in the middle of it"
 
-// Chain are the records that resume each other, including the one with this number, from the first one on, with their
-// intents. The error wraps plan.ErrNoRecord when there is none with this number.
+// Chain returns the records that resume each other, including the one with this number, from the first one on, with
+// their intents. The error wraps plan.ErrNoRecord when there is none with this number.
 func (j *Journal) Chain(ctx context.Context, id int64) ([]plan.Record, error) {
 	r, err := j.Record(ctx, id)
 	chain := []plan.Record{r}
@@ -123,7 +123,7 @@ func (j *Journal) mayResume(ctx context.Context, tx *sql.Tx, id int64) error {
 	return nil
 }
 
-// resumer is the running record that resumes a record, directly or indirectly; 0 for none.
+// resumer returns the running record that resumes a record, directly or indirectly; 0 for none.
 func (j *Journal) resumer(ctx context.Context, q queryer, id int64) (int64, error) {
 	for {
 		var ended bool

@@ -65,7 +65,7 @@ func (j *Journal) forget(ctx context.Context, db *sql.DB, query string, values .
 	return n, nil
 }
 
-// size is how many bytes of the file are in use.
+// size returns how many bytes of the file are in use.
 func size(ctx context.Context, db *sql.DB) (int64, error) {
 	var pages, free, bytes int64
 	for pragma, to := range map[string]*int64{"page_count": &pages, "freelist_count": &free, "page_size": &bytes} {

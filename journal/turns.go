@@ -27,7 +27,7 @@ func NewTurns(command string) *Turns {
 	return &Turns{dir: turnsDir, me: me}
 }
 
-// file is the name of a lock's file: names of queues may have any bytes, and others need not read them.
+// file returns the name of a lock's file: names of queues may have any bytes, and others need not read them.
 func (t *Turns) file(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:16])

@@ -179,7 +179,7 @@ func (t *Turns) sign(file *os.File) {
 	}
 }
 
-// holderIn is who has signed a lock, as far as it can be read.
+// holderIn returns who has signed a lock, as far as it can be read.
 func holderIn(file *os.File) (by model.Holder) {
 	text, _ := io.ReadAll(io.LimitReader(file, mostHolder))
 	if json.Unmarshal(text, &by) != nil {

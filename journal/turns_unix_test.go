@@ -13,7 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/journal"
 )
 
-// turnsIn are the turns of two programs in a directory of their own, and that directory.
+// turnsIn returns the turns of two programs in a directory of their own, and that directory.
 func turnsIn(t *testing.T) (one, other *journal.Turns, dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "turns")

@@ -49,7 +49,7 @@ type strayJSON struct {
 	Messages   int    `json:"messages"`
 }
 
-// count is the counter of an outcome; one that nobody reads for any other.
+// count returns the counter of an outcome; one that nobody reads for any other.
 func (a *accountJSON) count(o plan.Outcome) *int {
 	switch o {
 	case plan.Moved:

@@ -2,7 +2,7 @@ package jq
 
 import "time"
 
-// NewWith is a Runner with other bounds: the time for a message, and without a message.
+// NewWith returns a Runner with other bounds: the time for a message, and without a message.
 func NewWith(most, rest time.Duration) *Runner {
 	r := New()
 	r.most, r.rest = most, rest

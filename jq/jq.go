@@ -135,7 +135,7 @@ func watch(begun *atomic.Int64) {
 	}
 }
 
-// answerTo is the program's result for a message, in the child.
+// answerTo returns the program's result for a message, in the child.
 func answerTo(p *mend.Program, r *request) (a answer) {
 	was, err := r.Publishing()
 	if err != nil {
@@ -167,7 +167,7 @@ func answerTo(p *mend.Program, r *request) (a answer) {
 	return a
 }
 
-// message is the changed message. Unchanged parts are taken from the original.
+// message returns the changed message. Unchanged parts are taken from the original.
 func (a *answer) message(was *message.Publishing) (made message.Publishing, err error) {
 	if made, err = a.Publishing(); err != nil {
 		return *was, err
@@ -343,7 +343,7 @@ func (r *Runner) ask(ctx context.Context, request *request) (answer, error) {
 	return a, nil
 }
 
-// problem is why a child ended.
+// problem returns why a child ended.
 func (r *Runner) problem(ctx context.Context, c *child) *mend.Problem {
 	switch {
 	case ctx.Err() != nil:

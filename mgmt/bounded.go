@@ -25,7 +25,7 @@ type endlessError struct{ what string }
 
 func (e endlessError) Error() string { return "the answer has more than " + e.what }
 
-// bytesOf is a limit in words.
+// bytesOf returns a limit in words.
 func bytesOf(limit int64) string { return message.Size(limit) + "B" }
 
 // elements bounds each element of a list that is read from it.

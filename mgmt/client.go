@@ -132,7 +132,7 @@ func (c *Client) seesSomething(ctx context.Context) error {
 	return nil
 }
 
-// whoAmI is the name and the tags of the user, according to the broker.
+// whoAmI returns the name and the tags of the user, according to the broker.
 func (c *Client) whoAmI(ctx context.Context) (name string, tags []string, err error) {
 	me, err := ask(ctx, c, "name,tags", (*rabbithole.Client).Whoami)
 	if err == nil && me == nil {
@@ -145,7 +145,7 @@ func (c *Client) whoAmI(ctx context.Context) (name string, tags []string, err er
 	return me.Name, me.Tags, nil
 }
 
-// inVHost is the path of a list: for the selected vhost only, or for all that the user may see.
+// inVHost returns the path of a list: for the selected vhost only, or for all that the user may see.
 func (c *Client) inVHost(list string) string {
 	if c.vhost == "" {
 		return list

@@ -47,7 +47,7 @@ func (c *clock) measure(header string, sent, received time.Time) {
 	c.known = min(c.known+1, measurements)
 }
 
-// ahead is the broker's clock minus this machine's, and how far that may be off: 0 when the clocks may be equal,
+// ahead returns the broker's clock minus this machine's, and how far that may be off: 0 when the clocks may be equal,
 // unknown before the first answer. It ignores answers that contradict newer ones: a clock was set in between.
 func (c *clock) ahead() (skew model.Opt[time.Duration], within time.Duration) {
 	c.Lock()

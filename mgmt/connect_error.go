@@ -164,12 +164,12 @@ func (c *Client) unreachable(err error) *model.ConnectError {
 	return c.failed(model.APINotReached, innermost(err).Error())
 }
 
-// failed is a trouble with this API, and the other side's words.
+// failed returns a trouble with this API, and the other side's words.
 func (c *Client) failed(trouble model.ConnectTrouble, detail string) *model.ConnectError {
 	return trouble.With(model.ConnectValues{At: c.address, User: c.user, VHost: c.vhost, Detail: detail})
 }
 
-// innermost is an error without the request's line, as the address is already named.
+// innermost returns an error without the request's line, as the address is already named.
 func innermost(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

@@ -27,7 +27,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// answering is a port that sends the same bytes to every client.
+// answering returns a port that sends the same bytes to every client.
 func answering(t *testing.T, bytes string) string {
 	t.Helper()
 	return dial.Serve(t, dial.Listen(t), func(conn net.Conn) {

@@ -5,8 +5,8 @@ import (
 	"net/url"
 )
 
-// Connections are the client-provided names of the connections that the user may see: without the tag monitoring only
-// the user's own.
+// Connections returns the client-provided names of the connections that the user may see: without the tag monitoring
+// only the user's own.
 func (c *Client) Connections(ctx context.Context) (names []string, err error) {
 	type connection struct {
 		Name field[string] `json:"user_provided_name"`

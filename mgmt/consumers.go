@@ -116,7 +116,7 @@ type queueDetails struct {
 	Stats     field[queueStats]        `json:"message_stats"`
 }
 
-// pathOf is the path of one queue.
+// pathOf returns the path of one queue.
 func pathOf(ref model.QueueRef) string {
 	return "queues/" + url.PathEscape(ref.VHost) + "/" + url.PathEscape(ref.Name)
 }

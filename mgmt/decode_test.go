@@ -185,7 +185,7 @@ func BenchmarkDecodeTenThousandQueues(b *testing.B) {
 	}
 }
 
-// recordedAnswer is the answer of a real node of a version for one path, with the node's name replaced.
+// recordedAnswer returns the answer of a real node of a version for one path, with the node's name replaced.
 func recordedAnswer(tb testing.TB, version, part string) []byte {
 	tb.Helper()
 	return must.Get(os.ReadFile(filepath.Join("testdata", "api", version, part+".json")))(tb)

@@ -30,7 +30,7 @@ func TestALateConnection(t *testing.T) {
 	assert.That(t, err == nil, "an API that accepts connections after 6 s: %v", err)
 }
 
-// crowded is a listener without room for another connection until one is accepted.
+// crowded returns a listener without room for another connection until one is accepted.
 func crowded(t *testing.T) (listener net.Listener, address string) {
 	t.Helper()
 	socket := must.Get(syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0))(t)

@@ -51,7 +51,7 @@ func (f *field[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// opt is the value as an Opt.
+// opt returns the value as an Opt.
 func (f field[T]) opt() model.Opt[T] {
 	if !f.known {
 		return model.Unknown[T]()
@@ -136,7 +136,7 @@ func decodeNumber(text string) any {
 	return whole(f)
 }
 
-// whole is a whole number as an integer, if it fits.
+// whole returns a whole number as an integer, if it fits.
 func whole(f float64) any {
 	if f == math.Trunc(f) && math.Abs(f) < 1<<63 {
 		return int64(f)

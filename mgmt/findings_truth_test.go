@@ -365,7 +365,7 @@ func (s *stage) told(queue, policy string) {
 		func(snapshot *model.Snapshot) bool { return find(s.t, snapshot, queue).Policy == policy })
 }
 
-// buffer are the arguments of a queue whose messages go to another one after a time in milliseconds.
+// buffer returns the arguments of a queue whose messages go to another one after a time in milliseconds.
 func buffer(ttl int64, to string) amqp.Table {
 	return amqp.Table{"x-message-ttl": ttl, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": to}
 }

@@ -45,8 +45,8 @@ func (c *Client) findHeld(ctx context.Context, queues []model.Queue) {
 	}
 }
 
-// allowed is how many messages consumers may hold together, and how many these are, other than dlxtop's and those that
-// wait behind a single active one; 0 messages when one has no limit.
+// allowed returns how many messages consumers may hold together, and how many these are, other than dlxtop's and those
+// that wait behind a single active one; 0 messages when one has no limit.
 func allowed(consumers []consumerElement) (most, by int64) {
 	for e := range model.Each(consumers) {
 		switch {

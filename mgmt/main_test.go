@@ -55,7 +55,7 @@ func realBroker(t *testing.T) broker {
 	return broker{testNode.Get(t), t}
 }
 
-// api is the node's management API.
+// api returns the node's management API.
 func (b broker) api() manage.Node { return manage.Of(b.t, b.API()) }
 
 // queue declares a durable queue.
@@ -71,7 +71,7 @@ func (b broker) vhost(name string) string {
 	return manage.VHost(b.t, b.API(), name)
 }
 
-// as is the API's URL with another user.
+// as returns the API's URL with another user.
 func (b broker) as(user, password string) string {
 	u := must.Get(url.Parse(b.API()))(b.t)
 	u.User = url.UserPassword(user, password)
@@ -86,14 +86,14 @@ func client(t *testing.T, o Options) *Client {
 	return c
 }
 
-// before is the URL of a proxy in front of the real node that may change its answers to some paths: for answers that no
-// RabbitMQ can be made to give.
+// before returns the URL of a proxy in front of the real node that may change its answers to some paths: for answers
+// that no RabbitMQ can be made to give.
 func (b broker) before(change func(path string, body []byte) []byte) string {
 	b.t.Helper()
 	return served(b.t, b.proxy(change).ServeHTTP)
 }
 
-// served is the URL of a server, with the node's credentials.
+// served returns the URL of a server, with the node's credentials.
 func served(t *testing.T, handle http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(handle)
@@ -101,7 +101,7 @@ func served(t *testing.T, handle http.HandlerFunc) string {
 	return through(server.URL)
 }
 
-// connectError is an error as the explanation that it must be.
+// connectError returns an error as the explanation that it must be.
 func connectError(t *testing.T, err error) *model.ConnectError {
 	t.Helper()
 	connect, ok := errors.AsType[*model.ConnectError](err)
@@ -137,7 +137,7 @@ func (b broker) proxy(change func(path string, body []byte) []byte) *httputil.Re
 	}
 }
 
-// through is the URL of a proxy with the node's credentials.
+// through returns the URL of a proxy with the node's credentials.
 func through(address string) string {
 	return strings.Replace(address, "://", "://guest:guest@", 1)
 }
@@ -183,7 +183,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// ref is the queue of a name in the vhost of the stage.
+// ref returns the queue of a name in the vhost of the stage.
 func (s *stage) ref(name string) model.QueueRef { return model.QueueRef{VHost: s.vhost, Name: name} }
 
 func (s *stage) queue(name string, arguments amqp.Table) {
@@ -261,7 +261,7 @@ func (s *stage) finds(code, queue string) findings.Finding {
 	return found
 }
 
-// known is the topology once it is known who consumes some queues.
+// known returns the topology once it is known who consumes some queues.
 func (s *stage) known(queues ...string) *model.Topology {
 	s.t.Helper()
 	return model.NewTopology(pollUntil(s.t, s.poll, fmt.Sprintf("%q are known", queues), func(now *model.Snapshot) bool {

@@ -44,7 +44,7 @@ var overflows = [...]string{"drop-head", "reject-publish", "reject-publish-dlx"}
 
 func (s *overflowing) pick(n int) bool { return s.random.IntN(n) == 0 }
 
-// limits are a random limit and overflow, by policy key.
+// limits returns a random limit and overflow, by policy key.
 func (s *overflowing) limits() map[string]any {
 	d := map[string]any{}
 	if s.pick(2) {

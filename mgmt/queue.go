@@ -25,7 +25,7 @@ type placed struct {
 	VHost field[string] `json:"vhost"`
 }
 
-// ref is the identity of a queue.
+// ref returns the identity of a queue.
 func (p *placed) ref() model.QueueRef {
 	return model.QueueRef{VHost: p.VHost.value, Name: p.Name.value}
 }
@@ -235,7 +235,7 @@ func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd [
 	return q, odd
 }
 
-// kind is the queue's type: as reported, otherwise from the argument, otherwise classic.
+// kind returns the queue's type: as reported, otherwise from the argument, otherwise classic.
 func (e *queueElement) kind() model.QueueType {
 	if e.Type.value != "" {
 		return model.QueueType(e.Type.value)
@@ -246,7 +246,7 @@ func (e *queueElement) kind() model.QueueType {
 	return model.Classic
 }
 
-// joinAnd is "a", "a and b", "a, b and c", in alphabetical order.
+// joinAnd returns "a", "a and b", "a, b and c", in alphabetical order.
 func joinAnd(list []string) string {
 	sorted := slices.Sorted(slices.Values(list))
 	last := len(sorted) - 1

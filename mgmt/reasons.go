@@ -15,7 +15,7 @@ const (
 	localOnly     reason = "local only" // the user may only connect from the broker's machine
 )
 
-// reasonOf is why a request failed, as far as the answer's words say. It knows:
+// reasonOf returns why a request failed, as far as the answer's words say. It knows:
 //
 //   - a proxy's plain text: The plain HTTP request was sent to HTTPS port
 //   - not_authorised: Not management user (3.10.8, 4.0.5, 4.3.6)

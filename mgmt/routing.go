@@ -136,7 +136,7 @@ func (c *Client) applyPolicies(ctx context.Context, s *model.Snapshot, current b
 	c.otherwise.Store(&otherwise)
 }
 
-// named are the names of the policies that apply to a queue.
+// named returns the names of the policies that apply to a queue.
 func named(q *model.Queue) string { return q.Policy + "\x00" + q.OperatorPolicy }
 
 // applyDefinitions fills in the definitions of the policies that exchanges and queues name. The broker itself reports

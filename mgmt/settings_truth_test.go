@@ -174,7 +174,7 @@ func refuses(s model.Settings) bool {
 	return s.MaxLength.Set && s.MaxLength.Value == 1 && s.Overflow.Value == "reject-publish"
 }
 
-// predicted is the fate by a queue's effective settings for this number of accepted messages.
+// predicted returns the fate by a queue's effective settings for this number of accepted messages.
 func predicted(s model.Settings, name string, accepted int) fate {
 	f := fate{refused: refuses(s), left: accepted}
 	leaving := 0
@@ -343,7 +343,7 @@ func TestFindingBlockedHead(t *testing.T) {
 	assert.That(t, len(found) == 0, "nothing is before the last one: %+v", found)
 }
 
-// lookAt is a look that found these messages.
+// lookAt returns a look that found these messages.
 func lookAt(at time.Time, messages ...message.Message) peek.Peeked {
 	return peek.Peeked{Messages: message.MessageList(messages), TakenAt: at}
 }

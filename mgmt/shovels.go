@@ -32,8 +32,8 @@ type shovelElement struct {
 // definitionColumns are when a shovel ends, and what every definition has: without any, it is written as a list.
 const definitionColumns = "name,vhost,value.src-delete-after,value.src-uri,value.src-protocol"
 
-// shovels are the running shovels that stay, from a queue of this broker to this broker; nil where they cannot be read.
-// Without the plugin rabbitmq_shovel_management (404), and for users without the tag monitoring (401), they are
+// shovels returns the running shovels that stay, from a queue of this broker to this broker; nil where they cannot be
+// read. Without the plugin rabbitmq_shovel_management (404), and for users without the tag monitoring (401), they are
 // requested once.
 func (c *Client) shovels(ctx context.Context) (standing []model.Shovel) {
 	if c.noShovels.Load() {
@@ -112,8 +112,8 @@ func findShovelQueues(s *model.Snapshot) {
 	}
 }
 
-// vhostHere is the vhost of a shovel's URI, if it names the broker on which the shovel runs: by no host, or by its own
-// loopback.
+// vhostHere returns the vhost of a shovel's URI, if it names the broker on which the shovel runs: by no host, or by its
+// own loopback.
 func vhostHere(uri string) (vhost string, here bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "amqp" && u.Scheme != "amqps" {

@@ -15,14 +15,14 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Snapshot is one poll. The overview and the queue list are required; other parts that cannot be read are nil and named
-// in Missing. Its errors are *model.ConnectError, or ctx's when ctx was cancelled.
+// Snapshot returns one poll. The overview and the queue list are required; other parts that cannot be read are nil and
+// named in Missing. Its errors are *model.ConnectError, or ctx's when ctx was cancelled.
 func (c *Client) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 	return c.snapshot(ctx, false)
 }
 
-// Current is a Snapshot that asks for the current policies of all queues, at the cost of one more list. A poll does so
-// only where the policies contradict what statistics say of a queue (model.PoliciesNow).
+// Current returns a Snapshot that asks for the current policies of all queues, at the cost of one more list. A poll
+// does so only where the policies contradict what statistics say of a queue (model.PoliciesNow).
 func (c *Client) Current(ctx context.Context) (*model.Snapshot, error) { return c.snapshot(ctx, true) }
 
 func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, error) {
@@ -130,8 +130,8 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 	return s, nil
 }
 
-// atOnce is how many requests of a snapshot run in parallel: one in a poll that follows another one, as no user waits
-// for it and the broker has other work.
+// atOnce returns how many requests of a snapshot run in parallel: one in a poll that follows another one, as no user
+// waits for it and the broker has other work.
 func (c *Client) atOnce(current bool) int {
 	if !current && c.polled.Load() {
 		return 1
@@ -139,8 +139,8 @@ func (c *Client) atOnce(current bool) int {
 	return mostAtOnce
 }
 
-// vhostsOf are the vhosts that a snapshot covers. A user with the monitoring tag may list all vhosts and yet read the
-// queues of none: only those count whose exchanges were reported.
+// vhostsOf returns the vhosts that a snapshot covers. A user with the monitoring tag may list all vhosts and yet read
+// the queues of none: only those count whose exchanges were reported.
 func (c *Client) vhostsOf(s *model.Snapshot) []string {
 	if c.vhost != "" {
 		return []string{c.vhost}

@@ -156,7 +156,7 @@ func (r *storyRun) play(batch, n int) {
 	}
 }
 
-// current is a poll with the policies of the moment. Only looks consume.
+// current returns a poll with the policies of the moment. Only looks consume.
 func (r *storyRun) current() *model.Snapshot {
 	r.t.Helper()
 	snapshot := must.Get(r.poll.Current(r.t.Context()))(r.t)
@@ -238,7 +238,7 @@ func (r *storyRun) declare(name string) *storyMessage {
 	return shape
 }
 
-// key is one that may lead somewhere: a queue's name for the default exchange.
+// key returns one that may lead somewhere: a queue's name for the default exchange.
 func (r *storyRun) key(shape *storyMessage) string {
 	if r.chance(2) {
 		return r.pick(shape.queues)

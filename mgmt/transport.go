@@ -156,7 +156,7 @@ func refusal(resp *http.Response) *answerError {
 	return e
 }
 
-// firstWords is the first line of a foreign text, printable and short.
+// firstWords returns the first line of a foreign text, printable and short.
 func firstWords(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	return model.Beginning(text, 120)

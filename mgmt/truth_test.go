@@ -93,7 +93,7 @@ func (w *world) pattern() string {
 	return strings.Join(parts, ".")
 }
 
-// keyTo is a key that may hit something: a queue's name for the default exchange.
+// keyTo returns a key that may hit something: a queue's name for the default exchange.
 func (w *world) keyTo() string {
 	if w.random.IntN(4) == 0 {
 		return w.pick(w.queues)

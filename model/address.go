@@ -6,7 +6,7 @@ type Address struct {
 	RoutingKey string
 }
 
-// ExchangeName is an exchange's name for people, printable: the default exchange has none.
+// ExchangeName returns an exchange's name for people, printable: the default exchange has none.
 func ExchangeName(name string) string {
 	if name == "" {
 		return "(default)"

@@ -14,9 +14,9 @@ type again struct {
 // and a dashboard polls every 15 s at most.
 const stillAgain = 16 * time.Second
 
-// Redelivered is how many messages of a queue were delivered again since the last acknowledgement that polls saw, and
-// at how many polls there were more: one peek shows at a single poll, a loop at each. away: at some of these polls no
-// consumer was counted, as where a worker crashes, but also where someone peeks several times.
+// Redelivered returns how many messages of a queue were delivered again since the last acknowledgement that polls saw,
+// and at how many polls there were more: one peek shows at a single poll, a loop at each. away: at some of these polls
+// no consumer was counted, as where a worker crashes, but also where someone peeks several times.
 func (t *Topology) Redelivered(ref QueueRef) (n int64, steps int, away bool) {
 	a := t.again[ref]
 	return a.n, a.steps, a.away

@@ -17,9 +17,9 @@ type ArrivalKey struct {
 	Pattern string // of the binding, when Key is only an example of what it matches
 }
 
-// ArrivalKeys are the routing keys with which messages enter a queue, as far as bindings show; for a topic pattern they
-// are examples. A queue without bindings is reached by its own name through the default exchange. Exchanges that ignore
-// the key accept any, so they contribute none.
+// ArrivalKeys returns the routing keys with which messages enter a queue, as far as bindings show; for a topic pattern
+// they are examples. A queue without bindings is reached by its own name through the default exchange. Exchanges that
+// ignore the key accept any, so they contribute none.
 func (t *Topology) ArrivalKeys(ref QueueRef) []ArrivalKey {
 	if len(t.bound[ref]) == 0 {
 		return []ArrivalKey{{Key: ref.Name}}
@@ -37,8 +37,8 @@ func (t *Topology) ArrivalKeys(ref QueueRef) []ArrivalKey {
 	return keys
 }
 
-// keysThrough are the keys of messages that pass a binding. Behind exchange-to-exchange bindings, only the keys that
-// all of them let through count.
+// keysThrough returns the keys of messages that pass a binding. Behind exchange-to-exchange bindings, only the keys
+// that all of them let through count.
 func (t *Topology) keysThrough(b *Binding, passed map[string]bool) []ArrivalKey {
 	var own []ArrivalKey
 	wide := true
@@ -68,7 +68,7 @@ func (t *Topology) keysThrough(b *Binding, passed map[string]bool) []ArrivalKey 
 	return own
 }
 
-// examplesOf are keys that a topic pattern matches: with nothing in place of each #, and with one word.
+// examplesOf returns keys that a topic pattern matches: with nothing in place of each #, and with one word.
 func examplesOf(pattern string, words []string) []ArrivalKey {
 	var short, long []string
 	for _, w := range words {
@@ -91,7 +91,7 @@ func examplesOf(pattern string, words []string) []ArrivalKey {
 	return keys
 }
 
-// Name is the key as it is bound, in words.
+// Name returns the key as it is bound, in words.
 func (k ArrivalKey) Name() string {
 	if k.Pattern != "" {
 		return Quoted(k.Pattern)
@@ -99,7 +99,7 @@ func (k ArrivalKey) Name() string {
 	return Quoted(k.Key)
 }
 
-// DeadLetterWith is where a dead letter with only this routing key goes; its headers are unknown.
+// DeadLetterWith returns where a dead letter with only this routing key goes; its headers are unknown.
 func (t *Topology) DeadLetterWith(ref QueueRef, key string) Route {
 	s := t.settings.of(ref)
 	if s.Key.Set {

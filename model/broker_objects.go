@@ -24,7 +24,7 @@ type QueueRef struct {
 // QueueSet is a set of queues.
 type QueueSet = map[QueueRef]bool
 
-// String is the queue's name, with its vhost in front when that is not the default one.
+// String returns the queue's name, with its vhost in front when that is not the default one.
 func (r QueueRef) String() string {
 	if r.VHost == "" || r.VHost == "/" {
 		return r.Name
@@ -35,7 +35,7 @@ func (r QueueRef) String() string {
 // Printable is String, fit for a terminal.
 func (r QueueRef) Printable() string { return Printable(r.String()) }
 
-// Beside is the queue of a name in the same vhost.
+// Beside returns the queue of a name in the same vhost.
 func (r QueueRef) Beside(name string) QueueRef { return QueueRef{r.VHost, name} }
 
 // Queue is one queue as the management API reported it.
@@ -120,7 +120,7 @@ type Binding struct {
 	PropertiesKey string // the management API's identity of the binding
 }
 
-// From is the exchange that is bound to.
+// From returns the exchange that is bound to.
 func (b *Binding) From() ExchangeRef { return ExchangeRef{b.VHost, b.Source} }
 
 // Policy is a policy or an operator policy.
@@ -179,8 +179,8 @@ type Snapshot struct {
 // queue is unknown for some seconds.
 func (q *Queue) NoDLX(s Settings) bool { return !s.DLX.Set && q.PolicyDefinition != nil }
 
-// DeadLettered is how many dead letters came into the queue since the broker began to count, at least: what left it
-// plus what is in it, minus what publishers sent. It is unknown without statistics.
+// DeadLettered returns how many dead letters came into the queue since the broker began to count, at least: what left
+// it plus what is in it, minus what publishers sent. It is unknown without statistics.
 func (q *Queue) DeadLettered() Opt[int64] {
 	taken, known := q.Taken().Get()
 	depth, counted := q.Depth()
@@ -190,8 +190,8 @@ func (q *Queue) DeadLettered() Opt[int64] {
 	return Some(max(taken+depth-q.Published.Or(0), 0))
 }
 
-// CameBack is how many dead letters a worker got since the broker began to count, at least: first deliveries minus what
-// publishers sent. Messages published before the broker began to count must not be mistaken for dead letters.
+// CameBack returns how many dead letters a worker got since the broker began to count, at least: first deliveries minus
+// what publishers sent. Messages published before the broker began to count must not be mistaken for dead letters.
 func (q *Queue) CameBack() int64 {
 	if q == nil || !q.Published.Known() {
 		return 0
@@ -199,7 +199,7 @@ func (q *Queue) CameBack() int64 {
 	return q.Delivered.Or(0) - q.Redelivered.Or(0) - q.Published.Or(0)
 }
 
-// Taken is how many messages left the queue for good since the broker began to count; unknown without statistics.
+// Taken returns how many messages left the queue for good since the broker began to count; unknown without statistics.
 func (q *Queue) Taken() Opt[int64] {
 	if q == nil || !q.Published.Known() && !q.Delivered.Known() && !q.Acked.Known() {
 		return Unknown[int64]()

@@ -26,8 +26,8 @@ type Buffer struct {
 	Targets    []QueueRef  // the queues that receive messages after the wait
 }
 
-// Queues are the queues in which the messages of a buffer wait: its levels, its one queue, or none when they wait in an
-// exchange.
+// Queues returns the queues in which the messages of a buffer wait: its levels, its one queue, or none when they wait
+// in an exchange.
 func (b *Buffer) Queues() []QueueRef {
 	switch {
 	case b.InExchange != "":
@@ -47,7 +47,7 @@ func (b *Buffer) Has(ref QueueRef) bool {
 	return b.Queue == ref || slices.Contains(b.Levels, ref)
 }
 
-// Name is what to call the buffer: its queue, its exchange, or its first and last level.
+// Name returns what to call the buffer: its queue, its exchange, or its first and last level.
 func (b *Buffer) Name() string {
 	switch {
 	case b.InExchange != "":
@@ -77,8 +77,8 @@ func (b *Buffer) ShortName() string {
 	return first + "…" + last[same:]
 }
 
-// Entrance is the queue through which messages enter a buffer: the highest of its levels. It is false for an exchange
-// that delays.
+// Entrance returns the queue through which messages enter a buffer: the highest of its levels. It is false for an
+// exchange that delays.
 func (b *Buffer) Entrance() (QueueRef, bool) {
 	queues := b.Queues()
 	if len(queues) == 0 {
@@ -87,7 +87,7 @@ func (b *Buffer) Entrance() (QueueRef, bool) {
 	return queues[len(queues)-1], true
 }
 
-// Waiting is how many messages wait in a buffer, as far as the broker reported: the ready ones, those that its
+// Waiting returns how many messages wait in a buffer, as far as the broker reported: the ready ones, those that its
 // consumers hold for it, or those that its exchange delays.
 func (t *Topology) Waiting(b *Buffer) Opt[int64] {
 	if b.InExchange != "" && len(b.Targets) > 0 {

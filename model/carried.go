@@ -14,7 +14,7 @@ type Carried struct {
 	Count int64    // at most; math.MaxInt64 where it has no bound
 }
 
-// Carried is the highest count with which messages may come into a queue, through the hops of all queues.
+// Carried returns the highest count with which messages may come into a queue, through the hops of all queues.
 func (t *Topology) Carried(ref QueueRef) (c Carried, ok bool) {
 	c, ok = t.carried[ref]
 	return c, ok
@@ -51,7 +51,8 @@ func (t *Topology) findCarried() map[QueueRef]Carried {
 	return carried
 }
 
-// carriedBy is the count with which messages leave a queue for a reason; came is the count with which they entered.
+// carriedBy returns the count with which messages leave a queue for a reason; came is the count with which they
+// entered.
 func (t *Topology) carriedBy(ref QueueRef, reason Reason, came Carried) Carried {
 	own := Carried{From: ref}
 	if t.Queues[ref].Type == Quorum {

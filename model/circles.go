@@ -94,7 +94,7 @@ func (l *leads) close(members []QueueRef) {
 	}
 }
 
-// UnionOf is the union of two sorted lists. It returns one of them unchanged when that contains the other.
+// UnionOf returns the union of two sorted lists. It returns one of them unchanged when that contains the other.
 func UnionOf(a, b []QueueRef) []QueueRef {
 	switch {
 	case len(a) < len(b):

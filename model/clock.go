@@ -11,7 +11,7 @@ type Clock struct {
 // Local converts a time of that clock to this machine's.
 func (c Clock) Local(at time.Time) time.Time { return at.Add(-c.Ahead) }
 
-// Clock is the broker's clock as far as it is known: one that was never measured is taken to equal this machine's.
+// Clock returns the broker's clock as far as it is known: one that was never measured is taken to equal this machine's.
 func (o *Overview) Clock() Clock {
 	if ahead := o.ClockSkew.Or(0); ahead != 0 {
 		return Clock{Ahead: ahead, Within: o.ClockWithin}

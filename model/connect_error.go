@@ -30,7 +30,7 @@ type ConnectError struct {
 	Next  string // the next step: "start RabbitMQ, or name another broker with --url"
 }
 
-// Error is "cause: next step".
+// Error returns "cause: next step".
 func (e *ConnectError) Error() string { return e.Cause + ": " + e.Next }
 
 // Errors about one queue, to be found with errors.Is.

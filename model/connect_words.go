@@ -32,7 +32,7 @@ func trouble(kind ConnectKind, cause, next string) ConnectTrouble {
 	return ConnectTrouble{kind: kind, cause: cause, next: next}
 }
 
-// allowed is how many the limit allows: "1 connection (max-connections), and it is in use".
+// allowed returns how many the limit allows: "1 connection (max-connections), and it is in use".
 func (t ConnectTrouble) allowed(number string) string {
 	n, err := strconv.Atoi(number)
 	switch {
@@ -234,7 +234,7 @@ var (
 		"broker of your own")
 )
 
-// ButAMQPAnswers is the API's trouble when AMQP works.
+// ButAMQPAnswers returns the API's trouble when AMQP works.
 func (e *ConnectError) ButAMQPAnswers(at string) *ConnectError {
 	return &ConnectError{Kind: e.Kind, Cause: "RabbitMQ answers at " + Printable(at) + ", but " + e.Cause, Next: e.Next}
 }

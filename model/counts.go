@@ -55,9 +55,9 @@ func (t *Topology) CountableOf(queues []QueueRef) (declare, totals []QueueRef) {
 	return declare, totals
 }
 
-// Counted is the topology with the counts since its poll, newest last, as Queue and Waiting report them. Queues and the
-// snapshot stay as polled. Messages that dlxtop held meanwhile count as still there, and a queue that was not counted
-// in time keeps its count. Without counts it is t itself.
+// Counted returns the topology with the counts since its poll, newest last, as Queue and Waiting report them. Queues
+// and the snapshot stay as polled. Messages that dlxtop held meanwhile count as still there, and a queue that was not
+// counted in time keeps its count. Without counts it is t itself.
 func (t *Topology) Counted(counts []Counts) *Topology {
 	if len(counts) == 0 {
 		return t
@@ -86,10 +86,10 @@ func (t *Topology) Counted(counts []Counts) *Topology {
 	return &next
 }
 
-// Confirmed is the topology with the consumers that a count found where the statistics reported none: statistics lag by
-// up to StatisticsLag and lack a worker that has just started. A queue that dlxtop peeked at meanwhile is left out, as
-// its consumer may have been dlxtop. With ready it takes over the counted messages, too; do not use that where polls
-// are compared with each other. It is t itself when nothing differs.
+// Confirmed returns the topology with the consumers that a count found where the statistics reported none: statistics
+// lag by up to StatisticsLag and lack a worker that has just started. A queue that dlxtop peeked at meanwhile is left
+// out, as its consumer may have been dlxtop. With ready it takes over the counted messages, too; do not use that where
+// polls are compared with each other. It is t itself when nothing differs.
 func (t *Topology) Confirmed(counts map[QueueRef]QueueCounts, ready bool) *Topology {
 	var queues []Queue
 	change := func(i int) *Queue {

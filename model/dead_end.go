@@ -69,7 +69,7 @@ func (t *Topology) deadEnd(hop Hop, keys []string, headers Table, seen map[Queue
 	return end, true
 }
 
-// Possible are the queues that a message published at an address can reach, whatever its headers are.
+// Possible returns the queues that a message published at an address can reach, whatever its headers are.
 func (t *Topology) Possible(vhost string, a Address) []QueueRef {
 	return t.deadLetterRoute(vhost, a.Exchange, routed{keys: []string{a.RoutingKey}, keysKnown: true}).Queues
 }

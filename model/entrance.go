@@ -29,7 +29,7 @@ func (t *Topology) DirectBindings(f *Flow) []Binding {
 	return direct
 }
 
-// bindingsBeside are the bindings of a flow's worker, except those through which some of its buffers reach it.
+// bindingsBeside returns the bindings of a flow's worker, except those through which some of its buffers reach it.
 func (t *Topology) bindingsBeside(f *Flow, some func(*Buffer) bool) []Binding {
 	var beside []Binding
 	for binding := range t.BindingsTo(f.Worker.Queue) {

@@ -27,7 +27,7 @@ const (
 // leave its queue and gets no x-death entry.
 const DelayedRetry Reason = "delayed_retry"
 
-// Exits are all ways out of a queue, in the order expired, rejected, maxlen, delivery_limit, delayed_retry.
+// Exits returns all ways out of a queue, in the order expired, rejected, maxlen, delivery_limit, delayed_retry.
 func (t *Topology) Exits(ref QueueRef) []Exit {
 	q, ok := t.Queues[ref]
 	if !ok || q.Type == Stream {

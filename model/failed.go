@@ -132,8 +132,8 @@ func (b *flowBuilder) restsByName(q *Queue) bool {
 	return named && !other && rests
 }
 
-// served are queues that receive ordinary messages: from an exchange that also feeds queues not named for failures, is
-// not itself named for failures, and receives no dead letters except from buffers.
+// served returns queues that receive ordinary messages: from an exchange that also feeds queues not named for failures,
+// is not itself named for failures, and receives no dead letters except from buffers.
 func (b *flowBuilder) served() map[QueueRef]bool {
 	dead := map[ExchangeRef]bool{}
 	plain := map[ExchangeRef]bool{}
@@ -163,14 +163,14 @@ func (b *flowBuilder) served() map[QueueRef]bool {
 	return served
 }
 
-// FailedWithoutFlow are the failed queues that neither structure nor names tie to a worker, sorted by vhost and name.
-// Their messages may name it (Message.Worker).
+// FailedWithoutFlow returns the failed queues that neither structure nor names tie to a worker, sorted by vhost and
+// name. Their messages may name it (Message.Worker).
 func (t *Topology) FailedWithoutFlow() []Member { return t.failedAlone }
 
 // IsFailed reports whether failed messages rest in a queue, in a flow or not: a parked queue is one of these, too.
 func (t *Topology) IsFailed(ref QueueRef) bool { return t.failed[ref] }
 
-// FailedQueues are all failed queues, in flows or not, each once, sorted by vhost and name.
+// FailedQueues returns all failed queues, in flows or not, each once, sorted by vhost and name.
 func (t *Topology) FailedQueues() []QueueRef {
 	var refs []QueueRef
 	for _, f := range t.Flows() {
@@ -187,8 +187,8 @@ func (t *Topology) FailedQueues() []QueueRef {
 	return slices.Compact(refs)
 }
 
-// FailedTogether are the failed queues without consumers that each get a copy of what one queue rejects, as far as its
-// keys are known; nil unless there are several.
+// FailedTogether returns the failed queues without consumers that each get a copy of what one queue rejects, as far as
+// its keys are known; nil unless there are several.
 func (t *Topology) FailedTogether(ref QueueRef) (queues []QueueRef) {
 	hop, ok := t.Hop(ref, Rejected)
 	if !ok {

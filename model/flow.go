@@ -35,7 +35,7 @@ type Member struct {
 	ByName bool // only its name ties it to the flow: what a message says outweighs that
 }
 
-// Queues are all queues of the flow: buffers with their levels, worker, failed queues.
+// Queues returns all queues of the flow: buffers with their levels, worker, failed queues.
 func (f *Flow) Queues() []QueueRef {
 	refs := make([]QueueRef, 0, len(f.Buffers)+1+len(f.Failed))
 	for _, b := range f.Buffers {
@@ -55,7 +55,7 @@ func (f *Flow) Retries() bool {
 	return slices.ContainsFunc(f.Buffers, func(b *Buffer) bool { return b.Role == RetryBuffer })
 }
 
-// End is the failed or parked queue of the flow.
+// End returns the failed or parked queue of the flow.
 func (f *Flow) End(ref QueueRef) (m Member, ok bool) {
 	for _, m := range slices.Concat(f.Failed, f.Parked) {
 		if m.Queue == ref {
@@ -69,7 +69,7 @@ func (f *Flow) End(ref QueueRef) (m Member, ok bool) {
 // IsEnd reports whether messages come to rest in queues of this role.
 func (r Role) IsEnd() bool { return r == FailedRole || r == ParkedRole }
 
-// Role is the part that a queue plays in this flow, "" when it plays none.
+// Role returns the part that a queue plays in this flow, "" when it plays none.
 func (f *Flow) Role(ref QueueRef) Role {
 	if f.Worker.Queue == ref {
 		return WorkerRole
@@ -144,7 +144,7 @@ type flowBuilder struct {
 	ends  map[QueueRef]bool // failed queues that have a dead-letter exchange
 }
 
-// of is the flow of a worker. The first reason given for the worker stays.
+// of returns the flow of a worker. The first reason given for the worker stays.
 func (b *flowBuilder) of(worker QueueRef, reason string) *Flow {
 	f := b.flows[worker]
 	if f == nil {
@@ -237,7 +237,7 @@ func (b *flowBuilder) add(
 	}
 }
 
-// bufferOf is a buffer as all of its flows share it.
+// bufferOf returns a buffer as all of its flows share it.
 func (b *flowBuilder) bufferOf(ref QueueRef, as *levels) Buffer {
 	buffer := Buffer{TTLSource: Source{Kind: FromMessage}}
 	if as != nil {

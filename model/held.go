@@ -46,7 +46,7 @@ func (r *roles) findHeld() map[QueueRef]QueueRef {
 	return held
 }
 
-// deadLetterAddress is where a queue's dead letters are published, as far as its settings say.
+// deadLetterAddress returns where a queue's dead letters are published, as far as its settings say.
 func (t *Topology) deadLetterAddress(ref QueueRef) Address {
 	s := t.settings.of(ref)
 	return Address{s.DLX.Value, s.Key.Value}

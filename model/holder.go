@@ -50,7 +50,7 @@ func TellWaits(ctx context.Context, tell func(*InUse)) context.Context {
 	return context.WithValue(ctx, waitsKey{}, tell)
 }
 
-// TellerOfWaits is the function from TellWaits; one that does nothing without it.
+// TellerOfWaits returns the function from TellWaits; one that does nothing without it.
 func TellerOfWaits(ctx context.Context) func(*InUse) {
 	tell, _ := ctx.Value(waitsKey{}).(func(*InUse))
 	if tell == nil {

@@ -142,7 +142,7 @@ type entryKeys struct {
 // Open reports whether messages may enter with further keys than those that are known.
 func (e entryKeys) Open() bool { return e.Any || len(e.Patterns) > 0 }
 
-// OnlyKey is the routing key of all bindings of a queue, if they share one.
+// OnlyKey returns the routing key of all bindings of a queue, if they share one.
 func (t *Topology) OnlyKey(ref QueueRef) (key string, one bool) {
 	for b := range t.BindingsTo(ref) {
 		if !t.isLiteral(b) || one && b.RoutingKey != key {
@@ -160,7 +160,7 @@ func (t *Topology) isLiteral(b *Binding) bool {
 	return x != nil && (x.kind == "direct" || x.kind == "topic" && !isTopicPattern(topicWords(b.RoutingKey)))
 }
 
-// EntryKeys are the routing keys with which messages enter a queue.
+// EntryKeys returns the routing keys with which messages enter a queue.
 func (t *Topology) EntryKeys(ref QueueRef) (e entryKeys) {
 	for b := range t.BindingsTo(ref) {
 		x := t.routings[b.VHost].exchanges[b.Source]
@@ -177,7 +177,7 @@ func (t *Topology) EntryKeys(ref QueueRef) (e entryKeys) {
 	return e
 }
 
-// reasons are why messages can leave a queue that has a dead-letter exchange. A message with its own expiration can
+// reasons returns why messages can leave a queue that has a dead-letter exchange. A message with its own expiration can
 // expire in any queue.
 func (t *Topology) reasons(ref QueueRef) []Reason {
 	s, q := t.settings.of(ref), t.Queues[ref]

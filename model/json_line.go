@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// JSONLine is a value as one line of JSON, without a newline, safe for a terminal.
+// JSONLine returns a value as one line of JSON, without a newline, safe for a terminal.
 func JSONLine(v any) ([]byte, error) { return EncodeJSON(v, "", "") }
 
 // EncodeJSON is JSONLine, indented as json.Indent does it.

@@ -88,8 +88,8 @@ func (l *levels) reason(r *roles) string {
 		Printable(l.highest().Name), Printable(l.lowest().Name), LongDuration(l.most))
 }
 
-// LongDuration is a duration in its two largest units, rounded down: "8y186d", "12d3h", "90s" as "1m30s". It is for
-// ranges of TTLs, where ShortDuration's precision hides the magnitude.
+// LongDuration returns a duration in its two largest units, rounded down: "8y186d", "12d3h", "90s" as "1m30s". It is
+// for ranges of TTLs, where ShortDuration's precision hides the magnitude.
 func LongDuration(d time.Duration) string {
 	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
 	switch {

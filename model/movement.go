@@ -59,8 +59,8 @@ func movement(before, after *Queue, took time.Duration) (Movement, bool) {
 	return m, true
 }
 
-// Of are the rates of a buffer. Movement between levels that delay as one stays inside: what enters is what publishers
-// send, and what leaves is that minus the growth of the levels.
+// Of returns the rates of a buffer. Movement between levels that delay as one stays inside: what enters is what
+// publishers send, and what leaves is that minus the growth of the levels.
 func (m Moves) Of(b *Buffer) Movement {
 	if len(b.Levels) == 0 {
 		return m[b.Queue]
@@ -80,13 +80,13 @@ func (m Moves) Of(b *Buffer) Movement {
 	return Movement{In: Some(came), Out: Some(max(came-grown, 0))}
 }
 
-// Depth is the number of messages in the queue: ready and unacknowledged.
+// Depth returns the number of messages in the queue: ready and unacknowledged.
 func (q *Queue) Depth() (int64, bool) {
 	ready, ok := q.Ready.Get()
 	return ready + q.Unacked.Or(0), ok
 }
 
-// Removed is how many messages consumers took for good since the broker began to count.
+// Removed returns how many messages consumers took for good since the broker began to count.
 func (q *Queue) Removed() Opt[int64] {
 	acked, ok := q.Acked.Get()
 	if !ok {
@@ -95,7 +95,7 @@ func (q *Queue) Removed() Opt[int64] {
 	return Some(acked + q.DeliveredNoAck.Or(0))
 }
 
-// grown is the growth of a total. A total that appears started at 0; one that fell or disappeared belongs to a new
+// grown returns the growth of a total. A total that appears started at 0; one that fell or disappeared belongs to a new
 // queue.
 func grown(before, after Opt[int64]) (by int64, restarted bool) {
 	n := after.Or(0) - before.Or(0)

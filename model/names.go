@@ -22,7 +22,7 @@ var (
 	fillerWords = WordSet("letter letters lot queue q")
 )
 
-// WordSet is the words of a list.
+// WordSet returns the words of a list.
 func WordSet(list string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(list) {
@@ -132,8 +132,8 @@ var sharedFailed = map[string]string{
 // they take until it is due; deadSuffix ends the name of the queue that both of them dead-letter into.
 const HeldSuffix, deadSuffix = ".DQ", ".XQ"
 
-// NamedLike are the queues of a vhost, sorted by name, whose names begin with the same words as a queue's, not counting
-// words that name a role: billing.invoice is one for billing.parking. Buffers and failed queues are left out.
+// NamedLike returns the queues of a vhost, sorted by name, whose names begin with the same words as a queue's, not
+// counting words that name a role: billing.invoice is one for billing.parking. Buffers and failed queues are left out.
 func (t *Topology) NamedLike(ref QueueRef) (found []QueueRef) {
 	own := strings.Fields(listen(ref.Name).base)
 	for q := range t.EachQueue() {

@@ -12,10 +12,10 @@ type Opt[T any] struct {
 	known bool
 }
 
-// Some is a known value.
+// Some returns a known value.
 func Some[T any](v T) Opt[T] { return Opt[T]{value: v, known: true} }
 
-// Unknown is a value that is not known.
+// Unknown returns a value that is not known.
 func Unknown[T any]() Opt[T] { return Opt[T]{} }
 
 func (o Opt[T]) Get() (T, bool) { return o.value, o.known }

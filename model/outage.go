@@ -16,9 +16,9 @@ const (
 	NoMajority Outage = "no majority" // a quorum queue with at most half of its members online
 )
 
-// Outage is why the queue cannot be used; NoOutage also when that is unknown. For a classic queue the broker reports
-// state down (3.10.8 to 4.3.6). For a quorum queue without a majority 3.10.8 reports no state, but the members that are
-// online; a passive declare answers 0 messages.
+// Outage returns why the queue cannot be used; NoOutage also when that is unknown. For a classic queue the broker
+// reports state down (3.10.8 to 4.3.6). For a quorum queue without a majority 3.10.8 reports no state, but the members
+// that are online; a passive declare answers 0 messages.
 func (q *Queue) Outage() Outage {
 	switch {
 	case q.Type == Quorum && q.Members != nil && q.Online != nil && len(q.Online) < Majority(len(q.Members)):
@@ -52,7 +52,7 @@ func (q *Queue) OutageWords() string {
 	return ""
 }
 
-// Offline are the members that are not online.
+// Offline returns the members that are not online.
 func (q *Queue) Offline() []string {
 	var missing []string
 	for _, node := range q.Members {
@@ -64,7 +64,7 @@ func (q *Queue) Offline() []string {
 	return missing
 }
 
-// Majority is how many of a queue's members must be online.
+// Majority returns how many of a queue's members must be online.
 func Majority(members int) int { return members/2 + 1 }
 
 // Node is a node of the cluster as the management API reported it. The details of a node that is down are unknown.
@@ -95,7 +95,7 @@ const (
 	Disk   AlarmResource = "disk"
 )
 
-// Alarms are the alarms that are set; none when the nodes are unknown.
+// Alarms returns the alarms that are set; none when the nodes are unknown.
 func (s *Snapshot) Alarms() []Alarm {
 	var alarms []Alarm
 	for n := range Each(s.Nodes) {
@@ -110,7 +110,7 @@ func (s *Snapshot) Alarms() []Alarm {
 	return alarms
 }
 
-// AlarmWords are the alarms in a few words: "memory alarm on rabbit@a", "" when there are none.
+// AlarmWords returns the alarms in a few words: "memory alarm on rabbit@a", "" when there are none.
 func AlarmWords(alarms []Alarm) string {
 	words := make([]string, len(alarms))
 	for i, a := range alarms {

@@ -31,8 +31,8 @@ func NewPoliciesNow(policies []Policy, b Behaviour) *PoliciesNow {
 	return now
 }
 
-// matching is the policy that applies to a queue by pattern, type and priority; nil when none does. It is unsure where
-// a pattern cannot be matched, or two have the same priority.
+// matching returns the policy that applies to a queue by pattern, type and priority; nil when none does. It is unsure
+// where a pattern cannot be matched, or two have the same priority.
 func (now *PoliciesNow) matching(q *Queue, operator bool) (applies *Policy, sure bool) {
 	if now.unclear[policyKey{vhost: q.VHost, operator: operator}] {
 		return nil, false
@@ -65,9 +65,9 @@ func (now *PoliciesNow) Behind(q *Queue) bool {
 		!sameDefinition(as.PolicyDefinition, q.PolicyDefinition)
 }
 
-// Applied is a queue with the effective settings that the policies give it; named: the names that it has are current.
-// Where it is unsure which policy applies, the named one does, as it is now; one that is gone leaves the settings
-// unknown.
+// Applied returns a queue with the effective settings that the policies give it; named: the names that it has are
+// current. Where it is unsure which policy applies, the named one does, as it is now; one that is gone leaves the
+// settings unknown.
 func (now *PoliciesNow) Applied(reported *Queue, named bool) Queue {
 	as := *reported
 	q := &as
@@ -104,7 +104,7 @@ func (now *PoliciesNow) Applied(reported *Queue, named bool) Queue {
 	return as
 }
 
-// merged is a policy's definition with an operator policy's: of two numbers the lower holds (a delivery limit: the
+// merged returns a policy's definition with an operator policy's: of two numbers the lower holds (a delivery limit: the
 // higher when one is negative, from 4.0), of other values the operator's (3.10.8, 4.0.5, 4.3.6).
 func (now *PoliciesNow) merged(user, operator Table) Table {
 	both := Table{}

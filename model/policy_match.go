@@ -72,10 +72,10 @@ func (p *matchablePolicy) matches(q *Queue) bool {
 	return p.appliesTo(q.Type) && p.pattern.MatchString(q.Name) && (p.not == nil || !p.not.MatchString(q.Name))
 }
 
-// Others are the policies that match a queue besides the one that applies, by priority. The broker skipped those above
-// it: it skips a whole policy when the queue's type does not support one of its keys (measured on 3.10.8, 4.0.5 and
-// 4.3.6; operator policies, too). Those below it, or of the same priority, are overridden. When the one that applies is
-// not known here, the order is unknown.
+// Others returns the policies that match a queue besides the one that applies, by priority. The broker skipped those
+// above it: it skips a whole policy when the queue's type does not support one of its keys (measured on 3.10.8, 4.0.5
+// and 4.3.6; operator policies, too). Those below it, or of the same priority, are overridden. When the one that
+// applies is not known here, the order is unknown.
 func (m PolicyMatcher) Others(q *Queue) (above []*Policy, applied *Policy, below []*Policy) {
 	list, name := m[q.VHost], q.Policy
 	if len(list) > 0 && list[0].Operator {
@@ -119,7 +119,7 @@ var unsupported = map[QueueType][]string{
 	},
 }
 
-// UnsupportedKeys are the keys of a policy that queues of this type ignore.
+// UnsupportedKeys returns the keys of a policy that queues of this type ignore.
 func UnsupportedKeys(p *Policy, kind QueueType) []string {
 	var keys []string
 	for _, key := range unsupported[kind] {

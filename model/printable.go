@@ -146,7 +146,7 @@ func expandTabs(line string) string {
 
 func PrintableKey(routingKey string) string { return cmp.Or(Printable(routingKey), `""`) }
 
-// Beginning is a foreign text on one line, cut off after so many characters.
+// Beginning returns a foreign text on one line, cut off after so many characters.
 func Beginning(text string, characters int) string {
 	runes := []rune(Printable(text))
 	if len(runes) > characters {

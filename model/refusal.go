@@ -17,7 +17,7 @@ func (r Refusal) Refused() bool { return len(r) > 0 }
 // Overridable reports whether a person may override the refusal.
 func (r Refusal) Overridable() bool { return r.Override() != "" }
 
-// Words are the reasons, "" when there are none.
+// Words returns the reasons, "" when there are none.
 func (r Refusal) Words() string {
 	said := make([]string, len(r))
 	for i, o := range r {
@@ -26,7 +26,7 @@ func (r Refusal) Words() string {
 	return strings.Join(said, "; ")
 }
 
-// Override is what overriding would do, "" when at least one objection is final.
+// Override returns what overriding would do, "" when at least one objection is final.
 func (r Refusal) Override() string {
 	does := make([]string, len(r))
 	for i, o := range r {
@@ -47,13 +47,13 @@ type Said struct {
 	Insist string // what overriding would do, "" when it is not allowed
 }
 
-// Saidf is a final objection with a sentence formatted by Sayf.
+// Saidf returns a final objection with a sentence formatted by Sayf.
 func Saidf(format string, values ...any) Said { return Said{Says: Sayf(format, values...)} }
 
-// Insisting is the objection made overridable; does is what overriding would do.
+// Insisting returns the objection made overridable; does is what overriding would do.
 func (o Said) Insisting(does string) Said { return Said{o.Says, does} }
 
 func (o Said) Words() string { return o.Says }
 
-// Override is what overriding would do, "" when it is not allowed.
+// Override returns what overriding would do, "" when it is not allowed.
 func (o Said) Override() string { return o.Insist }

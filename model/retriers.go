@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Retriers are the workers whose failures wait in a buffer, sorted: those whose dead letters go there; otherwise those
-// from which peeked messages came; otherwise those whose names begin the buffer's name, the longest of them. Nil
+// Retriers returns the workers whose failures wait in a buffer, sorted: those whose dead letters go there; otherwise
+// those from which peeked messages came; otherwise those whose names begin the buffer's name, the longest of them. Nil
 // without such evidence.
 func (t *Topology) Retriers(ref QueueRef) []QueueRef {
 	var rejected, seen, named []QueueRef

@@ -75,7 +75,7 @@ func (r *roles) isBuffer(ref QueueRef) bool {
 	return ok
 }
 
-// bufferReason is why a queue is a buffer, "" when it is not one.
+// bufferReason returns why a queue is a buffer, "" when it is not one.
 func (r *roles) bufferReason(q *Queue) string {
 	if waits, stated := r.statedWaits(q.QueueRef); stated {
 		if as := r.t.stated[q.QueueRef]; waits {
@@ -286,7 +286,7 @@ func (r *roles) freeWorkers() {
 	}
 }
 
-// passes are the buffers that messages pass which begin in the given ones.
+// passes returns the buffers that messages pass which begin in the given ones.
 func (r *roles) passes(buffers []QueueRef) map[QueueRef]bool {
 	seen := make(map[QueueRef]bool, len(buffers))
 	todo := slices.Clone(buffers)
@@ -307,7 +307,7 @@ func (r *roles) passes(buffers []QueueRef) map[QueueRef]bool {
 	return seen
 }
 
-// workersOf are the workers among some queues, and those behind the buffers among them.
+// workersOf returns the workers among some queues, and those behind the buffers among them.
 func (r *roles) workersOf(targets []QueueRef) []QueueRef {
 	var workers []QueueRef
 	for _, ref := range targets {
@@ -347,8 +347,8 @@ func (r *roles) withoutFailed(workers []QueueRef) []QueueRef {
 // decides the route.
 const crowd = 12
 
-// narrowed are the queues that dead letters of this reason reach. A large set of merely possible queues is narrowed to
-// those named like the queue, if there are any.
+// narrowed returns the queues that dead letters of this reason reach. A large set of merely possible queues is narrowed
+// to those named like the queue, if there are any.
 func (r *roles) narrowed(ref QueueRef, reason Reason) []QueueRef {
 	hop, ok := r.t.Hop(ref, reason)
 	if !ok {
@@ -421,7 +421,7 @@ func (r *roles) rejectsPass(exchange ExchangeRef, worker QueueRef) bool {
 	return ok && slices.Contains(hop.Route.Through, exchange)
 }
 
-// sentBackBy are the buffers that messages rejected by a worker pass.
+// sentBackBy returns the buffers that messages rejected by a worker pass.
 func (r *roles) sentBackBy(worker QueueRef) map[QueueRef]bool {
 	sent, ok := r.sentBack[worker]
 	if ok {
@@ -465,7 +465,7 @@ func (r *roles) retryEntrances() map[QueueRef]string {
 	return entrances
 }
 
-// Hop is the hop of a queue for a reason.
+// Hop returns the hop of a queue for a reason.
 func (t *Topology) Hop(ref QueueRef, reason Reason) (*Hop, bool) {
 	for hop := range Each(t.hops[ref]) {
 		if hop.Reason == reason {
@@ -476,13 +476,15 @@ func (t *Topology) Hop(ref QueueRef, reason Reason) (*Hop, bool) {
 	return nil, false
 }
 
-// ExpiredTargets are the queues that get messages which expire in a queue; nil where its TTL or its DLX leads nowhere.
+// ExpiredTargets returns the queues that get messages which expire in a queue; nil where its TTL or its DLX leads
+// nowhere.
 func (t *Topology) ExpiredTargets(ref QueueRef) []QueueRef { return t.targets(ref, Expired) }
 
-// RejectedTargets are the queues that get messages rejected from a queue; nil where its DLX leads nowhere.
+// RejectedTargets returns the queues that get messages rejected from a queue; nil where its DLX leads nowhere.
 func (t *Topology) RejectedTargets(ref QueueRef) []QueueRef { return t.targets(ref, Rejected) }
 
-// OverflowTargets are the queues that get what the limit of a queue drops, and copies of what it refuses; nil for none.
+// OverflowTargets returns the queues that get what the limit of a queue drops, and copies of what it refuses; nil for
+// none.
 func (t *Topology) OverflowTargets(ref QueueRef) []QueueRef { return t.targets(ref, MaxLen) }
 
 func (t *Topology) targets(ref QueueRef, reason Reason) []QueueRef {

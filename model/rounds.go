@@ -7,7 +7,7 @@ type rounds struct {
 	inside    int64 // how many messages were there, at most
 }
 
-// Rounds is how many times each message of a worker was delivered, at least, since polls saw one acknowledged or
+// Rounds returns how many times each message of a worker was delivered, at least, since polls saw one acknowledged or
 // published; n is how many messages that are.
 func (t *Topology) Rounds(worker QueueRef) (times, n int64) {
 	r := t.rounds[worker]

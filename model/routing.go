@@ -96,7 +96,7 @@ func indexBindings(s *Snapshot) (bound map[QueueRef][]int, into map[ExchangeRef]
 	return bound, into
 }
 
-// BindingsTo are the bindings of a queue, except the one to the default exchange.
+// BindingsTo returns the bindings of a queue, except the one to the default exchange.
 func (t *Topology) BindingsTo(ref QueueRef) iter.Seq[*Binding] {
 	return func(yield func(*Binding) bool) {
 		for _, i := range t.bound[ref] {
@@ -123,7 +123,7 @@ func Without[S ~[]T, T any](list S, drop func(T) bool) S {
 	return slices.DeleteFunc(slices.Clone(list), drop)
 }
 
-// Mapped is what a function makes of each element of a list.
+// Mapped returns what a function makes of each element of a list.
 func Mapped[T, R any](list []T, of func(*T) R) []R {
 	made := make([]R, len(list))
 	for i := range list {
@@ -200,7 +200,7 @@ func unique(ds []destination) []destination {
 	return slices.Compact(ds)
 }
 
-// matches are the destinations of a message. When its keys are not known, any key is possible.
+// matches returns the destinations of a message. When its keys are not known, any key is possible.
 func (x *exchangeRouting) matches(m *routed) []destination {
 	if x.chooses || x.kind == "fanout" {
 		return x.all
@@ -251,7 +251,7 @@ func (x *exchangeRouting) matches(m *routed) []destination {
 // mostOverlaps bounds how many bindings are compared with the patterns of one queue.
 const mostOverlaps = 2_000
 
-// overlapping are the destinations that some key reaches which one of these patterns matches: all of them when no
+// overlapping returns the destinations that some key reaches which one of these patterns matches: all of them when no
 // pattern is known.
 func (x *exchangeRouting) overlapping(patterns [][]string) []destination {
 	if patterns == nil || len(patterns)*len(x.all) > mostOverlaps {
@@ -297,7 +297,7 @@ func (r *routing) leadsOn(exchange string, patterns []string) bool {
 	return true
 }
 
-// inexact is why the matches of this exchange are only the possible set, "" when they are exact.
+// inexact returns why the matches of this exchange are only the possible set, "" when they are exact.
 func (x *exchangeRouting) inexact(m *routed) string {
 	switch {
 	case x.chooses:

@@ -2,8 +2,8 @@ package model
 
 import "slices"
 
-// RouteBetween are the queues that a publish may have reached at some moment between two topologies, t being the newer
-// one. The bindings of either may have existed, in any order, and an alternate exchange gets messages unless some
+// RouteBetween returns the queues that a publish may have reached at some moment between two topologies, t being the
+// newer one. The bindings of either may have existed, in any order, and an alternate exchange gets messages unless some
 // binding matches all the time. Bindings made and removed in between are in neither.
 func (t *Topology) RouteBetween(before *Topology, vhost string, a Address, headers Table) []QueueRef {
 	then := before.routings[vhost]
@@ -44,7 +44,7 @@ func (t *Topology) RouteBetween(before *Topology, vhost string, a Address, heade
 	return now.refs(queues)
 }
 
-// passing are a message's destinations at an exchange, and its alternate exchange; none when the exchange does not
+// passing returns a message's destinations at an exchange, and its alternate exchange; none when the exchange does not
 // exist.
 func (r *routing) passing(exchange string, m *routed) (to []destination, alternate string) {
 	if x := r.exchanges[exchange]; x != nil {

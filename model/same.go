@@ -33,8 +33,8 @@ func sameStructure(a, b *Snapshot) bool {
 		reflect.DeepEqual(a.Seen, b.Seen) && slices.Equal(a.Stated, b.Stated)
 }
 
-// sharing is a snapshot that takes unchanged parts from an earlier one with the same structure, so that they are in
-// memory once: on a broker with 10,000 queues and 30,000 bindings most of a poll is names and tables.
+// sharing returns a snapshot that takes unchanged parts from an earlier one with the same structure, so that they are
+// in memory once: on a broker with 10,000 queues and 30,000 bindings most of a poll is names and tables.
 func sharing(earlier, s *Snapshot) *Snapshot {
 	shared := *s
 	shared.Bindings = earlier.Bindings

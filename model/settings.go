@@ -23,7 +23,7 @@ const (
 	FromDefault        SourceKind = "default" // the broker's default
 )
 
-// String is "argument", "policy retry-30s", "operator policy cap".
+// String returns "argument", "policy retry-30s", "operator policy cap".
 func (s Source) String() string {
 	if s.Name == "" {
 		return string(s.Kind)

@@ -14,7 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// setIn are the settings that are made, each with its value and its source.
+// setIn returns the settings that are made, each with its value and its source.
 func setIn(s model.Settings) (made []string) {
 	fields := reflect.ValueOf(s)
 	for i := range fields.NumField() {

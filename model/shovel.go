@@ -11,7 +11,7 @@ type Shovel struct {
 	KeepsKey bool // each message keeps its own routing key; To has none
 }
 
-// ShovelRoute is the queues to which a shovel carries messages.
+// ShovelRoute returns the queues to which a shovel carries messages.
 func (t *Topology) ShovelRoute(s *Shovel) Route {
 	if t.routings[s.ToVHost] == nil {
 		return Route{Unread: true}

@@ -36,7 +36,7 @@ func (s *StatedRole) Matches(ref QueueRef) bool {
 	return MatchesGlob(s.Pattern, ref.Name) || MatchesGlob(s.Pattern, whole)
 }
 
-// describe are the reason of a role that is stated.
+// describe returns the reason of a role that is stated.
 func (s *StatedRole) describe() string {
 	return fmt.Sprintf("stated in the configuration (%s = %s)", Printable(Quoted(s.Pattern)), Quoted(string(s.Role)))
 }
@@ -62,7 +62,7 @@ func NewStatedRoles(all []StatedRole) StatedRoles {
 	return sorted
 }
 
-// Of are the roles that are stated for a queue, strongest first.
+// Of returns the roles that are stated for a queue, strongest first.
 func (s StatedRoles) Of(ref QueueRef) (own []StatedRole) {
 	for i := range s {
 		if s[i].Matches(ref) {
@@ -73,7 +73,7 @@ func (s StatedRoles) Of(ref QueueRef) (own []StatedRole) {
 	return own
 }
 
-// StatedRole is the role that a user states for a queue.
+// StatedRole returns the role that a user states for a queue.
 func (t *Topology) StatedRole(ref QueueRef) (StatedRole, bool) {
 	s, ok := t.stated[ref]
 	return s, ok
@@ -94,7 +94,7 @@ func (t *Topology) findStated() map[QueueRef]StatedRole {
 	return stated
 }
 
-// Abandoned are the queues in which messages end without anything that says why, by vhost and name: no consumers,
+// Abandoned returns the queues in which messages end without anything that says why, by vhost and name: no consumers,
 // no dead-letter exchange, no TTL, no flow, no name for failures. An application may itself put its failures there.
 func (t *Topology) Abandoned() (refs []QueueRef) {
 	for q := range t.EachQueue() {
@@ -112,7 +112,7 @@ func (t *Topology) Abandoned() (refs []QueueRef) {
 	return refs
 }
 
-// ParkedQueues are all queues that are stated as parked, sorted by vhost and name.
+// ParkedQueues returns all queues that are stated as parked, sorted by vhost and name.
 func (t *Topology) ParkedQueues() (refs []QueueRef) {
 	for ref, s := range t.stated {
 		if s.Role == ParkedRole {
@@ -123,7 +123,7 @@ func (t *Topology) ParkedQueues() (refs []QueueRef) {
 	return refs
 }
 
-// Parked is how many messages wait in parked queues, as far as known.
+// Parked returns how many messages wait in parked queues, as far as known.
 func (t *Topology) Parked() (messages int64) {
 	for _, ref := range t.ParkedQueues() {
 		if q, ok := t.Queue(ref); ok {
@@ -134,7 +134,7 @@ func (t *Topology) Parked() (messages int64) {
 	return messages
 }
 
-// ParkedWithoutFlow are the parked queues that belong to no flow, sorted by vhost and name.
+// ParkedWithoutFlow returns the parked queues that belong to no flow, sorted by vhost and name.
 func (t *Topology) ParkedWithoutFlow() []Member { return t.parkedAlone }
 
 // statedWaits reports whether a user states a role of a queue, and whether messages wait in queues of that role.

@@ -13,7 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// stated are roles for all brokers, as alternating patterns and roles.
+// stated returns roles for all brokers, as alternating patterns and roles.
 func stated(roles ...string) build.Part {
 	return func(s *model.Snapshot) {
 		var all []model.StatedRole

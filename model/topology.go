@@ -103,7 +103,7 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 	return next
 }
 
-// remembered are the former workers that still exist: a flow does not vanish when its worker stops.
+// remembered returns the former workers that still exist: a flow does not vanish when its worker stops.
 func (t *Topology) remembered(exist map[QueueRef]*Queue) map[QueueRef]bool {
 	worked := map[QueueRef]bool{}
 	if t == nil {
@@ -118,7 +118,7 @@ func (t *Topology) remembered(exist map[QueueRef]*Queue) map[QueueRef]bool {
 	return worked
 }
 
-// goneIn are the buffers with a lease that dead letters reached at this poll or an earlier one, by the queues whose
+// goneIn returns the buffers with a lease that dead letters reached at this poll or an earlier one, by the queues whose
 // dead letters go nowhere in the next one.
 func (t *Topology) goneIn(next *Topology) map[QueueRef][]QueueRef {
 	if t == nil {
@@ -143,7 +143,8 @@ func (t *Topology) goneIn(next *Topology) map[QueueRef][]QueueRef {
 	return gone
 }
 
-// Gone are the buffers with a lease that a queue's dead letters reached at an earlier poll, when they go nowhere now.
+// Gone returns the buffers with a lease that a queue's dead letters reached at an earlier poll, when they go nowhere
+// now.
 func (t *Topology) Gone(ref QueueRef) []QueueRef { return t.gone[ref] }
 
 func byRef(queues []Queue) map[QueueRef]*Queue {
@@ -172,12 +173,12 @@ func (t *Topology) Exchange(ref ExchangeRef) (*Exchange, bool) {
 	return x, ok
 }
 
-// Settings are the effective settings of a queue; for an unknown queue nothing is set.
+// Settings returns the effective settings of a queue; for an unknown queue nothing is set.
 func (t *Topology) Settings(ref QueueRef) Settings { return *t.settings.of(ref) }
 
-// Route is the queues that a message reaches which is published to an exchange ("" is the default exchange) with these
-// keys (the routing key first, then CC and BCC) and headers. A client's publish to an internal exchange is refused:
-// Route.Internal.
+// Route returns the queues that a message reaches which is published to an exchange ("" is the default exchange) with
+// these keys (the routing key first, then CC and BCC) and headers. A client's publish to an internal exchange is
+// refused: Route.Internal.
 func (t *Topology) Route(vhost, exchange string, keys []string, headers Table) Route {
 	r := t.routings[vhost]
 	if r == nil {
@@ -212,11 +213,11 @@ func (t *Topology) LeadsToQueue(b *Binding) bool {
 	return exists
 }
 
-// Hops are the hops of a queue: none when it has no dead-letter exchange.
+// Hops returns the hops of a queue: none when it has no dead-letter exchange.
 func (t *Topology) Hops(ref QueueRef) []Hop { return t.hops[ref] }
 
-// DeadLetter is the queues that a dead letter from ref is routed to, with its own keys (the routing key first, then CC
-// and BCC) and headers. Without a dead-letter exchange there are none.
+// DeadLetter returns the queues that a dead letter from ref is routed to, with its own keys (the routing key first,
+// then CC and BCC) and headers. Without a dead-letter exchange there are none.
 func (t *Topology) DeadLetter(ref QueueRef, keys []string, headers Table) Route {
 	s := t.settings.of(ref)
 	if !s.DLX.Set {
@@ -232,14 +233,14 @@ func (t *Topology) DeadLetter(ref QueueRef, keys []string, headers Table) Route 
 	})
 }
 
-// Flows are all flows, sorted by vhost and name.
+// Flows returns all flows, sorted by vhost and name.
 func (t *Topology) Flows() []Flow { return t.flows }
 
-// FlowsOf are the flows that a queue belongs to: first those whose worker it is, then as a buffer, then as a failed
+// FlowsOf returns the flows that a queue belongs to: first those whose worker it is, then as a buffer, then as a failed
 // queue.
 func (t *Topology) FlowsOf(ref QueueRef) []*Flow { return t.flowsOf[ref] }
 
-// WorkersOf are the names of the workers whose failures end in a queue.
+// WorkersOf returns the names of the workers whose failures end in a queue.
 func (t *Topology) WorkersOf(failed QueueRef) (names []string) {
 	for _, f := range t.flowsOf[failed] {
 		for _, m := range f.Failed {
@@ -252,8 +253,8 @@ func (t *Topology) WorkersOf(failed QueueRef) (names []string) {
 	return names
 }
 
-// FailedAt are the workers in which messages failed that say that they left a queue last: the queue itself, or those
-// behind it where it is a buffer. They are unknown for a buffer that is gone.
+// FailedAt returns the workers in which messages failed that say that they left a queue last: the queue itself, or
+// those behind it where it is a buffer. They are unknown for a buffer that is gone.
 func (t *Topology) FailedAt(left QueueRef) (names []string) {
 	if _, exists := t.Queues[left]; !exists && listen(left.Name).buffer() != "" {
 		return nil
@@ -272,7 +273,7 @@ func (t *Topology) FailedAt(left QueueRef) (names []string) {
 	return names
 }
 
-// FlowOf is the first of the flows that a queue belongs to.
+// FlowOf returns the first of the flows that a queue belongs to.
 func (t *Topology) FlowOf(ref QueueRef) (*Flow, bool) {
 	if flows := t.flowsOf[ref]; len(flows) > 0 {
 		return flows[0], true

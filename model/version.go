@@ -34,7 +34,7 @@ func (v Version) AtLeast(major, minor int) bool {
 	return v.Major > major || v.Major == major && v.Minor >= minor
 }
 
-// String is "4.0.5", or "unknown version".
+// String returns "4.0.5", or "unknown version".
 func (v Version) String() string {
 	if !v.Known() {
 		return "unknown version"
@@ -88,7 +88,7 @@ type Behaviour struct {
 	DelaysByHeader bool
 }
 
-// BehaviourOf is the behaviour of a version. For an unknown version every field has its most cautious value.
+// BehaviourOf returns the behaviour of a version. For an unknown version every field has its most cautious value.
 func BehaviourOf(v Version) Behaviour {
 	if !v.Known() {
 		return Behaviour{

@@ -20,7 +20,7 @@ func Count[N ~int | ~int32 | ~int64](n N) string {
 	return s
 }
 
-// Plural is "1 message", "2 messages".
+// Plural returns "1 message", "2 messages".
 func Plural[N int | int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -28,7 +28,7 @@ func Plural[N int | int64](n N, noun string) string {
 	return Count(int64(n)) + " " + noun + "s"
 }
 
-// PluralAre is "1 message is", "2 messages are".
+// PluralAre returns "1 message is", "2 messages are".
 func PluralAre(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun + " is"
@@ -52,7 +52,7 @@ func Sayf(format string, values ...any) string {
 	return fmt.Sprintf(format, values...)
 }
 
-// ConsumerWords are a number of consumers: "no consumers".
+// ConsumerWords returns a number of consumers: "no consumers".
 func ConsumerWords(consumers Opt[int64]) string {
 	n, known := consumers.Get()
 	switch {

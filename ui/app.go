@@ -149,8 +149,8 @@ func (a app) Init() tea.Cmd {
 		a.LoadChoices(), askBackground(a.Env))
 }
 
-// Update is the only place where messages arrive. After each of them, visible queues are counted and the visible screen
-// is prepared.
+// Update returns the only place where messages arrive. After each of them, visible queues are counted and the visible
+// screen is prepared.
 func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	a.Shown = a.Now()
 	before := a
@@ -370,7 +370,7 @@ func (a *app) quit() tea.Cmd {
 	return a.refuse(why + ": " + a.Keys.Quit.Help().Key + " again quits")
 }
 
-// unfinished is what quitting would end, in words; "" when nothing is under way.
+// unfinished returns what quitting would end, in words; "" when nothing is under way.
 func (a app) unfinished() string {
 	if runs := a.running(); runs != "" {
 		return "not quit: " + runs + " would be stopped"

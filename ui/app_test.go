@@ -22,7 +22,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// frozen are options under which nothing happens by itself: no time passes and there is no second poll.
+// frozen returns options under which nothing happens by itself: no time passes and there is no second poll.
 func frozen(source shell.Source) Options {
 	return Options{Source: source, Title: "prod", Interval: time.Hour, Now: newClock().now, dotStep: time.Hour}
 }
@@ -30,7 +30,7 @@ func frozen(source shell.Source) Options {
 // busy are frozen options of the busy broker.
 func busy() Options { return frozen(&recorded{snapshot: busyBroker()}) }
 
-// lively are options for tests of the polling.
+// lively returns options for tests of the polling.
 func lively(source shell.Source, c *clock) Options {
 	return Options{Source: source, Title: "prod", Interval: 10 * time.Millisecond, Now: c.now}
 }
@@ -472,7 +472,7 @@ func BenchmarkPoll10kQueues(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "ms/poll")
 }
 
-// frameOf is the program at 120 x 36 on a tab, after one poll.
+// frameOf returns the program at 120 x 36 on a tab, after one poll.
 func frameOf(b *testing.B, snapshot *model.Snapshot, tab string) tea.Model {
 	b.Helper()
 	source := &recorded{snapshot: snapshot}

@@ -287,7 +287,7 @@ func (a app) tabLine() string {
 	return term.Spread(tabs, s.Strong.Render(way)+" ", a.width)
 }
 
-// tabLabels are the tabs as drawn: the key, the name, and a count, each in its style.
+// tabLabels returns the tabs as drawn: the key, the name, and a count, each in its style.
 func (a app) tabLabels() (labels []string) {
 	s, between := a.Styles, " "
 	if a.width < 80 {
@@ -370,7 +370,7 @@ type hint struct {
 	from, to int
 }
 
-// hintsOf are keys from a column on, as many as fit.
+// hintsOf returns keys from a column on, as many as fit.
 func hintsOf(keys []term.Key, from, width int) (hints []hint) {
 	end := from + width
 	for _, b := range keys {
@@ -390,7 +390,7 @@ func hintsOf(keys []term.Key, from, width int) (hints []hint) {
 
 const hintGap = 2 // columns after a hint
 
-// hints are the active keys, most useful first, and at the right those that are always active.
+// hints returns the active keys, most useful first, and at the right those that are always active.
 func (a app) hints() (own, always []hint) {
 	k, top := a.Keys, a.top()
 	last := term.Describe(k.Quit, "quit")
@@ -518,7 +518,7 @@ func (a *app) click(x, y int) tea.Cmd {
 	return cmd
 }
 
-// tabAt is the tab whose name is drawn in a column of the tab line.
+// tabAt returns the tab whose name is drawn in a column of the tab line.
 func (a app) tabAt(x int) (i int, ok bool) {
 	end := 0
 	for i, label := range a.tabLabels() {

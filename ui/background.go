@@ -103,7 +103,8 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	}
 }
 
-// without are the bytes that are keys. The beginning of a possible answer is held until more comes; Esc alone is a key.
+// without returns the bytes that are keys. The beginning of a possible answer is held until more comes; Esc alone is a
+// key.
 func (k *keyboard) without(read []byte) []byte {
 	text := append(k.held, read...)
 	k.held = nil
@@ -135,7 +136,7 @@ func (k *keyboard) without(read []byte) []byte {
 	return text[:start]
 }
 
-// endOfAnswer is where an answer ends, and how long its end is; -1 without an end yet.
+// endOfAnswer returns where an answer ends, and how long its end is; -1 without an end yet.
 func endOfAnswer(text []byte) (at, size int) {
 	for i, b := range text {
 		switch {

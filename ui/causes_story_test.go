@@ -26,7 +26,7 @@ type storyCause struct {
 	several bool   // further queues have the cause, too
 }
 
-// storyCauses are 1,000 messages that failed for seven causes, in five queues of five frameworks.
+// storyCauses returns 1,000 messages that failed for seven causes, in five queues of five frameworks.
 func storyCauses() []storyCause {
 	spring := func(i int) amqp.Table {
 		return amqp.Table{
@@ -132,7 +132,7 @@ func workDown(screen *terminal, queues ...storyCause) {
 	screen.await("5 failed queues   ").press(keyEsc).awaitGone("esc clears")
 }
 
-// words are what the key of a cause does, and the message afterwards.
+// words returns what the key of a cause does, and the message afterwards.
 func (c *storyCause) words() (does, done string) {
 	if c.key == "d" {
 		return "drop", "dropped"
@@ -236,7 +236,7 @@ func manyFailing(t *testing.T, o Options, channel *amqp.Channel, each int) {
 	}
 }
 
-// unaddressed is a message that failed for the one cause of this story.
+// unaddressed returns a message that failed for the one cause of this story.
 func unaddressed(id string) amqp.Publishing {
 	return amqp.Publishing{
 		MessageId: id, ContentType: "application/json", Body: fmt.Appendf(nil, `{"to":  "%s"}`, id),

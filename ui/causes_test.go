@@ -24,14 +24,14 @@ import (
 
 const smtpCause = "TimeoutError: smtp gateway did not answer in #"
 
-// failedFor is a message that failed for a reason.
+// failedFor returns a message that failed for a reason.
 func failedFor(i int, reason string) message.Message {
 	m := failedMessage(i)
 	m.Headers["x-error"] = reason
 	return m
 }
 
-// manyFailed is a broker with failed queues that are read automatically, and one where a look has a cost.
+// manyFailed returns a broker with failed queues that are read automatically, and one where a look has a cost.
 func manyFailed() (Options, *recordedBroker, *recorded, *clock) {
 	c := newClock()
 	b := failing(c, 47)
@@ -57,7 +57,7 @@ func manyFailed() (Options, *recordedBroker, *recorded, *clock) {
 	return Options{Source: source, Broker: b, Title: "prod", Now: c.now, Interval: time.Hour}, b, source, c
 }
 
-// failedQueues are options of manyFailed.
+// failedQueues returns options of manyFailed.
 func failedQueues() Options {
 	o, _, _, _ := manyFailed()
 	return o
@@ -68,7 +68,7 @@ func (o Options) onCauses(t *testing.T, size ...int) *terminal {
 	return o.open(t, size...).await("ucenter@user ").press("3").await("CAUSE", "TimeoutError: smtp gateway did")
 }
 
-// looksAt is how often a queue was looked at.
+// looksAt returns how often a queue was looked at.
 func (b *recordedBroker) looksAt(queue string) (n int) {
 	b.change(func() {
 		for _, p := range b.peeks {
@@ -194,7 +194,7 @@ func TestTooManyCauses(t *testing.T) {
 	term.press("/", "OddError: no way to…", keyEnter).await("errors that begin alike", "6,000")
 }
 
-// letters is a number as a word, so that it cannot be folded.
+// letters returns a number as a word, so that it cannot be folded.
 func letters(n int) string {
 	var b strings.Builder
 	for ; n > 0 || b.Len() == 0; n /= 10 {
@@ -286,14 +286,14 @@ func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
 	assert.Equal(t, unread.Emptiness(), "none of this cause in what was read", "where a queue was not read it")
 }
 
-// failedAt is a message whose last failure was at this time.
+// failedAt returns a message whose last failure was at this time.
 func failedAt(i int, reason string, at time.Time) message.Message {
 	m := failedFor(i, reason)
 	m.Headers["x-death"].([]any)[0].(model.Table)["time"] = at
 	return m
 }
 
-// onMarked is the screen of causes with states in a file.
+// onMarked returns the screen of causes with states in a file.
 func onMarked(t *testing.T, path string, size ...int) *terminal {
 	t.Helper()
 	o := failedQueues()

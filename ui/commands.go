@@ -185,7 +185,7 @@ func (a *app) themeNames() []name {
 	return offlineNames(append(term.Themes(), slices.Sorted(maps.Keys(a.OwnThemes))...), a.Theme)
 }
 
-// offlineNames are names that are known without a broker.
+// offlineNames returns names that are known without a broker.
 func offlineNames[S ~string](texts []S, this S) []name {
 	names := make([]name, len(texts))
 	for i, text := range texts {
@@ -238,7 +238,7 @@ const (
 	differs
 )
 
-// nearness is how well a name matches the typed text. lower is that in lower case.
+// nearness returns how well a name matches the typed text. lower is that in lower case.
 func (n *name) nearness(typed, lower string) int {
 	if n.shown == typed || n.Name == typed || n.VHost+"/"+n.Name == typed {
 		return same
@@ -267,7 +267,7 @@ func nearness(text, typed string) int {
 
 const mostNames = 50 // how many names are offered at once: with more, the user types on
 
-// nearest are the best matches, and the number of all matches.
+// nearest returns the best matches, and the number of all matches.
 func nearest(names []name, typed string) (found []name, all int) {
 	lower := strings.ToLower(typed)
 	var by [differs][]name

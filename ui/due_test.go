@@ -43,7 +43,7 @@ func waiting(seconds ...int) Options {
 	return o
 }
 
-// countedNow is the busy broker with these numbers of messages, counted now.
+// countedNow returns the busy broker with these numbers of messages, counted now.
 func countedNow(ready map[string]int64) (Options, *recordedBroker, *clock) {
 	return showing(countedAt(newClock(), later(busyBroker(), 0, ready)))
 }
@@ -230,7 +230,7 @@ func delayLine(t *testing.T, channel *amqp.Channel, name string, arguments amqp.
 	return dial.Queue(t, channel, name+".delay", all)
 }
 
-// delayed is a message with its own TTL and its publishing time, as the broker's interceptor writes it.
+// delayed returns a message with its own TTL and its publishing time, as the broker's interceptor writes it.
 func delayed(id int, ttl time.Duration) amqp.Publishing {
 	return amqp.Publishing{
 		MessageId: strconv.Itoa(id), Expiration: strconv.FormatInt(ttl.Milliseconds(), 10),

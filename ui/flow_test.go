@@ -28,7 +28,7 @@ func (o Options) onFlow(t *testing.T, name string, size ...int) *terminal {
 	return o.openWith(t, size, with(func(a *app) shell.Screen { return flows.NewFlowScreen(a.Env, ref(name)) }))
 }
 
-// movedBroker is a broker, and the same one two seconds later, after messages moved.
+// movedBroker returns a broker, and the same one two seconds later, after messages moved.
 func movedBroker() (before, after *model.Snapshot) {
 	before = recording(
 		exchange("direct", "out.exchange"), exchange("direct", "dlx.exchange"),
@@ -79,7 +79,7 @@ func TestFlowLeadsNowhere(t *testing.T) {
 	})
 }
 
-// drawn is a picture around the queue work.
+// drawn returns a picture around the queue work.
 func drawn(p *picture.Picture, width int) string {
 	scene, ok := picture.WideLayout(p, width, ref("work"))
 	if !ok {

@@ -184,7 +184,7 @@ func refusePicture(path string) error {
 		model.Printable(path), colourEnding)
 }
 
-// plainFrame is a frame without styles, and without blanks at the ends of its lines.
+// plainFrame returns a frame without styles, and without blanks at the ends of its lines.
 func plainFrame(frame string) string {
 	var text strings.Builder
 	for line := range strings.Lines(ansi.Strip(frame)) {

@@ -162,7 +162,7 @@ const (
 	keyBackTab = "\x1b[Z"
 )
 
-// screen is the text on the screen, without blanks at the ends of lines.
+// screen returns the text on the screen, without blanks at the ends of lines.
 func (term *terminal) screen() string { return term.glass.text() }
 
 // await waits until all texts are on the screen.
@@ -216,7 +216,7 @@ func (term *terminal) awaitThat(what string, wanted func(screen string) bool) *t
 	}
 }
 
-// cursorRow is the line with the cursor's mark.
+// cursorRow returns the line with the cursor's mark.
 func (terms *terminal) cursorRow() string {
 	for _, line := range strings.Split(terms.screen(), "\n") {
 		if strings.HasPrefix(strings.TrimLeft(line, " "+term.MarkChosen), term.MarkCursor) {
@@ -319,7 +319,7 @@ func (r *recorded) Connections(context.Context) ([]string, error) {
 	return nil, nil
 }
 
-// Counts are those of the snapshot.
+// Counts returns those of the snapshot.
 func (r *recorded) Counts(context.Context) (model.CountsByQueue, error) {
 	outsideView("the API")
 	r.Lock()

@@ -62,7 +62,7 @@ func numberOf(text string) int {
 	return n
 }
 
-// below is the number in a line that ends below a title.
+// below returns the number in a line that ends below a title.
 func below(head, line, title string) (int, bool) {
 	at := strings.Index(head, title)
 	if at < 0 {
@@ -77,7 +77,7 @@ func below(head, line, title string) (int, bool) {
 	return numberOf(strings.TrimPrefix(fields[len(fields)-1], "≥")), true
 }
 
-// differs is the first difference between the screen and the broker; "" for none.
+// differs returns the first difference between the screen and the broker; "" for none.
 func (h *hour) differs() string {
 	h.t.Helper()
 	there := map[string]int{}

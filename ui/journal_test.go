@@ -38,7 +38,7 @@ func withJournal(t *testing.T, o *Options, n int) *journal.Journal {
 	return j
 }
 
-// journaled are options of failed messages, with such a journal.
+// journaled returns options of failed messages, with such a journal.
 func journaled(t *testing.T, messages, dropped int) Options {
 	t.Helper()
 	o := failed(messages)
@@ -271,8 +271,8 @@ func TestUndoLeftWhileItIsChecked(t *testing.T) {
 	assert.That(t, cmd == nil, "it is in the state %d, and has a command: %t", state, cmd != nil)
 }
 
-// interrupted are options of failed messages, with a journal of an interrupted replay of five: one had arrived, two are
-// uncertain.
+// interrupted returns options of failed messages, with a journal of an interrupted replay of five: one had arrived, two
+// are uncertain.
 func interrupted(t *testing.T) Options {
 	t.Helper()
 	o, b, _ := failedOptions(5)

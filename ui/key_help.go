@@ -31,7 +31,7 @@ type Key struct {
 	Does  string
 }
 
-// KeyHelp is what every key does, place by place. docs/keys.md is generated from it.
+// KeyHelp returns what every key does, place by place. docs/keys.md is generated from it.
 func KeyHelp() []KeyGroup {
 	k := shell.NewKeyMap()
 	e := &shell.Env{Terminal: shell.Terminal{Keys: k, Styles: &term.Styles{}}}
@@ -79,7 +79,7 @@ type global struct {
 	command string // its name after ":"; "": it has none
 }
 
-// everywhere are the keys that do the same on every screen; first those of the numbered screens.
+// everywhere returns the keys that do the same on every screen; first those of the numbered screens.
 func everywhere(k *shell.KeyMap) (all []global) {
 	add := func(b key.Binding, does string, run effect, command string) {
 		all = append(all, global{term.Key{Binding: b, Does: does}, run, command})
@@ -121,7 +121,7 @@ func motions(k *shell.KeyMap) (keys []term.Key) {
 	return keys
 }
 
-// group are the keys of a place that have a sentence.
+// group returns the keys of a place that have a sentence.
 func group(place string, keys []term.Key) KeyGroup {
 	g := KeyGroup{Place: place}
 	for _, k := range keys {
@@ -183,7 +183,7 @@ func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
 	return h
 }
 
-// meanings are the sentences of the keys that are named now.
+// meanings returns the sentences of the keys that are named now.
 func meanings(keys []term.Key) (named []term.Key) {
 	for _, b := range keys {
 		if !b.Named() {

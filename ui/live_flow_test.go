@@ -54,7 +54,7 @@ func (b *countedBroker) set(err error, ready map[string]int64) {
 
 func (b *countedBroker) times() int { return under(b, func() int { return b.asked }) }
 
-// countedOptions are those for movedBroker, whose queues are counted.
+// countedOptions returns those for movedBroker, whose queues are counted.
 func countedOptions() (Options, *countedBroker) {
 	before, _ := movedBroker()
 	for i := range before.Queues { // a TTL that the test need not respect
@@ -183,13 +183,14 @@ func TestPace(t *testing.T) {
 
 const celeryLevels = 28
 
-// levelKey is the routing key with which kombu delays: a word for each level, highest first, then the task's own key.
+// levelKey returns the routing key with which kombu delays: a word for each level, highest first, then the task's own
+// key.
 func levelKey(seconds int, key string) string {
 	return strings.Join(strings.Split(fmt.Sprintf("%0*b", celeryLevels, seconds), ""), ".") + "." + key
 }
 
-// celeryDelays are the exchanges and queues of Celery's native delays, as kombu declares them, with the worker's queue
-// "orders" behind.
+// celeryDelays returns the exchanges and queues of Celery's native delays, as kombu declares them, with the worker's
+// queue "orders" behind.
 func celeryDelays(waiting map[int]int64) build.Part {
 	return func(s *model.Snapshot) {
 		parts := append(build.DelayLevels("celery_delayed_%d", "celery_delayed_delivery", celeryLevels),

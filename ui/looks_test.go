@@ -24,8 +24,8 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// indexed is the screen of causes with an index in a directory, after its failed queues were read, including the costly
-// one. The next session with these options begins an hour later.
+// indexed returns the screen of causes with an index in a directory, after its failed queues were read, including the
+// costly one. The next session with these options begins an hour later.
 func indexed(t *testing.T, dir string) (Options, *recordedBroker) {
 	t.Helper()
 	o, b, source, c := manyFailed()
@@ -40,7 +40,7 @@ func indexed(t *testing.T, dir string) (Options, *recordedBroker) {
 	return o, b
 }
 
-// filesOf are the files of an index.
+// filesOf returns the files of an index.
 func filesOf(t *testing.T, dir string) []string {
 	t.Helper()
 	return must.Get(filepath.Glob(filepath.Join(dir, "*")))(t)
@@ -328,7 +328,7 @@ func TestLeavingEndsTheLook(t *testing.T) {
 	}
 }
 
-// countedLooks is a broker on which each look at orders.failed uses up its delivery limit.
+// countedLooks returns a broker on which each look at orders.failed uses up its delivery limit.
 func countedLooks(looked model.LookedByQueue) (Options, *recordedBroker, *recorded) {
 	s := recording(queue("orders.failed"), queue("orders"))
 	o, b, _ := showing(s)
@@ -379,7 +379,7 @@ func TestNoLookAfterAFailedOne(t *testing.T) {
 	}
 }
 
-// limitedFailed is a broker of 4.0 on which a flow's failed queue has three messages, and looks at it use up its
+// limitedFailed returns a broker of 4.0 on which a flow's failed queue has three messages, and looks at it use up its
 // delivery limit.
 func limitedFailed() (Options, *recordedBroker) {
 	s := recording(queue("orders", dlx("dlx"), consumers(1)), queue("orders.failed"), exchange("fanout", "dlx"),

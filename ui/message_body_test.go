@@ -35,7 +35,7 @@ const packed = "1f8b08000000000002031d8cd10ac32010047fa5ecb384184802fe4aaf0f4772
 	"7076b206f29198e11a72bd040e25890e9b0a67d961c0bdd97559a7695ec671986f838b6b38b9efd108910f2138c2bb70" +
 	"7cd44230043d83a46e9f04de0f1ffff2601f08afbb9faa64ad70598bfc80d319e16209e1fe02ed3a861999000000"
 
-// packedMessage is a failed message whose body is packed.
+// packedMessage returns a failed message whose body is packed.
 func packedMessage(t *testing.T) message.Message {
 	t.Helper()
 	m := failedMessage(1)

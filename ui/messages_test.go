@@ -57,7 +57,7 @@ func failed(n int) Options {
 	return o
 }
 
-// showing are options of a broker with a snapshot.
+// showing returns options of a broker with a snapshot.
 func showing(s *model.Snapshot) (Options, *recordedBroker, *clock) {
 	c := newClock()
 	b := newRecordedBroker(c)
@@ -75,7 +75,7 @@ func at(t *testing.T, sizes []string, test func(t *testing.T, width, height int)
 	}
 }
 
-// holding are options of the busy broker, with messages in the failed queue.
+// holding returns options of the busy broker, with messages in the failed queue.
 func holding(messages ...message.Message) Options {
 	o, b, _ := showing(busyBroker())
 	b.put(failedQueue, messages...)
@@ -275,7 +275,7 @@ func TestResizeWithDialog(t *testing.T) {
 	term.await("Replay 1 message", "ucenter@user, 3 consumers")
 }
 
-// runs is an executor controlled by a test: it waits for a signal after each message.
+// runs returns an executor controlled by a test: it waits for a signal after each message.
 func runs(step chan struct{}) func(context.Context, plan.Run, plan.Progress) (plan.Account, error) {
 	return func(ctx context.Context, p plan.Run, progress plan.Progress) (plan.Account, error) {
 		a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned}

@@ -210,7 +210,7 @@ func (s *stage) send(n int, exchange, key string, expiration ...string) {
 	}
 }
 
-// consume is an application: it counts what it gets.
+// consume returns an application: it counts what it gets.
 func (s *stage) consume(queue string, handle func(d amqp.Delivery)) *atomic.Int64 {
 	var got atomic.Int64
 	dial.Work(s, s.url, queue, 0, func(d amqp.Delivery) {
@@ -442,7 +442,7 @@ func lifecycleMoves(t *testing.T) {
 	s.check()
 }
 
-// late is how many arrivals no count had seen, in a queue or in all ("").
+// late returns how many arrivals no count had seen, in a queue or in all ("").
 func (s *stage) late(queue string) (n int64) {
 	for _, m := range s.watch.Log() {
 		if m.Late && (queue == "" || m.Queue.Name == queue) {
@@ -464,7 +464,7 @@ func (s *stage) wantAlmost(what string, got, want int64) {
 
 func (s *stage) ready(queue string) int { return depth.Of(s, s.channel, queue) }
 
-// counted is the management API's count of ready messages in a queue that may be exclusive to another connection.
+// counted returns the management API's count of ready messages in a queue that may be exclusive to another connection.
 func (s *stage) counted(queue string) int64 {
 	return must.Get(s.source.Counts(s.Context()))(s)[s.ref(queue)].Ready.Or(0)
 }

@@ -245,7 +245,7 @@ func (term *terminal) click(text string) *terminal {
 	return term.clickFrom(0, text)
 }
 
-// clickLast is the same on the last line.
+// clickLast returns the same on the last line.
 func (term *terminal) clickLast(text string) *terminal {
 	term.t.Helper()
 	return term.clickFrom(strings.Count(term.screen(), "\n")-1, text)

@@ -108,7 +108,7 @@ func (p *palette) handle(msg tea.KeyMsg, a *app) (chosen effect) {
 	return chosen
 }
 
-// keys are the keys of the line; chosen becomes what is to run. Those of a filter do the same.
+// keys returns the keys of the line; chosen becomes what is to run. Those of a filter do the same.
 func (p *palette) keys(a *app, chosen *effect) []term.Key {
 	k := p.env.Keys
 	complete := func(by int) func() { return func() { p.complete(a, by) } }
@@ -249,7 +249,7 @@ func (p *palette) offerNames(a *app, c *command, typed string) {
 	}
 }
 
-// actions are what keys of a screen do, if their words match the typed text. Keys for what is under the cursor of a
+// actions returns what keys of a screen do, if their words match the typed text. Keys for what is under the cursor of a
 // dialog, like enter, are left out.
 func actions(of shell.Screen, typed string) []suggestion {
 	var found []suggestion
@@ -289,7 +289,7 @@ func (p palette) nothing() string {
 	return "no command, flow or queue has that name"
 }
 
-// view is the typed text, and its suggestions.
+// view returns the typed text, and its suggestions.
 func (p palette) view(width int) []string {
 	s := p.env.Styles
 	hints := s.Muted.Render("tab completes   ↑ ↓ choose, earlier ones   esc closes ")

@@ -222,7 +222,7 @@ func TestLastScreenPassesWhatIsOver(t *testing.T) {
 	term.press("-").await("UNACKED").press("/a-b").await("/ a-b")
 }
 
-// going are options with contexts to switch to.
+// going returns options with contexts to switch to.
 func going(n int) Options {
 	o := failed(n)
 	o.Contexts = []string{"evil\x1b[2J", "prod", "staging"}

@@ -329,7 +329,7 @@ func TestArrivalsAreCountedWhenTheQueueIsWhole(t *testing.T) {
 	term.press(keyEnter).await("What happened", "2 came later and stay")
 }
 
-// scripted is an editor that runs a script on the file; it records the file's mode and content beside the script.
+// scripted returns an editor that runs a script on the file; it records the file's mode and content beside the script.
 func scripted(t *testing.T, script string) (editor, dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -213,7 +213,7 @@ func (p *poller) toggle(e *shell.Env) tea.Cmd {
 	return p.read(e)
 }
 
-// trouble is the error of the last poll as cause and next step; "" without one.
+// trouble returns the error of the last poll as cause and next step; "" without one.
 func (p *poller) trouble() (cause, next string) {
 	if p.err == nil {
 		return "", ""
@@ -340,7 +340,7 @@ func (a *app) forget(now time.Time) {
 	a.counts = slices.DeleteFunc(a.counts, func(old model.Counts) bool { return now.Sub(old.At) >= shell.CountedFor })
 }
 
-// failedIn is how many messages all failed queues hold, as far as known.
+// failedIn returns how many messages all failed queues hold, as far as known.
 func failedIn(latest shell.TopologyMsg) int64 {
 	return shell.ReadyIn(latest.Topology, causes.FailedRefs(latest, model.QueueRef{})).Or(0)
 }

@@ -35,7 +35,7 @@ var testNode shared.Node
 
 func TestMain(m *testing.M) { os.Exit(testNode.Run(m)) }
 
-// onTheNode is the node, for a test that runs in parallel with others on it: they mostly wait.
+// onTheNode returns the node, for a test that runs in parallel with others on it: they mostly wait.
 func onTheNode(t *testing.T) *demo.Node {
 	t.Helper()
 	t.Parallel()
@@ -57,7 +57,7 @@ func urlOf(node *demo.Node, vhost string) string {
 	return node.AMQP()[:strings.LastIndex(node.AMQP(), "/")+1] + vhost
 }
 
-// real is the program's options on the real broker, and the test's own connection to check what is there.
+// real returns the program's options on the real broker, and the test's own connection to check what is there.
 func real(t *testing.T) (Options, *demo.Node, *amqp.Channel) {
 	t.Helper()
 	node := onTheNode(t)
@@ -65,7 +65,7 @@ func real(t *testing.T) (Options, *demo.Node, *amqp.Channel) {
 	return o, node, channel
 }
 
-// optionsOn are the program's options on a vhost, with a journal, and the test's own connection.
+// optionsOn returns the program's options on a vhost, with a journal, and the test's own connection.
 func optionsOn(t *testing.T, node *demo.Node, vhost, at string) (Options, *amqp.Channel) {
 	t.Helper()
 	kept := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
@@ -77,19 +77,19 @@ func optionsOn(t *testing.T, node *demo.Node, vhost, at string) (Options, *amqp.
 	}, dial.Channel(t, at)
 }
 
-// deadTo are the arguments of a queue that dead-letters to another one.
+// deadTo returns the arguments of a queue that dead-letters to another one.
 func deadTo(queue string) amqp.Table {
 	return amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": queue}
 }
 
-// waitingFor are those of one whose messages go there after a time, in ms.
+// waitingFor returns those of one whose messages go there after a time, in ms.
 func waitingFor(ttl int64, queue string) amqp.Table {
 	arguments := deadTo(queue)
 	arguments["x-message-ttl"] = ttl
 	return arguments
 }
 
-// waitingThrough are those of one whose messages go to an exchange, with the keys that they have.
+// waitingThrough returns those of one whose messages go to an exchange, with the keys that they have.
 func waitingThrough(ttl int64, exchange string) amqp.Table {
 	return amqp.Table{"x-dead-letter-exchange": exchange, "x-message-ttl": ttl}
 }
@@ -315,7 +315,7 @@ func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
 	}
 }
 
-// polled is the management API of a node, with little patience.
+// polled returns the management API of a node, with little patience.
 func polled(t *testing.T, node *demo.Node) *mgmt.Client {
 	t.Helper()
 	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), Timeout: 5 * time.Second}))(t)

@@ -226,7 +226,7 @@ func ends(outcome func(a *plan.Account)) func(context.Context, plan.Run, plan.Pr
 	}
 }
 
-// failedMessage is the i-th message of ucenter@user@failed: published, tried three times, given up.
+// failedMessage returns the i-th message of ucenter@user@failed: published, tried three times, given up.
 func failedMessage(i int) message.Message {
 	published := newClock().now().Add(-time.Duration(300-i) * time.Second)
 	reasons := []string{
@@ -253,7 +253,7 @@ func failedMessage(i int) message.Message {
 	}
 }
 
-// failing is a broker with n messages in ucenter@user@failed.
+// failing returns a broker with n messages in ucenter@user@failed.
 func failing(c *clock, n int) *recordedBroker {
 	b := newRecordedBroker(c)
 	messages := make([]message.Message, n)
@@ -279,7 +279,7 @@ func (b *recordedBroker) Tap(
 	return nil
 }
 
-// recording is what a broker with these parts reported, written down in the language of model/build.
+// recording returns what a broker with these parts reported, written down in the language of model/build.
 func recording(parts ...build.Part) *model.Snapshot {
 	s := build.Broker("4.0.5", parts...)
 	s.TakenAt = newClock().now()
@@ -288,7 +288,7 @@ func recording(parts ...build.Part) *model.Snapshot {
 	return s
 }
 
-// later is the same broker some time on: ready says what has changed.
+// later returns the same broker some time on: ready says what has changed.
 func later(s *model.Snapshot, after time.Duration, ready map[string]int64) *model.Snapshot {
 	next := *s
 	next.TakenAt = s.TakenAt.Add(after)
@@ -302,12 +302,12 @@ func later(s *model.Snapshot, after time.Duration, ready map[string]int64) *mode
 	return &next
 }
 
-// queueIn is a queue of a snapshot.
+// queueIn returns a queue of a snapshot.
 func queueIn(s *model.Snapshot, name string) *model.Queue {
 	return &s.Queues[slices.IndexFunc(s.Queues, func(q model.Queue) bool { return q.Name == name })]
 }
 
-// without is the same broker without a queue.
+// without returns the same broker without a queue.
 func without(s *model.Snapshot, name string) *model.Snapshot {
 	next := *s
 	next.Queues = slices.DeleteFunc(slices.Clone(s.Queues), func(q model.Queue) bool { return q.Name == name })
@@ -327,7 +327,7 @@ var (
 	exchange, bind        = build.Exchange, build.Bind
 )
 
-// queue is one that runs, and that the broker has counted.
+// queue returns one that runs, and that the broker has counted.
 func queue(name string, settings ...build.Setting) build.Part {
 	counted := func(q *model.Queue) {
 		q.State, q.CountedAt = "running", newClock().now()
@@ -341,7 +341,7 @@ func exclusive() build.Setting {
 	return func(q *model.Queue) { q.Exclusive, q.OwnedByAnother = true, true }
 }
 
-// service is a worker with a retry buffer and a failed queue, around topic exchanges.
+// service returns a worker with a retry buffer and a failed queue, around topic exchanges.
 func service(name string, consuming, waiting, failed int64) build.Part {
 	return func(s *model.Snapshot) {
 		for _, p := range []build.Part{
@@ -374,7 +374,7 @@ func busyBroker() *model.Snapshot {
 	)
 }
 
-// manyQueues is a broker with n queues, one flow in ten of them.
+// manyQueues returns a broker with n queues, one flow in ten of them.
 func manyQueues(n int) *model.Snapshot {
 	s := recording(exchange("topic", "master"), exchange("topic", "master.retry"), exchange("topic", "master.failed"))
 	for i := 0; len(s.Queues) < n; i++ {

@@ -44,7 +44,7 @@ type Options struct {
 	dotStep time.Duration // between two cells of a dot; 0 is picture.DotStep. For tests, which hold dots
 }
 
-// Themes are the possible values of Options.Theme.
+// Themes returns the possible values of Options.Theme.
 func Themes() []string {
 	var names []string
 	for _, t := range term.Themes() {

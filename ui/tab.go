@@ -64,7 +64,7 @@ func (t *tab) send(msg tea.Msg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// page is a screen of the stack that may change: what the app was before keeps the old one.
+// page returns a screen of the stack that may change: what the app was before keeps the old one.
 func (t *tab) page(i int) *shell.Page {
 	t.stack = slices.Clone(t.stack)
 	return &t.stack[i]
@@ -148,7 +148,7 @@ func isBusy(s shell.Screen) bool {
 	return ok && busy.Busy()
 }
 
-// kept is how many screens of the way to a place are still open, from the tab's own one.
+// kept returns how many screens of the way to a place are still open, from the tab's own one.
 func (a app) kept(p place) int {
 	stack, n := a.tabs[p.tab].stack, 0
 	for n < len(stack) && n < len(p.way) && stack[n].Number == p.way[n].page {

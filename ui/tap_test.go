@@ -19,7 +19,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/trace"
 )
 
-// tapped is a flow whose DLX routes what the test says, and the options to look at it.
+// tapped returns a flow whose DLX routes what the test says, and the options to look at it.
 func tapped(
 	tap func(ctx context.Context, see func(*message.Message, time.Time), tell func(trace.TapCounts)) error,
 ) Options {

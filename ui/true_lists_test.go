@@ -125,7 +125,7 @@ func TestCopiesAreReplayedWhenAsked(t *testing.T) {
 	holds(t, channel, "mail", 2)
 }
 
-// orders are options of a broker with an order in three queues, and one costly queue.
+// orders returns options of a broker with an order in three queues, and one costly queue.
 func orders() Options {
 	const n = 3
 	o, b, _ := failedOptions(n)

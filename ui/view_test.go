@@ -320,7 +320,7 @@ func (g *glass) resize(width, height int) {
 	})
 }
 
-// text is the text on it, which is asked for often, and changes seldom.
+// text returns the text on it, which is asked for often, and changes seldom.
 func (g *glass) text() string {
 	g.Lock()
 	defer g.Unlock()
@@ -350,13 +350,13 @@ func (g *glass) text() string {
 	return g.drawn
 }
 
-// cursor is the position of the terminal's cursor.
+// cursor returns the position of the terminal's cursor.
 func (g *glass) cursor() (x, y int) {
 	at := under(g, g.emulator.CursorPosition)
 	return at.X, at.Y
 }
 
-// mark is the latest that was drawn.
+// mark returns the latest that was drawn.
 func (g *glass) mark() string { return under(g, func() string { return g.title }) }
 
 // keyMark is a key that dlxtop does not know.
@@ -443,7 +443,7 @@ func (v *voice) Write(b []byte) (int, error) {
 
 var movements = regexp.MustCompile(`\x1b\[[\d;]*H`)
 
-// heard are the lines written since the last call, without the header: a poll may be slow.
+// heard returns the lines written since the last call, without the header: a poll may be slow.
 func (v *voice) heard() (lines []string) {
 	v.Lock()
 	defer v.Unlock()

@@ -26,7 +26,7 @@ func (r *roundTrips) add(took time.Duration) {
 	r.next = (r.next + 1) % len(r.last)
 }
 
-// shortest is the network's share of a round trip; there must have been one.
+// shortest returns the network's share of a round trip; there must have been one.
 func (r *roundTrips) shortest() time.Duration {
 	r.Lock()
 	defer r.Unlock()

@@ -49,7 +49,7 @@ func (p *Pool) connectError(ctx context.Context, err error, vhost string, w *wir
 	return p.failed(model.AMQPEnded, Words(err))
 }
 
-// failed is a trouble with this broker, and the other side's words.
+// failed returns a trouble with this broker, and the other side's words.
 func (p *Pool) failed(trouble model.ConnectTrouble, detail string) *model.ConnectError {
 	return trouble.With(model.ConnectValues{At: p.Address(), User: p.uri.Username, Detail: detail})
 }

@@ -51,7 +51,7 @@ var limits = []struct {
 	},
 }
 
-// limitReached is what a user can do about the limit of connections or channels in err; nil for any other error.
+// limitReached returns what a user can do about the limit of connections or channels in err; nil for any other error.
 // channelMax is what the connection negotiated with the broker.
 func limitReached(err error, user, vhost string, channelMax int) *model.ConnectError {
 	var e *amqp.Error

@@ -30,7 +30,7 @@ type Link struct {
 	kept    bool // it has channels that stay open
 }
 
-// Version is what the broker says that it is.
+// Version returns what the broker says that it is.
 func (l *Link) Version() string {
 	version, _ := l.Properties["version"].(string)
 	return version
@@ -73,7 +73,7 @@ func (p *Pool) KeptChannel(ctx context.Context, vhost string) (*amqp.Channel, er
 	return p.Open(found.Connection)
 }
 
-// linksTo are the connections to a vhost; "" is the one in the URL.
+// linksTo returns the connections to a vhost; "" is the one in the URL.
 func (p *Pool) linksTo(vhost string) (*links, error) {
 	if vhost == "" {
 		vhost = p.uri.Vhost

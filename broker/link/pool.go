@@ -92,7 +92,7 @@ func New(url string, secure *tls.Config, timeout time.Duration) (*Pool, error) {
 
 func (p *Pool) User() string { return p.uri.Username }
 
-// Address is the broker's host and port, as the journal names it.
+// Address returns the broker's host and port, as the journal names it.
 func (p *Pool) Address() string { return net.JoinHostPort(p.uri.Host, strconv.Itoa(p.uri.Port)) }
 
 func (p *Pool) VHost() string { return p.uri.Vhost }
@@ -104,7 +104,7 @@ func (p *Pool) Check(ctx context.Context, vhost string) error {
 	return err
 }
 
-// Cluster is the name of the cluster that a vhost's connection leads to, "" when its greeting does not say.
+// Cluster returns the name of the cluster that a vhost's connection leads to, "" when its greeting does not say.
 func (p *Pool) Cluster(ctx context.Context, vhost string) (string, error) {
 	connection, err := p.Connection(ctx, vhost)
 	if err != nil {
@@ -113,7 +113,7 @@ func (p *Pool) Cluster(ctx context.Context, vhost string) (string, error) {
 	return clusterOf(connection), nil
 }
 
-// KnownCluster is the name of the first connection's cluster; "" when there was none, or its greeting did not say.
+// KnownCluster returns the name of the first connection's cluster; "" when there was none, or its greeting did not say.
 func (p *Pool) KnownCluster() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

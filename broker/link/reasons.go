@@ -87,7 +87,7 @@ var reasons = []struct {
 	{OnUnbind, amqp.AccessRefused, "on the default exchange", true, WriteRight},
 }
 
-// ReasonOf is why the broker refused an attempt; UnknownReason when it was not the broker, or said something else.
+// ReasonOf returns why the broker refused an attempt; UnknownReason when it was not the broker, or said something else.
 func ReasonOf(on Attempt, err error) Reason {
 	var e *amqp.Error
 	if !errors.As(err, &e) || !e.Server {
@@ -144,7 +144,7 @@ func Loss(err error) error {
 	return err
 }
 
-// Words are the broker's own words in an error, without amqp091-go's.
+// Words returns the broker's own words in an error, without amqp091-go's.
 func Words(err error) string {
 	var e *amqp.Error
 	if errors.As(err, &e) {

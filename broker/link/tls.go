@@ -25,7 +25,7 @@ func (p *Pool) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	return secured, nil
 }
 
-// tlsConfig is the given TLS configuration, or the system's defaults, for the host of the URL.
+// tlsConfig returns the given TLS configuration, or the system's defaults, for the host of the URL.
 func tlsConfig(given *tls.Config, uri *amqp.URI) *tls.Config {
 	config := &tls.Config{ServerName: uri.ServerName, MinVersion: tls.VersionTLS12}
 	if given != nil {

@@ -45,7 +45,7 @@ type kept struct {
 
 var _ message.Messages = (*Spool)(nil)
 
-// New is an empty spool that creates its file when the messages exceed this many bytes.
+// New returns an empty spool that creates its file when the messages exceed this many bytes.
 func New(memory int) *Spool { return &Spool{limit: memory} }
 
 // Add adds a message. Its error is one sentence: why there is no room for this one, nor for any later one.
@@ -164,7 +164,7 @@ func (s *Spool) Range(from, to, body int, f message.Visit) error {
 	return nil
 }
 
-// size is the size of a record with at most body bytes of its body; 0: all of it.
+// size returns the size of a record with at most body bytes of its body; 0: all of it.
 func (s *Spool) size(i, body int) int64 {
 	r := &s.records[i]
 	if s.whole(i, body) {

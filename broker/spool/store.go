@@ -196,7 +196,7 @@ func (s Store) Drop(cluster string, queue model.QueueRef) {
 	}
 }
 
-// SavedAt is zero when there is no peek of the queue.
+// SavedAt returns zero when there is no peek of the queue.
 func (s Store) SavedAt(cluster string, queue model.QueueRef) time.Time {
 	if s.Dir == "" {
 		return time.Time{}

@@ -22,7 +22,7 @@ const cluster = "rabbit@mq1"
 
 var orders = model.QueueRef{VHost: "shop", Name: "orders.failed"}
 
-// lookAt is a look at a queue that read n messages, which it keeps in memory up to this many bytes.
+// lookAt returns a look at a queue that read n messages, which it keeps in memory up to this many bytes.
 func lookAt(t *testing.T, queue model.QueueRef, n, memory int) peek.Peeked {
 	t.Helper()
 	s := New(memory)

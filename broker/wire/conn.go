@@ -205,7 +205,7 @@ func (w *Conn) message(exchange, key string, received []byte) message.Message {
 
 const lengthSize = 4
 
-// Unclaimed is how many whole messages arrived that neither Message nor Returned was called for yet.
+// Unclaimed returns how many whole messages arrived that neither Message nor Returned was called for yet.
 func (w *Conn) Unclaimed() int { return int(w.in.came.Load()) }
 
 // Forget discards messages that amqp091-go had when their channel ended: nothing is called for them.

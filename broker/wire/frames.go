@@ -151,8 +151,8 @@ func (r *incoming) broken(err error) error {
 	return err
 }
 
-// disguised is the replacement for a content header frame: one without properties, and body frames with them. It is nil
-// for a damaged frame: amqp091-go then closes the connection.
+// disguised returns the replacement for a content header frame: one without properties, and body frames with them. It
+// is nil for a damaged frame: amqp091-go then closes the connection.
 func (r *incoming) disguised(frame []byte) []byte {
 	properties, ok := propertiesOf(frame)
 	if !ok {
@@ -183,10 +183,10 @@ func (r *incoming) disguised(frame []byte) []byte {
 	return out
 }
 
-// frameSize is the size of a frame in bytes, from its head.
+// frameSize returns the size of a frame in bytes, from its head.
 func frameSize(head []byte) int64 { return frameExtra + int64(binary.BigEndian.Uint32(head[3:])) }
 
-// bodySize is the size of a message's body in bytes, from its content header frame; 0 when that is too short.
+// bodySize returns the size of a message's body in bytes, from its content header frame; 0 when that is too short.
 func bodySize(frame []byte) uint64 {
 	if len(frame) < frameFixed+frameExtra {
 		return 0

@@ -39,7 +39,7 @@ func incomingOf(from io.Reader) *incoming {
 // sent is a message without its address.
 type sent struct{ properties, body []byte }
 
-// streamed are messages as a broker sends them, in all variants: each with every table, with bodies whole and in
+// streamed returns messages as a broker sends them, in all variants: each with every table, with bodies whole and in
 // pieces, and other frames between them.
 func streamed() (stream []byte, all []sent) {
 	channel := []byte{0, 1}
@@ -72,7 +72,7 @@ func streamed() (stream []byte, all []sent) {
 	return stream, all
 }
 
-// received are the contents that amqp091-go would get from a stream.
+// received returns the contents that amqp091-go would get from a stream.
 func received(t *testing.T, stream []byte) (all []sent) {
 	t.Helper()
 	var body []byte
@@ -333,7 +333,7 @@ func (p *peer) serve() {
 	}
 }
 
-// headerFrame is a content header frame with a table, for a message with a body of 8 bytes.
+// headerFrame returns a content header frame with a table, for a message with a body of 8 bytes.
 func headerFrame(table []byte) []byte {
 	return appendFrame(nil, frameHeader, []byte{0, 1}, func(b []byte) []byte {
 		// Content type and encoding, headers, delivery mode, message id.
@@ -417,7 +417,7 @@ func read(t *testing.T, m message.Message) (again message.Message) {
 	return again
 }
 
-// written is a message as read back from a file or the journal.
+// written returns a message as read back from a file or the journal.
 func written(t *testing.T, m message.Message) message.Message {
 	t.Helper()
 	line := must.Get(model.JSONLine(m.JSON()))(t)

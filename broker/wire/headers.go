@@ -140,7 +140,7 @@ func CheckHeader(p *message.Publishing, frameMax int) error {
 	return nil
 }
 
-// propertySize is the size in bytes of a property in b; more than available when it is damaged.
+// propertySize returns the size in bytes of a property in b; more than available when it is damaged.
 func propertySize(flag message.PropertySet, b []byte) int {
 	switch flag {
 	case message.PropDeliveryMode, message.PropPriority:

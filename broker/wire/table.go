@@ -250,7 +250,7 @@ func counted(b []byte, write func([]byte) []byte) []byte {
 	return b
 }
 
-// refused is why AMQP, or RabbitMQ, does not accept a value; nil when it does.
+// refused returns why AMQP, or RabbitMQ, does not accept a value; nil when it does.
 func refused(v any) error {
 	switch v := v.(type) {
 	case nil, bool, int8, uint8, int16, uint16, int32, uint32, int, int64, uint64, float32, float64, model.Decimal,

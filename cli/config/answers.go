@@ -23,7 +23,7 @@ type Answers struct {
 	Name           string // of the context
 }
 
-// url is the AMQP URL, with the password.
+// url returns the AMQP URL, with the password.
 func (a Answers) url() (string, error) {
 	host := strings.TrimSpace(a.Host)
 	if !strings.Contains(host, "://") {
@@ -40,7 +40,7 @@ func (a Answers) url() (string, error) {
 	return u.String(), nil
 }
 
-// Connection is the connection to that broker.
+// Connection returns the connection to that broker.
 func (a Answers) Connection() (Connection, error) {
 	amqp, err := a.url()
 	if err != nil {

@@ -215,7 +215,7 @@ func misfit(of reflect.Type, name string, value any) (key, allowed string) {
 	return "", ""
 }
 
-// Contexts are the names of the contexts in the file.
+// Contexts returns the names of the contexts in the file.
 func (f *File) Contexts() []string { return slices.Sorted(maps.Keys(f.Brokers)) }
 
 func loadContext(env func(string) string, name string) (settings, error) {
@@ -277,8 +277,8 @@ func loadContext(env func(string) string, name string) (settings, error) {
 	return s, nil
 }
 
-// openSecrets is a warning when the configuration file contains a password and every user of this machine can read it,
-// otherwise "".
+// openSecrets returns a warning when the configuration file contains a password and every user of this machine can read
+// it, otherwise "".
 func (f *File) openSecrets() string {
 	info, err := os.Stat(f.Path)
 	if err != nil || info.Mode()&0o004 == 0 || runtime.GOOS == "windows" { // there the mode says nothing
@@ -308,7 +308,7 @@ func (f *File) contextNames() string {
 	return "it has " + strings.Join(names, ", ")
 }
 
-// ReadSchemas are the protobuf types of bodies. Relative paths of descriptor sets are relative to the configuration
+// ReadSchemas returns the protobuf types of bodies. Relative paths of descriptor sets are relative to the configuration
 // file.
 func (f *File) ReadSchemas() (all body.Schemas, err error) {
 	for i, c := range f.Protobuf {
@@ -341,7 +341,7 @@ func readSet(path string) ([]byte, error) {
 	return set, reasonOf(err)
 }
 
-// reasonOf is a file's error without its path.
+// reasonOf returns a file's error without its path.
 func reasonOf(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
@@ -350,7 +350,7 @@ func reasonOf(err error) error {
 	return err
 }
 
-// ReadActions are the actions, each with a unique key. checkKey refuses a key that an action cannot have.
+// ReadActions returns the actions, each with a unique key. checkKey refuses a key that an action cannot have.
 func (f *File) ReadActions(checkKey func(name string) error) (all []filter.Action, err error) {
 	for i, c := range f.Actions {
 		action, err := filter.NewAction(c.Key, c.Name, c.URL, c.Command)
@@ -369,8 +369,8 @@ func (f *File) ReadActions(checkKey func(name string) error) (all []filter.Actio
 	return all, nil
 }
 
-// Themes are the colours of the themes in the folder "themes" beside the configuration file, by name: NAME.toml is the
-// theme NAME. check refuses colours with one sentence.
+// Themes returns the colours of the themes in the folder "themes" beside the configuration file, by name: NAME.toml is
+// the theme NAME. check refuses colours with one sentence.
 func Themes(env func(string) string, check func(name string, colours map[string]string) error) (
 	map[string]map[string]string, error,
 ) {

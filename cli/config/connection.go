@@ -41,13 +41,13 @@ type Connection struct {
 	Looks       peek.Consent      // to looks that use up delivery limits; "" when the configuration says nothing
 }
 
-// String is the connection's name: a connection contains a password, which must not be printed.
+// String returns the connection's name: a connection contains a password, which must not be printed.
 func (c Connection) String() string { return c.Name }
 
 // GoString is String too.
 func (c Connection) GoString() string { return c.Name }
 
-// Address is the broker's host:port.
+// Address returns the broker's host:port.
 func (c Connection) Address() string {
 	e, err := parseAMQP("the URL", c.AMQP)
 	if err != nil {
@@ -310,8 +310,8 @@ func goodPort(port string) bool {
 
 func (e endpoint) address() string { return net.JoinHostPort(e.host, e.port) }
 
-// beside is the usual address of a broker's management API, or of its broker. From https it is amqps: a password meant
-// for TLS is not sent in the clear.
+// beside returns the usual address of a broker's management API, or of its broker. From https it is amqps: a password
+// meant for TLS is not sent in the clear.
 func (e endpoint) beside(plainPort, securePort string) endpoint {
 	e.port = plainPort
 	if e.tls {
@@ -324,7 +324,7 @@ func (e endpoint) beside(plainPort, securePort string) endpoint {
 	return e
 }
 
-// amqpURL is the endpoint with its credentials, without a vhost.
+// amqpURL returns the endpoint with its credentials, without a vhost.
 func (e endpoint) amqpURL() string {
 	u := url.URL{Scheme: "amqp", User: url.UserPassword(e.user, e.password), Host: e.address(), RawQuery: e.query}
 	if e.password == "" {
@@ -359,7 +359,7 @@ func WithoutPasswords(text string) string {
 	})
 }
 
-// WithoutPassword is an argument, possibly any kind of URL, without the password.
+// WithoutPassword returns an argument, possibly any kind of URL, without the password.
 func WithoutPassword(argument string) string {
 	scheme, rest, isURL := strings.Cut(argument, "://")
 	if !isURL {

@@ -38,7 +38,7 @@ func checkRolesOf(roles map[string]string, path, table string) error {
 	return nil
 }
 
-// roleWords are "delayed", "retry", … or "ignored".
+// roleWords returns "delayed", "retry", … or "ignored".
 func roleWords() string {
 	var words []string
 	for _, role := range model.Stateable {
@@ -48,8 +48,8 @@ func roleWords() string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// statedRoles are the roles for the queues of a broker: those of its context, and those for all. context is "" for a
-// broker without one.
+// statedRoles returns the roles for the queues of a broker: those of its context, and those for all. context is "" for
+// a broker without one.
 func (f *File) statedRoles(context string) model.StatedRoles {
 	var all []model.StatedRole
 	for pattern, role := range f.Roles {

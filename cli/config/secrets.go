@@ -72,7 +72,7 @@ func holdsPassword(text string) bool {
 // commandPatience is how long a command may take that prints a password: it may ask its user for another one.
 const commandPatience = time.Minute
 
-// printed is the first line that a command prints. What else it prints could be a secret, too, and is not shown.
+// printed returns the first line that a command prints. What else it prints could be a secret, too, and is not shown.
 func printed(from, command string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commandPatience)
 	defer cancel()
@@ -125,7 +125,7 @@ func (s settings) complete(broker, api *endpoint, ask Ask) error {
 	return nil
 }
 
-// from is where the user was named, for errors.
+// from returns where the user was named, for errors.
 func (s settings) from() string {
 	if s.url == "" {
 		return s.apiFrom

@@ -71,7 +71,7 @@ func JSON(out io.Writer, v any) error {
 	return err
 }
 
-// JSONLine is a value on one line, with anything that a terminal would act on escaped.
+// JSONLine returns a value on one line, with anything that a terminal would act on escaped.
 func JSONLine(v any) []byte {
 	line, _ := model.JSONLine(v) // texts and numbers only
 	return append(line, '\n')
@@ -145,7 +145,7 @@ func (t *Table) Write(out io.Writer) error {
 	return err
 }
 
-// Line is a row as it is written.
+// Line returns a row as it is written.
 func (t *Table) Line(cells ...string) string {
 	var line strings.Builder
 	for i, cell := range cells {
@@ -168,7 +168,7 @@ func (t *Table) Line(cells ...string) string {
 	return strings.TrimRight(line.String(), " ") + "\n"
 }
 
-// Shortened is at most width columns of a printable text.
+// Shortened returns at most width columns of a printable text.
 func Shortened(text string, width int) string {
 	if ansi.StringWidthWc(text) <= width {
 		return text

@@ -194,7 +194,7 @@ func (p Printer) ShowPlan(a action.Action, looked Sample) error {
 	return nil
 }
 
-// planOf is the JSON of an action that does not run.
+// planOf returns the JSON of an action that does not run.
 func planOf(a action.Action, looked Sample) accountJSON {
 	planned := a.Outline()
 	var none action.Ended
@@ -274,7 +274,7 @@ func (p Printer) showJournal(planned *plan.Plan, a *plan.Account) {
 	p.Say("journal %d: %s", a.JournalID, words)
 }
 
-// SequelOf is the JSON of a sequel; nil without one.
+// SequelOf returns the JSON of a sequel; nil without one.
 func SequelOf(s *plan.Sequel) *Sequel {
 	if s == nil {
 		return nil
@@ -356,7 +356,7 @@ func accountOf(a action.Action, looked Sample, ended action.Ended) accountJSON {
 	return out
 }
 
-// CanaryWords are what a canary is doing, or has shown; "" without one.
+// CanaryWords returns what a canary is doing, or has shown; "" without one.
 func CanaryWords(a *plan.Account) string {
 	if a.Canary.Phase == "" {
 		return ""
@@ -364,7 +364,7 @@ func CanaryWords(a *plan.Account) string {
 	return model.Printable("canary: " + a.Canary.Words())
 }
 
-// sentence is "replay ucenter@user@failed: 47 planned, 46 moved, 1 returned in 0.1 s".
+// sentence returns "replay ucenter@user@failed: 47 planned, 46 moved, 1 returned in 0.1 s".
 func sentence(planned *plan.Plan, account *plan.Account) string {
 	moved := planned.Operation.Done()
 	if to := planned.Went(); to != "" {
@@ -398,7 +398,7 @@ func sentence(planned *plan.Plan, account *plan.Account) string {
 		ofCause(planned), strings.Join(parts, ", "), account.Elapsed.Seconds())
 }
 
-// ofCause is ", cause ID", "" when messages were not selected by cause.
+// ofCause returns ", cause ID", "" when messages were not selected by cause.
 func ofCause(p *plan.Plan) string {
 	if p.Selection.Cause == "" {
 		return ""

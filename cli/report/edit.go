@@ -83,7 +83,7 @@ func (p Printer) showEdited(m *plan.Mended) {
 	}
 }
 
-// differenceLines are the differences in a changed message: a line for each field above the body, and the differing
+// differenceLines returns the differences in a changed message: a line for each field above the body, and the differing
 // lines of the decoded body.
 func differenceLines(m *plan.MendedMessage) []string {
 	lines := m.Was.DifferencesAbove(&m.Is)

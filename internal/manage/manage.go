@@ -20,7 +20,7 @@ type Node struct {
 	t testing.TB
 }
 
-// Of is the node with this API, whose URL has the user.
+// Of returns the node with this API, whose URL has the user.
 func Of(t testing.TB, api string) Node {
 	t.Helper()
 	u := must.Get(url.Parse(api))(t)
@@ -38,7 +38,7 @@ func (n Node) Done(response *http.Response, err error) {
 	must.Do(n.t, refusal(response, err))
 }
 
-// refusal is why a change was not made; rabbit-hole calls it a success when there was nothing to delete.
+// refusal returns why a change was not made; rabbit-hole calls it a success when there was nothing to delete.
 func refusal(response *http.Response, err error) error {
 	if err != nil {
 		return err

@@ -115,22 +115,22 @@ func (l *Link) method(channel byte, method uint32, arguments ...[]byte) {
 	_, _ = l.Out.Write(frame)
 }
 
-// MethodFrameOf is the frame of a method on the channel.
+// MethodFrameOf returns the frame of a method on the channel.
 func MethodFrameOf(method uint32, arguments ...[]byte) []byte {
 	return FrameOf(MethodFrame, binary.BigEndian.AppendUint32(nil, method), bytes.Join(arguments, nil))
 }
 
-// FrameOf is a frame on the channel with a payload.
+// FrameOf returns a frame on the channel with a payload.
 func FrameOf(kind byte, payload ...[]byte) []byte {
 	all := bytes.Join(payload, nil)
 	const end = 0xCE
 	return append(append(binary.BigEndian.AppendUint32([]byte{kind, 0, 1}, uint32(len(all))), all...), end)
 }
 
-// Payload is what a frame has between its head and its end.
+// Payload returns what a frame has between its head and its end.
 func Payload(frame []byte) []byte { return frame[FrameHead : len(frame)-1] }
 
-// MethodOf is the method of a frame, or 0 when it has none.
+// MethodOf returns the method of a frame, or 0 when it has none.
 func MethodOf(frame []byte) uint32 {
 	if frame[0] != MethodFrame {
 		return 0
@@ -138,8 +138,8 @@ func MethodOf(frame []byte) uint32 {
 	return binary.BigEndian.Uint32(frame[FrameHead:])
 }
 
-// Short is a short string.
+// Short returns a short string.
 func Short(s string) []byte { return append([]byte{byte(len(s))}, s...) }
 
-// Long is a long string.
+// Long returns a long string.
 func Long(s string) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(len(s))), s...) }

@@ -58,10 +58,10 @@ func TestScreensChangeNoEnv(t *testing.T) {
 	}
 }
 
-// packageOf is the name of a file's package, without the suffix of external tests.
+// packageOf returns the name of a file's package, without the suffix of external tests.
 func packageOf(file goFile) string { return strings.TrimSuffix(file.Name.Name, "_test") }
 
-// declaredNames are the names that packages declare, fields and parameters among them, by the name of the package.
+// declaredNames returns the names that packages declare, fields and parameters among them, by the name of the package.
 func declaredNames() map[string]map[string]bool {
 	declared := map[string]map[string]bool{}
 	for _, file := range goFiles {

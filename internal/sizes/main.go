@@ -132,7 +132,7 @@ func (s *totals) beyond() (found []string) {
 	return found
 }
 
-// positions are where the tokens of a file stand that count, in order.
+// positions returns where the tokens of a file stand that count, in order.
 func positions(in *token.File, text []byte, file *ast.File) (tokens []token.Pos) {
 	var s scanner.Scanner
 	own := token.NewFileSet().AddFile("", in.Base(), len(text)) // the parser has written the lines of the other one
@@ -163,7 +163,7 @@ func between(tokens []token.Pos, n ast.Node) int {
 	return at(n.End()) - at(n.Pos())
 }
 
-// wall is the first line of a function's that has too many lines before it without a blank one; 0 without one.
+// wall returns the first line of a function's that has too many lines before it without a blank one; 0 without one.
 func wall(function *ast.FuncDecl, set *token.FileSet, text []byte) int {
 	if function.Body == nil {
 		return 0
@@ -183,7 +183,7 @@ func wall(function *ast.FuncDecl, set *token.FileSet, text []byte) int {
 	return 0
 }
 
-// tables are the lists and maps of values in a function.
+// tables returns the lists and maps of values in a function.
 func tables(function *ast.FuncDecl) (found []ast.Node) {
 	ast.Inspect(function, func(n ast.Node) bool {
 		literal, ok := n.(*ast.CompositeLit)

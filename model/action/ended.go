@@ -14,8 +14,8 @@ type Ended struct {
 	Arrived int64        // messages that came into the queue since then, and stay
 }
 
-// Facts are what there is to know besides the outcomes: what it left untouched and why, what refusals left, queues that
-// messages may have reached outside the plan, and what copies lack.
+// Facts returns what there is to know besides the outcomes: what it left untouched and why, what refusals left, queues
+// that messages may have reached outside the plan, and what copies lack.
 func (e *Ended) Facts(now time.Time) []Fact {
 	var f facts
 	if e.Canary.Phase != "" && e.Canary.Phase != plan.CanaryFailed && e.Sequel.None() {

@@ -51,7 +51,8 @@ func (m *Messages) Words() Words {
 	return w
 }
 
-// Together is what actions of one operation do: "replay 64 messages", and "replay 64 messages of 2 queues to orders".
+// Together returns what actions of one operation do: "replay 64 messages", and "replay 64 messages of 2 queues to
+// orders".
 func Together(all ...*Messages) (does, asks string) {
 	n := 0
 	for _, m := range all {
@@ -78,7 +79,7 @@ func Together(all ...*Messages) (does, asks string) {
 	return does, asks
 }
 
-// Reached are the queues that messages of the actions reach: the name of the only one, or their number.
+// Reached returns the queues that messages of the actions reach: the name of the only one, or their number.
 func Reached(all ...*Messages) string {
 	reached, name := model.QueueSet{}, ""
 	for _, m := range all {

@@ -12,7 +12,7 @@ import (
 // can be brought back are shown, and left out.
 type Undo []plan.UndoPlan
 
-// ready are the records of which something can be brought back.
+// ready returns the records of which something can be brought back.
 func (u Undo) ready() (ready Undo, messages int) {
 	if len(u) == 1 {
 		return u, u[0].Planned()

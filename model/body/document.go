@@ -133,7 +133,7 @@ func (d *document) json(head []byte, whole bool) (View, bool) {
 	return View{Format: JSON, Lines: l.lines, Note: d.part(shown)}, true
 }
 
-// plain is the text as it is, or a hex dump.
+// plain returns the text as it is, or a hex dump.
 func (d *document) plain() View {
 	head := message.WholeRunes(d.data, maxText)
 	if !utf8.Valid(head) || serial.LooksBinary(head) {

@@ -129,7 +129,7 @@ func (r *javaReader) content(depth int) *serial.Value {
 	panic(serial.ErrFormat)
 }
 
-// reference is a value that occurred before: a text is repeated, an object only named.
+// reference returns a value that occurred before: a text is repeated, an object only named.
 func (r *javaReader) reference() *serial.Value {
 	switch v := r.remembered().(type) {
 	case *serial.Value:
@@ -153,7 +153,7 @@ func (c *javaClass) called() string {
 	return c.name
 }
 
-// class is a class descriptor, nil when there is none.
+// class returns a class descriptor, nil when there is none.
 func (r *javaReader) class(depth int) *javaClass {
 	kind := r.Next(1)[0]
 	switch kind {
@@ -203,7 +203,7 @@ func (r *javaReader) described(kind byte, depth int) *javaClass {
 	return c
 }
 
-// written is the custom data up to its end marker.
+// written returns the custom data up to its end marker.
 func (r *javaReader) written(depth int) (values []*serial.Value) {
 	for {
 		serial.Check(len(r.Rest) > 0)
@@ -215,7 +215,7 @@ func (r *javaReader) written(depth int) (values []*serial.Value) {
 	}
 }
 
-// object is an object with the fields of its classes, beginning with the topmost superclass.
+// object returns an object with the fields of its classes, beginning with the topmost superclass.
 func (r *javaReader) object(depth int) *serial.Value {
 	class := r.class(depth)
 	serial.Check(class != nil)
@@ -267,7 +267,7 @@ func (r *javaReader) array(depth int) *serial.Value {
 	return v
 }
 
-// field is the value of a field of this kind.
+// field returns the value of a field of this kind.
 func (r *javaReader) field(kind byte, depth int) *serial.Value {
 	r.Spend(depth)
 	switch kind {
@@ -294,8 +294,8 @@ func (r *javaReader) field(kind byte, depth int) *serial.Value {
 	panic(serial.ErrFormat)
 }
 
-// string is a text in Java's modified UTF-8 (NUL in two bytes, characters beyond 16 bits as surrogates of three bytes
-// each), with its length in front.
+// string returns a text in Java's modified UTF-8 (NUL in two bytes, characters beyond 16 bits as surrogates of three
+// bytes each), with its length in front.
 func (r *javaReader) string(size uint64) string {
 	b := r.Next(r.Number(size))
 	if !bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf }) {

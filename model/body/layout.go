@@ -120,7 +120,7 @@ func (l *layout) text(quoted, rest []byte) {
 	l.put(String, string(quoted))
 }
 
-// jsonInside is the JSON inside a JSON string, if it is a non-empty object or list.
+// jsonInside returns the JSON inside a JSON string, if it is a non-empty object or list.
 func jsonInside(quoted []byte) ([]byte, bool) {
 	if len(quoted) < len(`"[1]"`) || bytes.IndexByte(quoted[:min(len(quoted), 8)], '{') < 0 &&
 		bytes.IndexByte(quoted[:min(len(quoted), 8)], '[') < 0 {
@@ -140,8 +140,8 @@ func jsonInside(quoted []byte) ([]byte, bool) {
 
 func spaces(b []byte) int { return len(b) - len(bytes.TrimLeft(b, " \t\r\n")) }
 
-// valueEnd is the length of the value at the beginning, which is not a string: a number, a word, or bytes in CBOR's
-// diagnostic notation, h'0102'. It is at least 1.
+// valueEnd returns the length of the value at the beginning, which is not a string: a number, a word, or bytes in
+// CBOR's diagnostic notation, h'0102'. It is at least 1.
 func valueEnd(src []byte) int {
 	if end := bytes.IndexAny(src[1:], " \t\r\n{}[](),:\""); end >= 0 {
 		return end + 1

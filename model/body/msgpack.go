@@ -61,7 +61,7 @@ func (p *msgPack) value(depth int) *serial.Value {
 	panic(serial.ErrFormat)
 }
 
-// scalar is a number; c is its type byte.
+// scalar returns a number; c is its type byte.
 func (p *msgPack) scalar(c byte) *serial.Value {
 	switch c {
 	case 0xca:
@@ -79,7 +79,7 @@ func (p *msgPack) scalar(c byte) *serial.Value {
 	return serial.OfInt(int64(n<<shift) >> shift)
 }
 
-// text is a string, or bytes as older writers encode them.
+// text returns a string, or bytes as older writers encode them.
 func (p *msgPack) text(n uint64) *serial.Value {
 	b := p.Next(n)
 	if utf8.Valid(b) {
@@ -108,7 +108,7 @@ func (p *msgPack) table(n uint64, depth int) *serial.Value {
 	return v
 }
 
-// extension is a value of an application-specific type; type -1 is a time.
+// extension returns a value of an application-specific type; type -1 is a time.
 func (p *msgPack) extension(n uint64) *serial.Value {
 	kind := int8(p.Next(1)[0])
 	b := p.Next(n)

@@ -91,7 +91,7 @@ func wireFieldOf(number protowire.Number, kind protowire.Type, b []byte) wireFie
 	return f
 }
 
-// fixed is a number of 4 or 8 bytes, an integer or a float: only the schema knows.
+// fixed returns a number of 4 or 8 bytes, an integer or a float: only the schema knows.
 func fixed(n uint64, f float64, bits int) *serial.Value {
 	v := &serial.Value{Kind: serial.Object}
 	v.Add("$fixed"+strconv.Itoa(bits), serial.Of(strconv.FormatUint(n, 10)))

@@ -51,7 +51,8 @@ func (t *typed) message(b []byte, of protoreflect.MessageDescriptor, depth int) 
 	return v, known
 }
 
-// known is a field of the type: if it is not repeated, the last value wins and messages are merged, as in protobuf.
+// known returns a field of the type: if it is not repeated, the last value wins and messages are merged, as in
+// protobuf.
 func (t *typed) known(all []wireField, field protoreflect.FieldDescriptor, depth int) *serial.Value {
 	switch {
 	case field.IsMap():
@@ -92,7 +93,7 @@ func (t *typed) element(list *serial.Value, f wireField, field protoreflect.Fiel
 	}
 }
 
-// mapped is a map: its entries are messages with a key and a value.
+// mapped returns a map: its entries are messages with a key and a value.
 func (t *typed) mapped(entries []wireField, field protoreflect.FieldDescriptor, depth int) *serial.Value {
 	all := &serial.Value{Kind: serial.Object}
 	for _, f := range entries {

@@ -66,7 +66,7 @@ func (t Types) add(all protoreflect.MessageDescriptors) {
 
 const shownTypes = 8
 
-// named is a message type by its full name. The error lists the existing ones.
+// named returns a message type by its full name. The error lists the existing ones.
 func (t Types) named(name string) (protoreflect.MessageDescriptor, error) {
 	if of := t[name]; of != nil {
 		return of, nil

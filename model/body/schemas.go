@@ -46,7 +46,7 @@ func NewSchema(file string, set []byte, unread error, name, queues, contentType 
 	return s, nil
 }
 
-// Read is a readable view of the body of a message in a queue.
+// Read returns a readable view of the body of a message in a queue.
 func (s Schemas) Read(queue model.QueueRef, m *message.Message) View {
 	if v, none := nothing(m); none {
 		return v

@@ -79,7 +79,7 @@ func orderType(t testing.TB) protoreflect.MessageDescriptor {
 	return file.Messages().ByName("Order")
 }
 
-// shown is the value of a view that was decoded as a structure, as JSON.
+// shown returns the value of a view that was decoded as a structure, as JSON.
 func shown(t testing.TB, v View) (of any) {
 	t.Helper()
 	var b strings.Builder
@@ -102,7 +102,7 @@ func schemasOf(t testing.TB, name, queues, contentType string) Schemas {
 
 var orders = build.Ref("orders.failed")
 
-// orderBody is a body of shop.Order.
+// orderBody returns a body of shop.Order.
 func orderBody(t testing.TB, text string) string {
 	m := dynamicpb.NewMessage(orderType(t))
 	must.Do(t, protojson.Unmarshal([]byte(text), m))

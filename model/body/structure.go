@@ -115,7 +115,7 @@ func tree(parse func([]byte) *serial.Value) func(*document) ([]byte, bool, error
 	}
 }
 
-// readerOf is a reader bounded to what a view shows.
+// readerOf returns a reader bounded to what a view shows.
 func readerOf(b []byte) serial.Reader {
 	return serial.Reader{Rest: b, MaxValues: maxValues, MaxDepth: maxDepth}
 }

@@ -206,8 +206,8 @@ func (d *document) registered() bool {
 	return true
 }
 
-// Unpacked is the unpacked body, up to a bound, and its layers: "gzip", "base64 → gzip". It is false for a body that is
-// not packed, which it finds without reading all of it.
+// Unpacked returns the unpacked body, up to a bound, and its layers: "gzip", "base64 → gzip". It is false for a body
+// that is not packed, which it finds without reading all of it.
 func Unpacked(m *message.Message) (data []byte, steps []string, ok bool) {
 	if !mayBePacked(m) {
 		return nil, nil, false

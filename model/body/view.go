@@ -36,7 +36,7 @@ type View struct {
 	bytes   []byte // for a hex dump
 }
 
-// LinesIn are the lines for a width: a hex dump is made to fit, from 28 columns on.
+// LinesIn returns the lines for a width: a hex dump is made to fit, from 28 columns on.
 func (v *View) LinesIn(width int) []Line {
 	if v.Format == Hex && width < wholeDump {
 		return hexDump(v.bytes, width)
@@ -92,7 +92,7 @@ const (
 	maxDepth     = 64        // levels of a structure
 )
 
-// Raw is the body as it is in the queue: its text, or its bytes.
+// Raw returns the body as it is in the queue: its text, or its bytes.
 func Raw(m *message.Message) View {
 	if v, none := nothing(m); none {
 		return v
@@ -101,7 +101,7 @@ func Raw(m *message.Message) View {
 	return d.plain()
 }
 
-// Read is a readable view of the body: unpacked, laid out, with its format.
+// Read returns a readable view of the body: unpacked, laid out, with its format.
 func Read(m *message.Message) View { return Schemas(nil).Read(model.QueueRef{}, m) }
 
 func nothing(m *message.Message) (View, bool) {
@@ -115,7 +115,7 @@ func nothing(m *message.Message) (View, bool) {
 	return View{}, false
 }
 
-// Folded is a view without everything below a level: "{ … 12 lines }".
+// Folded returns a view without everything below a level: "{ … 12 lines }".
 func Folded(lines []Line, depth int) []Line {
 	var out []Line
 	for i := 0; i < len(lines); {

@@ -126,7 +126,7 @@ func TestRead(t *testing.T) {
 	assert.Equal(t, v.Note, "the body (10M) was not kept")
 }
 
-// javaObjects are objects as Java 17 wrote them, by name.
+// javaObjects returns objects as Java 17 wrote them, by name.
 func javaObjects(t testing.TB) map[string]string {
 	t.Helper()
 	text := must.Get(os.ReadFile("testdata/java.txt"))(t)
@@ -190,7 +190,7 @@ func linesOf(texts ...string) (all []Line) {
 	return all
 }
 
-// drawn is a comparison as text: "a = a", "b | c", "d <", "> e".
+// drawn returns a comparison as text: "a = a", "b | c", "d <", "> e".
 func drawn(rows []Row) string {
 	var all []string
 	for _, r := range rows {

@@ -20,7 +20,7 @@ import (
 // Part adds an object to a broker.
 type Part func(*model.Snapshot)
 
-// Broker is the snapshot of a broker with the vhost /, the default exchange and these parts.
+// Broker returns the snapshot of a broker with the vhost /, the default exchange and these parts.
 func Broker(version string, parts ...Part) *model.Snapshot {
 	s := &model.Snapshot{
 		TakenAt:  time.Unix(1_800_000_000, 0),
@@ -36,15 +36,15 @@ func Broker(version string, parts ...Part) *model.Snapshot {
 	return s
 }
 
-// TopologyOf is the topology of such a broker.
+// TopologyOf returns the topology of such a broker.
 func TopologyOf(version string, parts ...Part) *model.Topology {
 	return model.NewTopology(Broker(version, parts...))
 }
 
-// Ref is a queue of the vhost /.
+// Ref returns a queue of the vhost /.
 func Ref(name string) model.QueueRef { return model.QueueRef{VHost: "/", Name: name} }
 
-// Refs are queues of the vhost /.
+// Refs returns queues of the vhost /.
 func Refs(names ...string) []model.QueueRef {
 	var rs []model.QueueRef
 	for _, n := range names {
@@ -56,10 +56,10 @@ func Refs(names ...string) []model.QueueRef {
 // Setting changes a queue.
 type Setting func(*model.Queue)
 
-// Some is a count.
+// Some returns a count.
 func Some(n int64) model.Opt[int64] { return model.Some(n) }
 
-// Queue is a durable classic queue, empty and without consumers unless a setting says otherwise.
+// Queue returns a durable classic queue, empty and without consumers unless a setting says otherwise.
 func Queue(name string, settings ...Setting) Part {
 	return func(s *model.Snapshot) {
 		q := model.Queue{
@@ -81,7 +81,7 @@ func Queue(name string, settings ...Setting) Part {
 	}
 }
 
-// Quorum is a Queue that is a quorum queue.
+// Quorum returns a Queue that is a quorum queue.
 func Quorum(name string, settings ...Setting) Part {
 	return Queue(name, append(settings, OfType(model.Quorum))...)
 }
@@ -99,7 +99,7 @@ func DLX(name string, key ...string) Setting {
 	}
 }
 
-// Buffer is a queue in which messages wait this many ms before they go to another one.
+// Buffer returns a queue in which messages wait this many ms before they go to another one.
 func Buffer(name, to string, ms int64, settings ...Setting) Part {
 	return Queue(name, append(settings, DLX("", to), TTL(ms))...)
 }
@@ -133,7 +133,7 @@ func Policy(name string, definition model.Table) Setting {
 	return func(q *model.Queue) { q.Policy, q.PolicyDefinition = name, definition }
 }
 
-// Exchange is an exchange; its arguments are alternating names and values.
+// Exchange returns an exchange; its arguments are alternating names and values.
 func Exchange(kind, name string, arguments ...any) Part {
 	return func(s *model.Snapshot) {
 		x := model.Exchange{ExchangeRef: model.ExchangeRef{VHost: "/", Name: name}, Type: kind, Arguments: model.Table{}}
@@ -171,8 +171,8 @@ func BindHeaders(source, queue string, arguments model.Table) Part {
 	}
 }
 
-// UserPolicy is a policy in the broker's list; which one applies to a queue is the queue's own setting. applyTo: queues
-// by default.
+// UserPolicy returns a policy in the broker's list; which one applies to a queue is the queue's own setting. applyTo:
+// queues by default.
 func UserPolicy(name, pattern string, priority int64, definition model.Table, applyTo ...string) Part {
 	return func(s *model.Snapshot) {
 		p := model.Policy{
@@ -344,8 +344,8 @@ func Told(flows []model.Flow) []string {
 	return lines
 }
 
-// DelayLevels are the exchanges and queues with which NServiceBus and Celery delay: level n holds a message for 2^n s
-// when the key's word for that level is 1, and passes it on through a binding between exchanges when it is 0.
+// DelayLevels returns the exchanges and queues with which NServiceBus and Celery delay: level n holds a message for 2^n
+// s when the key's word for that level is 1, and passes it on through a binding between exchanges when it is 0.
 func DelayLevels(name, delivery string, levels int) []Part {
 	parts := []Part{Exchange("topic", delivery)}
 	words := func(level int, last string) string { return strings.Repeat("*.", levels-1-level) + last }
@@ -377,7 +377,7 @@ var DramatiqParts = []Part{
 // Noon is the time at which tests take place.
 var Noon = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// Endpoint is a queue with its exchange of the same name, bound to the delays as NServiceBus does it.
+// Endpoint returns a queue with its exchange of the same name, bound to the delays as NServiceBus does it.
 func Endpoint(name string, consumers int64) Part {
 	return func(s *model.Snapshot) {
 		for _, p := range []Part{
@@ -395,8 +395,8 @@ const EasyNetQ3 = `{"RoutingKey":"orders.new","Exchange":"Orders:Shop","Queue":"
 //go:embed testdata
 var dead embed.FS
 
-// ExportedLines are lines of `dlxtop export`: messages that real nodes dead-lettered for each of the four reasons, and
-// one with headers of every type.
+// ExportedLines returns lines of `dlxtop export`: messages that real nodes dead-lettered for each of the four reasons,
+// and one with headers of every type.
 func ExportedLines(tb testing.TB) [][]byte {
 	tb.Helper()
 	files, err := fs.Glob(dead, "testdata/dead-*.jsonl")

@@ -7,7 +7,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Text is the objects of a text, one a line; their settings follow as name=value, and arguments by their own names:
+// Text returns the objects of a text, one a line; their settings follow as name=value, and arguments by their own
+// names:
 //
 //	exchange TYPE NAME
 //	queue NAME consumers=1 dlx=x key=k ttl=1000 policy=p,message-ttl=5
@@ -116,7 +117,7 @@ func table(words []string) model.Table {
 	return all
 }
 
-// value is an integer, or else a text.
+// value returns an integer, or else a text.
 func value(text string) any {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n

@@ -60,8 +60,8 @@ type Failed struct {
 // mostKind is the maximum length of an error's type, in bytes.
 const mostKind = 120
 
-// Of is the cause of a message's failure, as Message.Failure reads it: an error, or else the death by which it failed.
-// A message without either only shares its queue with others.
+// Of returns the cause of a message's failure, as Message.Failure reads it: an error, or else the death by which it
+// failed. A message without either only shares its queue with others.
 func Of(in model.QueueRef, m *message.Message) Cause { return readFailed(in, m).Cause }
 
 // readFailed is Of, with whatever else a message says about its failure.
@@ -90,7 +90,7 @@ func readFailed(in model.QueueRef, m *message.Message) Failed {
 	return read
 }
 
-// kindOf is the type of an error without varying parts: some applications write a sentence there.
+// kindOf returns the type of an error without varying parts: some applications write a sentence there.
 func kindOf(kind string) string {
 	if strings.ContainsAny(kind, " \t\n") {
 		return message.WholeRunes(Fold(headOf(kind)), mostKind)
@@ -98,7 +98,7 @@ func kindOf(kind string) string {
 	return model.Escaped(message.WholeRunes(strings.ToValidUTF8(kind, "?"), mostKind))
 }
 
-// ID is the cause's ID.
+// ID returns the cause's ID.
 func (c Cause) ID() ID {
 	var b [512]byte
 	text := append(b[:0], c.Evidence...)
@@ -111,7 +111,7 @@ func (c Cause) ID() ID {
 	return ID(hex.EncodeToString(sum[:IDLength/2]))
 }
 
-// At is the cause at a coarser level.
+// At returns the cause at a coarser level.
 func (c Cause) At(level Level) Cause {
 	if level <= c.Level {
 		return c
@@ -130,7 +130,7 @@ func (c Cause) At(level Level) Cause {
 	return c
 }
 
-// firstWords are the first three words of a text.
+// firstWords returns the first three words of a text.
 func firstWords(text string) string {
 	const most = 3
 	for i, n := 0, 0; i < len(text); i++ {

@@ -15,7 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// failed is a message with an error header.
+// failed returns a message with an error header.
 func failed(text string) *message.Message {
 	return &message.Message{Headers: model.Table{"x-error": text}}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// originalOf is the part of message.Original that a member keeps.
+// originalOf returns the part of message.Original that a member keeps.
 func originalOf(m *message.Message) uint64 {
 	o, ok := m.Original()
 	if !ok {

@@ -81,7 +81,7 @@ func (f *folder) step() {
 	}
 }
 
-// ahead is the text that a rule may read.
+// ahead returns the text that a rule may read.
 func (f *folder) ahead() string { return f.in[f.at:min(len(f.in), f.at+mostQuoted)] }
 
 // chunk folds a chunk that is one value as a whole, or begins with its pieces.
@@ -120,7 +120,7 @@ func (f *folder) piece() {
 	f.remember(s)
 }
 
-// word is the word that begins here, "" without one. One without digits may have an underscore or an apostrophe.
+// word returns the word that begins here, "" without one. One without digits may have an underscore or an apostrophe.
 func (f *folder) word() string {
 	s := f.in[f.at:f.end]
 	n := 0
@@ -249,7 +249,7 @@ func (f *folder) placeholder(p string) {
 	f.write(p)
 }
 
-// prepared is a text on one line with plain quotes, without terminal escapes and invisible characters.
+// prepared returns a text on one line with plain quotes, without terminal escapes and invisible characters.
 func prepared(s string) string {
 	s = message.WholeRunes(s, mostRead)
 	if strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '\\' }) < 0 {

@@ -64,7 +64,7 @@ func (f *folder) list(folded string) {
 	f.write(folded)
 }
 
-// withoutNumbers is a name unchanged except for its numbers.
+// withoutNumbers returns a name unchanged except for its numbers.
 func withoutNumbers(name string) string {
 	if !strings.ContainsAny(name, asciiDigits) {
 		return name

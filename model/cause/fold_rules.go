@@ -341,7 +341,7 @@ func (f *folder) port(port string) {
 	}
 }
 
-// route is a URL's path up to its first word: ids follow.
+// route returns a URL's path up to its first word: ids follow.
 func route(path string) string {
 	m := routed.FindStringSubmatch(path)
 	if m[2] == "" || m[2] == "/" {

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// chunkEnd is the end of the chunk that begins here: before a delimiter, or where Latin letters and digits meet another
-// script. Chinese, Japanese and Thai have no spaces between words, so a sentence with a number would otherwise be one
-// word, and be taken for an id. A path and a URL keep such names.
+// chunkEnd returns the end of the chunk that begins here: before a delimiter, or where Latin letters and digits meet
+// another script. Chinese, Japanese and Thai have no spaces between words, so a sentence with a number would otherwise
+// be one word, and be taken for an id. A path and a URL keep such names.
 func (f *folder) chunkEnd() int {
 	end, other := f.at, false
 	for end < len(f.in) && (!isDelimiter(f.in[end]) || f.apostrophe(end)) {

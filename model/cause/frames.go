@@ -14,9 +14,9 @@ const (
 	longestLine = 1000
 )
 
-// ownFrame is the topmost frame of a stack trace in the application's own code, without its line: where the error was
-// raised, or where the library that raised it was called. It reads traces of Java (and Kotlin, Scala), .NET, Python,
-// PHP, Ruby, Node.js, Go and Elixir. "" when the text is not a trace, or has only library frames.
+// ownFrame returns the topmost frame of a stack trace in the application's own code, without its line: where the error
+// was raised, or where the library that raised it was called. It reads traces of Java (and Kotlin, Scala), .NET,
+// Python, PHP, Ruby, Node.js, Go and Elixir. "" when the text is not a trace, or has only library frames.
 func ownFrame(stack string) string {
 	if strings.IndexByte(stack, '\n') < 0 {
 		return ""
@@ -60,7 +60,7 @@ func ownFrame(stack string) string {
 	return ""
 }
 
-// framed is a printable frame, without the numbers that compilers put into names.
+// framed returns a printable frame, without the numbers that compilers put into names.
 func framed(name string) string {
 	return model.Escaped(withoutNumbers(strings.ToValidUTF8(message.WholeRunes(name, mostFrame), "?")))
 }
@@ -90,7 +90,7 @@ func frameOf(line string) (frame, bool) {
 	return frame{}, false
 }
 
-// headOf is the beginning of an error's text, before a trace or a statement.
+// headOf returns the beginning of an error's text, before a trace or a statement.
 func headOf(text string) string {
 	for _, mark := range []string{"\n[SQL:", "[SQL: ", "(SQL: ", "\n[parameters:", "(Background on this error"} {
 		if i := strings.Index(text, mark); i > 0 {

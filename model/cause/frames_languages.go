@@ -30,7 +30,7 @@ func isJava(place string) bool {
 	}, func(end string) bool { return strings.HasSuffix(place, end) })
 }
 
-// javaFrame is "Mail.send" of "app//com.example.Mail.send".
+// javaFrame returns "Mail.send" of "app//com.example.Mail.send".
 func javaFrame(call string) (frame, bool) {
 	call = lastPart(call, "/")
 
@@ -50,7 +50,7 @@ func javaFrame(call string) (frame, bool) {
 	return frame{name: lastPart(class, ".") + "." + method, library: library}, true
 }
 
-// dotnetFrame is "Mail.Send" of "Shop.Mail.Send(String to) in /src/Mail.cs:line 12".
+// dotnetFrame returns "Mail.Send" of "Shop.Mail.Send(String to) in /src/Mail.cs:line 12".
 func dotnetFrame(line string) (frame, bool) {
 	open := strings.IndexByte(line, '(')
 	if open <= 0 {
@@ -78,7 +78,7 @@ func dotnetFrame(line string) (frame, bool) {
 	return frame{name: lastPart(call[:dot], ".") + "." + call[dot+1:], library: library}, true
 }
 
-// nodeFrame is "Mail.send" of "async Mail.send (/app/src/mail.js:12:3)", or the file if the function has no name.
+// nodeFrame returns "Mail.send" of "async Mail.send (/app/src/mail.js:12:3)", or the file if the function has no name.
 func nodeFrame(line string, open int) (frame, bool) {
 	name, place := "", line
 	if open >= 0 {
@@ -100,7 +100,7 @@ func nodeFrame(line string, open int) (frame, bool) {
 	return frame{name: strings.TrimPrefix(name, "Object."), library: library}, name != ""
 }
 
-// pythonFrame is "send in shop/mail.py" of `File "/srv/shop/mail.py", line 12, in send`.
+// pythonFrame returns "send in shop/mail.py" of `File "/srv/shop/mail.py", line 12, in send`.
 func pythonFrame(line string) (frame, bool) {
 	file, rest, ok := strings.Cut(line[len(`File "`):], `"`)
 	if !ok {
@@ -116,7 +116,7 @@ func pythonFrame(line string) (frame, bool) {
 	return f, true
 }
 
-// phpFrame is the file of "#0 /app/src/Mail.php(12): Shop\Mail->send()": it contains the call.
+// phpFrame returns the file of "#0 /app/src/Mail.php(12): Shop\Mail->send()": it contains the call.
 func phpFrame(line string) (frame, bool) {
 	_, rest, ok := strings.Cut(line, " ")
 	place, _, _ := strings.Cut(rest, ": ")
@@ -128,7 +128,7 @@ func phpFrame(line string) (frame, bool) {
 	return frame{name: fileOf(place), library: library}, true
 }
 
-// rubyFrame is "send in lib/mail.rb" of "/srv/lib/mail.rb:12:in `send'".
+// rubyFrame returns "send in lib/mail.rb" of "/srv/lib/mail.rb:12:in `send'".
 func rubyFrame(line string) (frame, bool) {
 	line = strings.TrimPrefix(line, "from ")
 	place, method, ok := strings.Cut(line, ":in ")
@@ -145,7 +145,7 @@ func rubyFrame(line string) (frame, bool) {
 	return frame{name: method + " in " + fileOf(place), library: library}, true
 }
 
-// elixirFrame is "Shop.Mail.send/2" of "(shop 0.1.0) lib/shop/mail.ex:12: Shop.Mail.send/2".
+// elixirFrame returns "Shop.Mail.send/2" of "(shop 0.1.0) lib/shop/mail.ex:12: Shop.Mail.send/2".
 func elixirFrame(line string) (frame, bool) {
 	app := ""
 	if line[0] == '(' {
@@ -178,7 +178,7 @@ func isGoFunction(line string) bool {
 		dot > 0 && strings.HasSuffix(line, ")") && isLetterOrDigit(line[0]) && strings.Contains(line[:dot], "/")
 }
 
-// goFile is the file of "/app/mail.go:12 +0x1d", "" when the line is not one.
+// goFile returns the file of "/app/mail.go:12 +0x1d", "" when the line is not one.
 func goFile(line string) string {
 	i := strings.Index(line, ".go:")
 	if i < 0 || i+4 >= len(line) || !isDigit(line[i+4]) {
@@ -187,7 +187,7 @@ func goFile(line string) string {
 	return line[:i+3]
 }
 
-// goFrame is "mail.(*Sender).Send" of "example.com/shop/mail.(*Sender).Send(0xc000…)".
+// goFrame returns "mail.(*Sender).Send" of "example.com/shop/mail.(*Sender).Send(0xc000…)".
 func goFrame(function, file string) frame {
 	library := containsAny(file, "/go/src/", "/pkg/mod/", "/vendor/") || strings.HasPrefix(function, "created by ")
 	if i := strings.LastIndexByte(function, '/'); i >= 0 && !strings.Contains(function[:i], "(") {
@@ -202,7 +202,7 @@ func goFrame(function, file string) frame {
 	return frame{name: function, library: library}
 }
 
-// fileOf is a file with its parent folder, without line and column: each release has its own path above that.
+// fileOf returns a file with its parent folder, without line and column: each release has its own path above that.
 func fileOf(path string) string {
 	path = strings.ReplaceAll(strings.TrimPrefix(path, "file://"), `\`, "/")
 	for range 2 {
@@ -215,7 +215,7 @@ func fileOf(path string) string {
 	return strings.TrimPrefix(strings.Join(parts[max(len(parts)-2, 0):], "/"), "/")
 }
 
-// lastPart is what follows the last separator; everything without one.
+// lastPart returns what follows the last separator; everything without one.
 func lastPart(s, separator string) string {
 	if i := strings.LastIndex(s, separator); i >= 0 {
 		return s[i+len(separator):]
@@ -223,7 +223,7 @@ func lastPart(s, separator string) string {
 	return s
 }
 
-// upToLast is what precedes the last separator; everything without one.
+// upToLast returns what precedes the last separator; everything without one.
 func upToLast(s string, separator byte) string {
 	if i := strings.LastIndexByte(s, separator); i > 0 {
 		return s[:i]

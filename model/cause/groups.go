@@ -92,7 +92,7 @@ func NewGroups() *Groups {
 	return &Groups{groups: map[ID]*group{}, queues: map[model.QueueRef]*queueMessages{}}
 }
 
-// Read is how many messages are in the groups.
+// Read returns how many messages are in the groups.
 func (g *Groups) Read() int { return g.read }
 
 // Add adds a message, with its whole body, that was read from a queue.
@@ -120,7 +120,7 @@ func (g *Groups) Add(queue model.QueueRef, m *message.Message) {
 	})
 }
 
-// place is the group into which a message of this cause goes.
+// place returns the group into which a message of this cause goes.
 func (g *Groups) place(c Cause) *group {
 	at := g.find(c)
 	if at == nil && len(g.groups) >= mostCauses {
@@ -154,7 +154,7 @@ func milliseconds(t model.Opt[time.Time]) int64 {
 	return 0
 }
 
-// coarse is the cause under which a cause is grouped.
+// coarse returns the cause under which a cause is grouped.
 func (g *Groups) coarse(c Cause) Cause {
 	for level := NoKind; level > Whole; level-- {
 		if len(g.coarser[level]) == 0 {
@@ -227,7 +227,7 @@ func (g *Groups) merge(level Level, id ID, exact []*group) {
 	}
 }
 
-// current is the group after merges.
+// current returns the group after merges.
 func (at *group) current() *group {
 	for at.into != nil {
 		at = at.into
@@ -316,7 +316,7 @@ func less[K comparable](counts map[K]int, of K) {
 	}
 }
 
-// List are the causes that have messages, in the order of their first message: earlier ones stay in front of later
+// List returns the causes that have messages, in the order of their first message: earlier ones stay in front of later
 // ones, so that nothing moves under a cursor.
 func (g *Groups) List() []Group {
 	g.refresh()
@@ -360,7 +360,7 @@ func (q *queueMessages) each() iter.Seq2[message.Fingerprint, member] {
 	}
 }
 
-// WorkerNames are the workers whose messages failed: as the messages say, or else those whose failures go to their
+// WorkerNames returns the workers whose messages failed: as the messages say, or else those whose failures go to their
 // queues.
 func (g *Group) WorkerNames(t *model.Topology) []string {
 	names := []string{}

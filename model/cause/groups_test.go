@@ -22,7 +22,7 @@ import (
 
 var mail, stock = build.Ref("mail.failed"), build.Ref("stock.failed")
 
-// numbered is a message with an error and a fingerprint, which failed in a worker at a second.
+// numbered returns a message with an error and a fingerprint, which failed in a worker at a second.
 func numbered(n int, text, worker string, second int) *message.Message {
 	m := failed(text)
 	m.Fingerprint = message.Fingerprint{byte(n), byte(n >> 8), byte(n >> 16), 1}
@@ -33,7 +33,7 @@ func numbered(n int, text, worker string, second int) *message.Message {
 	return m
 }
 
-// shown are the causes in a few words each.
+// shown returns the causes in a few words each.
 func shown(g *Groups) string {
 	var all []string
 	for _, at := range g.List() {
@@ -193,7 +193,7 @@ func BenchmarkGroups(b *testing.B) {
 
 var earlier = Earlier{At: time.UnixMilli(1_700_000_000_123).UTC(), Depth: 7}
 
-// keptMail are the causes of a queue, and the index of them.
+// keptMail returns the causes of a queue, and the index of them.
 func keptMail() (*Groups, []byte) {
 	g := NewGroups()
 	g.Add(mail, numbered(1, "no order 1", "mail", 50))

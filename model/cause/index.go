@@ -29,7 +29,7 @@ func (e Earlier) Left(ready model.Opt[int64], countedAt time.Time) bool {
 	return model.LeftSince(e.At, e.Depth, ready, countedAt)
 }
 
-// IndexName is the name of a queue's index: the same on every machine, and without the queue's own name.
+// IndexName returns the name of a queue's index: the same on every machine, and without the queue's own name.
 func IndexName(broker string, queue model.QueueRef) string {
 	sum := sha256.Sum256([]byte(broker + "\x00" + queue.VHost + "\x00" + queue.Name))
 	return hex.EncodeToString(sum[:16])
@@ -97,7 +97,7 @@ type keptMember struct {
 	of          *group
 }
 
-// ordered are the messages ordered by cause, coarse causes last.
+// ordered returns the messages ordered by cause, coarse causes last.
 func (q *queueMessages) ordered() []keptMember {
 	all := make([]keptMember, 0, len(q.members))
 	for fingerprint, in := range q.each() {

@@ -36,7 +36,7 @@ type Mark struct {
 // States are the marks of one broker's causes. A cause without a mark is new.
 type States map[ID]Mark
 
-// Of is the mark of a cause.
+// Of returns the mark of a cause.
 func (s States) Of(id ID) Mark {
 	if m, ok := s[id]; ok {
 		return m
@@ -44,8 +44,8 @@ func (s States) Of(id ID) Mark {
 	return Mark{State: New}
 }
 
-// Now is the mark of a cause, given its messages: a resolved cause is back when one of its messages failed later or, if
-// they have no times, when there are more of them than before.
+// Now returns the mark of a cause, given its messages: a resolved cause is back when one of its messages failed later
+// or, if they have no times, when there are more of them than before.
 func (s States) Now(g *Group, now time.Time) Mark {
 	m := s.Of(g.ID)
 	if m.State != Resolved {
@@ -63,8 +63,8 @@ func (s States) Now(g *Group, now time.Time) Mark {
 	return m
 }
 
-// Without are the causes without the messages of some queues, for Now: messages known only from an index may have left,
-// so their number must not bring a cause back.
+// Without returns the causes without the messages of some queues, for Now: messages known only from an index may have
+// left, so their number must not bring a cause back.
 func Without(list []Group, earlier model.QueueSet) []Group {
 	if len(earlier) == 0 {
 		return list
@@ -118,7 +118,7 @@ type statesFile struct {
 // ErrStates means that a file of states is damaged, or of a later version.
 var ErrStates = errors.New("not a file of states that this version can read")
 
-// StatesIn are the states of a broker in a file; an empty file has none.
+// StatesIn returns the states of a broker in a file; an empty file has none.
 func StatesIn(text []byte, broker string) (States, error) {
 	file, err := statesOf(text)
 	if err != nil || file.Brokers[broker] == nil {

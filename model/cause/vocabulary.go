@@ -23,7 +23,7 @@ var vocabulary = func() map[string]string {
 	return sections
 }()
 
-// list are the words of a section.
+// list returns the words of a section.
 func list(section string) []string {
 	words := strings.Fields(vocabulary[section])
 	if len(words) == 0 {
@@ -32,12 +32,12 @@ func list(section string) []string {
 	return words
 }
 
-// lines are the lines of a section.
+// lines returns the lines of a section.
 func lines(section string) []string {
 	return strings.Split(strings.TrimSpace(vocabulary[section]), "\n")
 }
 
-// set are the words of a section, for looking them up.
+// set returns the words of a section, for looking them up.
 func set(section string) map[string]bool {
 	s := map[string]bool{}
 	for _, w := range list(section) {

@@ -7,7 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// String is the cause on one line: "TimeoutError: # ms, in Mail.send".
+// String returns the cause on one line: "TimeoutError: # ms, in Mail.send".
 func (c Cause) String() string {
 	switch c.Evidence {
 	case Nothing:

@@ -15,7 +15,7 @@ import (
 // Draft is a message as a replay publishes it, without ReplayHeader: this is what the user edits.
 type Draft message.Publishing
 
-// Message is the draft as a message that can be displayed.
+// Message returns the draft as a message that can be displayed.
 func (d *Draft) Message() message.Message {
 	return message.Message{
 		Exchange:   d.Exchange,
@@ -93,7 +93,7 @@ func (d *Draft) DifferencesAbove(other *Draft) []string {
 	return lines
 }
 
-// headerLine is a header's value as JSON, headerText the beginning of that.
+// headerLine returns a header's value as JSON, headerText the beginning of that.
 func headerLine(v any) string {
 	text, err := model.JSONLine(message.HeaderJSON(v))
 	if err != nil {

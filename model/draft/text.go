@@ -25,7 +25,7 @@ const (
 	base64Line = 76
 )
 
-// Text is the draft as a document to be edited: JSON, a line of dashes, and the body, unchanged if it is text,
+// Text returns the draft as a document to be edited: JSON, a line of dashes, and the body, unchanged if it is text,
 // otherwise in base64. The final newline is not part of the body.
 func (d *Draft) Text() []byte {
 	head, _ := model.EncodeJSON((*message.Publishing)(d).HeadJSON(), "", "  ") // it has only JSON's own types
@@ -153,7 +153,7 @@ func draftJSONError(err error) error {
 	return message.JSONError(err)
 }
 
-// offsetOf is the position of an error in the JSON, as far as it says.
+// offsetOf returns the position of an error in the JSON, as far as it says.
 func offsetOf(err error, head []byte) int64 {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -201,7 +201,7 @@ func Check(m *message.Publishing) error {
 	return nil
 }
 
-// mentioned is the position in the JSON of the field that an error is about.
+// mentioned returns the position in the JSON of the field that an error is about.
 func mentioned(head []byte, err error) int64 {
 	var field *FieldError
 	if errors.As(err, &field) {

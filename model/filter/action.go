@@ -91,8 +91,8 @@ func (a *Action) Offered(m *message.Message) bool {
 // IsURL reports whether it opens a URL; otherwise it runs a command.
 func (a *Action) IsURL() bool { return len(a.url) > 0 }
 
-// URL is the address for a message. In values, everything but letters, digits and -._~ is escaped: a value cannot leave
-// the part of the URL that it is in.
+// URL returns the address for a message. In values, everything but letters, digits and -._~ is escaped: a value cannot
+// leave the part of the URL that it is in.
 func (a *Action) URL(m *message.Message) (string, error) {
 	text, err := a.url.Fill(m, escaped)
 	if err != nil {
@@ -109,5 +109,5 @@ func (a *Action) URL(m *message.Message) (string, error) {
 	return text, nil
 }
 
-// escaped is a value escaped as a part of a URL.
+// escaped returns a value escaped as a part of a URL.
 func escaped(value string) string { return strings.ReplaceAll(url.QueryEscape(value), "+", "%20") }

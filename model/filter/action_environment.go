@@ -14,10 +14,10 @@ const mostOfEnvironment = 64 << 10
 
 const headerPrefix = "DLXTOP_HEADER_"
 
-// variableOf is the environment variable of a field: DLXTOP_MESSAGE_ID.
+// variableOf returns the environment variable of a field: DLXTOP_MESSAGE_ID.
 func variableOf(field string) string { return "DLXTOP_" + strings.ToUpper(field) }
 
-// headerVariable is the environment variable of a header: DLXTOP_HEADER_X_TENANT. All but ASCII letters and digits
+// headerVariable returns the environment variable of a header: DLXTOP_HEADER_X_TENANT. All but ASCII letters and digits
 // becomes _, so that a shell can name it.
 func headerVariable(name string) string {
 	return headerPrefix + strings.Map(func(r rune) rune {
@@ -31,9 +31,9 @@ func headerVariable(name string) string {
 	}, name)
 }
 
-// Environment is an inherited environment with the fields of a message that have one value. What belongs to another
-// message goes. Left out are the body, headers whose names make the same variable, values with a NUL byte or more than
-// 4 KiB, and what comes after 64 KiB in all.
+// Environment returns an inherited environment with the fields of a message that have one value. What belongs to
+// another message goes. Left out are the body, headers whose names make the same variable, values with a NUL byte or
+// more than 4 KiB, and what comes after 64 KiB in all.
 func Environment(inherited []string, m *message.Message) []string {
 	environment := slices.DeleteFunc(slices.Clone(inherited), isOfMessage)
 	left := mostOfEnvironment

@@ -57,7 +57,7 @@ func completions(paths []string) []string {
 	return append(known, expressionWords...)
 }
 
-// begunBy are the names that begin with a text and are longer.
+// begunBy returns the names that begin with a text and are longer.
 func begunBy(names []string, text string) (found []string) {
 	for _, name := range names {
 		if len(name) > len(text) && strings.HasPrefix(name, text) && !slices.Contains(found, name) {
@@ -74,7 +74,7 @@ func partOfName(r rune) bool {
 		r >= 'A' && r <= 'Z'
 }
 
-// Paths are the headers of a message and the members of its JSON body, as written in expressions:
+// Paths returns the headers of a message and the members of its JSON body, as written in expressions:
 // `headers["x-tenant"]`, `json.user.id`. From a long list they include the first element.
 func Paths(m *message.Message) []string {
 	paths := HeaderPaths(slices.Sorted(maps.Keys(m.Headers)))

@@ -129,7 +129,7 @@ func (e *evaluation) text(each int, v any) error {
 	return e.cost(each, v)
 }
 
-// add is the operator +, which makes a text as long as both.
+// add returns the operator +, which makes a text as long as both.
 func (e *evaluation) add(a, b any) (any, error) {
 	if _, isText := a.(string); isText {
 		if err := errors.Join(e.cost(costs["+"], a), e.cost(costs["+"], b)); err != nil {
@@ -222,7 +222,7 @@ func replace(node *ast.Node, with ast.Node) {
 // environment is the library's name for the evaluation, which it is given as the environment.
 const environment = "$env"
 
-// internal is a call of a function that expressions cannot name, with the evaluation as its first argument.
+// internal returns a call of a function that expressions cannot name, with the evaluation as its first argument.
 func internal(name string, arguments ...ast.Node) ast.Node {
 	evaluation := &ast.IdentifierNode{Value: environment}
 	return &ast.CallNode{
@@ -238,8 +238,8 @@ func costing(what string, v ast.Node) ast.Node {
 	return internal("!cost", &ast.IntegerNode{Value: costs[what]}, v)
 }
 
-// text is a value that fails when it is no text. To the library nil contains nothing, so that not (nil contains "a") is
-// true: a filter that was not written for a message would match it.
+// text returns a value that fails when it is no text. To the library nil contains nothing, so that not (nil contains
+// "a") is true: a filter that was not written for a message would match it.
 func text(what string, v ast.Node) ast.Node {
 	if costs[what] == 0 && v.Type().Kind() == reflect.String {
 		return v

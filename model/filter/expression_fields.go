@@ -105,7 +105,7 @@ var fields = []Field{
 	}},
 }
 
-// property is the field with the name of a property that is text.
+// property returns the field with the name of a property that is text.
 func property(name string) Field {
 	return Field{name, "the property " + name, ofText, func(m *message.Message) any {
 		for _, p := range m.Properties.Fields() {

@@ -18,7 +18,7 @@ type Filter struct {
 	ctx     context.Context // cancels evaluation; nil: never
 }
 
-// Within is the same filter bound to ctx: once that is done, it matches nothing.
+// Within returns the same filter bound to ctx: once that is done, it matches nothing.
 func (f *Filter) Within(ctx context.Context) *Filter {
 	if f == nil {
 		return nil
@@ -46,12 +46,12 @@ func Parse(text string) (*Filter, error) {
 	return plainFilter(text), nil
 }
 
-// TypedExpression is the expression in a filter that is being typed, and whether it is one.
+// TypedExpression returns the expression in a filter that is being typed, and whether it is one.
 func TypedExpression(text string) (expression string, ok bool) {
 	return strings.CutPrefix(strings.TrimLeft(text, " "), expressionMark)
 }
 
-// Expression is the filter's expression, "" when it is plain text.
+// Expression returns the filter's expression, "" when it is plain text.
 func (f *Filter) Expression() string {
 	if f == nil || f.program == nil {
 		return ""

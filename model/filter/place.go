@@ -129,7 +129,7 @@ func (n *needle) mayBeIn(body []byte) bool {
 	return !n.ascii || foldedIndex(body, n.text) >= 0 || len(n.other) > 0 && bytes.IndexByte(body, '\\') >= 0
 }
 
-// index is the first position in a text.
+// index returns the first position in a text.
 func (n *needle) index(s string) (from, to int, ok bool) {
 	if n.ascii {
 		from = foldedIndex([]byte(s), n.text)
@@ -145,7 +145,7 @@ func (n *needle) index(s string) (from, to int, ok bool) {
 	return from, from + to, from >= 0
 }
 
-// loweredIndex is the position of a lower-case text in another one, and its length there.
+// loweredIndex returns the position of a lower-case text in another one, and its length there.
 func loweredIndex(s, lower string) (at, length int) {
 	folded := strings.ToLower(s)
 	at = strings.Index(folded, lower)
@@ -171,8 +171,8 @@ func loweredIndex(s, lower string) (at, length int) {
 	return start, end - start
 }
 
-// foldedIndex is the position of a lower-case ASCII text in another one; -1 without one. It finds the first letter with
-// the fastest search there is, and compares there.
+// foldedIndex returns the position of a lower-case ASCII text in another one; -1 without one. It finds the first letter
+// with the fastest search there is, and compares there.
 func foldedIndex(s []byte, lower string) int {
 	if lower == "" {
 		return 0
@@ -205,7 +205,7 @@ func foldedIndex(s []byte, lower string) int {
 	return -1
 }
 
-// nextByte is the next position of a byte from an offset on, len(s) without one; known is the previous result.
+// nextByte returns the next position of a byte from an offset on, len(s) without one; known is the previous result.
 func nextByte(s []byte, b byte, from, known int) int {
 	if known >= from {
 		return known
@@ -230,7 +230,7 @@ func sameFolded(s []byte, lower string) bool {
 	return true
 }
 
-// place is the first match in a text, with its context.
+// place returns the first match in a text, with its context.
 func (n *needle) place(kind PlaceKind, name, s string) (Place, bool) {
 	from, to, ok := n.index(s)
 	if !ok {
@@ -280,7 +280,7 @@ func (n *needle) inValue(name string, v any, depth int) (Place, bool) {
 	return n.place(InHeader, name, fmt.Sprint(v))
 }
 
-// inTable is the match in the first member by name. Members of the headers' table are headers.
+// inTable returns the match in the first member by name. Members of the headers' table are headers.
 func (n *needle) inTable(name string, t model.Table, depth int) (found Place, ok bool) {
 	first := ""
 	for key, e := range t {

@@ -45,7 +45,7 @@ func (s Saved) Expression(text string) (*Filter, error) {
 	return ParseExpression(saved)
 }
 
-// Names are the sorted names, as typed: "@slow".
+// Names returns the sorted names, as typed: "@slow".
 func (s Saved) Names() []string {
 	names := slices.Sorted(maps.Keys(s))
 	for i := range names {

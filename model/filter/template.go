@@ -94,7 +94,7 @@ func (t Template) Fill(m *message.Message, escape func(string) string) (string, 
 	return b.String(), nil
 }
 
-// fieldText is the value of a field as text; false if it is empty or nil, or has members.
+// fieldText returns the value of a field as text; false if it is empty or nil, or has members.
 func fieldText(m *message.Message, path []string) (string, bool) {
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == path[0] })
 	value := fields[i].value(m)

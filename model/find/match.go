@@ -111,7 +111,7 @@ func (h *Hit) Where() string {
 	return h.Place.Name
 }
 
-// Excerpt is the text around the match on one printable line, in three parts; found is the match.
+// Excerpt returns the text around the match on one printable line, in three parts; found is the match.
 func (h *Hit) Excerpt() (before, found, after string) {
 	if h.Place.Kind == filter.Matched {
 		return "", "", h.Preview

@@ -34,10 +34,10 @@ type Queue struct {
 	order  int    // rank of its kind
 }
 
-// Skipped is why a queue is not read, in one sentence; "" when it is.
+// Skipped returns why a queue is not read, in one sentence; "" when it is.
 func (q *Queue) Skipped() string { return q.why }
 
-// Skipped are the queues with messages that a search will not read, as far as known beforehand.
+// Skipped returns the queues with messages that a search will not read, as far as known beforehand.
 func Skipped(queues []Queue) []NotRead {
 	var skipped []NotRead
 	for i := range queues {
@@ -56,7 +56,7 @@ const (
 	thenOthers
 )
 
-// Queues are the queues of a search in order: failed queues, then buffers, then all others.
+// Queues returns the queues of a search in order: failed queues, then buffers, then all others.
 func Queues(t *model.Topology, want Want) []Queue {
 	var queues []Queue
 	for q := range t.EachQueue() {
@@ -128,7 +128,7 @@ func Reasons(missed []NotRead) []Reason {
 	return all
 }
 
-// Words are "12 messages of orders and 3 more queues: a look has a cost: …". They are not printable.
+// Words returns "12 messages of orders and 3 more queues: a look has a cost: …". They are not printable.
 func (r *Reason) Words() string {
 	const named = 3
 	var names []string

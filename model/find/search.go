@@ -78,7 +78,8 @@ type Search struct {
 // tellEvery is how often progress is signalled without hits. A hit is signalled at once.
 const tellEvery = 100 * time.Millisecond
 
-// New is a search through queues. enter is called once for each vhost before its first queue is read; it may be nil.
+// New returns a search through queues. enter is called once for each vhost before its first queue is read; it may be
+// nil.
 func New(looker Looker, queues []Queue, want Want, enter func(ctx context.Context, vhost string) error) *Search {
 	s := &Search{
 		want: want, queues: queues, looker: looker, enter: enter, began: time.Now(),

@@ -54,7 +54,7 @@ func (b *told) Count(_ context.Context, refs []model.QueueRef) (model.CountsByQu
 	return counts, nil
 }
 
-// reasons are why queues were not read, each on a line.
+// reasons returns why queues were not read, each on a line.
 func reasons(missed []find.NotRead) string {
 	var words []string
 	for _, why := range find.Reasons(missed) {

@@ -35,10 +35,11 @@ func NewAbout(all []Finding) *About {
 	return a
 }
 
-// Queue are the findings about a queue, in the order of all.
+// Queue returns the findings about a queue, in the order of all.
 func (a *About) Queue(ref model.QueueRef) []*Finding { return a.at(a.queues[ref]) }
 
-// Flow are the findings about the flow's queues and the exchanges that its buffers expire into, in the order of all.
+// Flow returns the findings about the flow's queues and the exchanges that its buffers expire into, in the order of
+// all.
 func (a *About) Flow(flow *model.Flow) []*Finding {
 	var own []int
 	for _, ref := range flow.Queues() {

@@ -79,8 +79,8 @@ func (t *checking) circles(next func(model.QueueRef) []model.QueueRef) func(star
 	}
 }
 
-// escape is where messages may leave a circle before they expire, or with another key, and the TTL after which they no
-// longer can: a queue that has, or may have, consumers.
+// escape returns where messages may leave a circle before they expire, or with another key, and the TTL after which
+// they no longer can: a queue that has, or may have, consumers.
 func escape(t *model.Topology, circle []model.QueueRef) (worker model.QueueRef, ttl string, escapes bool) {
 	for _, ref := range circle {
 		q, _ := t.Queue(ref)
@@ -113,7 +113,7 @@ func (t *checking) findExpiredUnread(q *model.Queue) {
 	})
 }
 
-// behindUnread is the buffer behind a queue that has delivered nothing, which leads back to it; nil without one.
+// behindUnread returns the buffer behind a queue that has delivered nothing, which leads back to it; nil without one.
 // findCutCycles reports queues with a TTL.
 func behindUnread(t *model.Topology, q *model.Queue) *model.Queue {
 	if q.Delivered.Or(0) > 0 || q.Consumers.Or(1) != 0 || t.Settings(q.QueueRef).TTL.Set {
@@ -134,8 +134,8 @@ func behindUnread(t *model.Topology, q *model.Queue) *model.Queue {
 	return nil
 }
 
-// Unread are the buffers behind queues that have delivered nothing, if they can be counted: statistics are late to show
-// what they contain.
+// Unread returns the buffers behind queues that have delivered nothing, if they can be counted: statistics are late to
+// show what they contain.
 func Unread(t *model.Topology) (refs []model.QueueRef) {
 	for q := range t.EachQueue() {
 		buffer := behindUnread(t, q)

@@ -42,8 +42,8 @@ func (t *checking) findEarlierTTLs(q *model.Queue, s model.Settings) {
 	t.foundAt(q.QueueRef, f)
 }
 
-// headAge is how old the first message of a queue is by its timestamp; old is false where that says nothing, or it may
-// have left since it was counted.
+// headAge returns how old the first message of a queue is by its timestamp; old is false where that says nothing, or it
+// may have left since it was counted.
 func (t *checking) headAge(q *model.Queue, ttl time.Duration) (age time.Duration, old bool) {
 	stamp, known := q.HeadTimestamp.Get()
 	if !known || stamp.Before(model.FirstTime) || stamp.After(model.LastTime) || q.DeadLettered().Or(0) > 0 {

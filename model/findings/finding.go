@@ -19,7 +19,7 @@ const (
 	LevelInfo    Level = "info"
 )
 
-// infoIf is the level info if the finding is harmless in this case, otherwise warning.
+// infoIf returns the level info if the finding is harmless in this case, otherwise warning.
 func infoIf(harmless bool) Level {
 	if harmless {
 		return LevelInfo
@@ -49,7 +49,7 @@ func spell(format string, values ...any) string {
 	return model.Sayf(format, values...)
 }
 
-// exchangeOf is the dead-letter exchange in words.
+// exchangeOf returns the dead-letter exchange in words.
 func exchangeOf(s model.Settings) string { return model.ExchangeName(s.DLX.Value) }
 
 // Finding is something wrong or risky in the topology or in peeked messages.
@@ -69,10 +69,10 @@ type Finding struct {
 	Since     time.Time // when this program first saw it; zero: it has only watched one poll (Memory)
 }
 
-// At is the queue that it is about; its name is "" where there is none.
+// At returns the queue that it is about; its name is "" where there is none.
 func (f *Finding) At() model.QueueRef { return model.QueueRef{VHost: f.VHost, Name: f.Queue} }
 
-// Page is the finding's page, in the project's folder.
+// Page returns the finding's page, in the project's folder.
 func (f Finding) Page() string { return "docs/findings/" + f.Code + ".md" }
 
 // checking is a topology under examination.
@@ -119,7 +119,7 @@ var (
 	}
 )
 
-// Of are the findings of a topology, sorted by level, then code, then place.
+// Of returns the findings of a topology, sorted by level, then code, then place.
 func Of(topology *model.Topology) (findings []Finding) {
 	t := &checking{
 		Topology: topology, found: func(f Finding) {

@@ -272,8 +272,8 @@ func TestEveryFindingHasAPage(t *testing.T) {
 	}
 }
 
-// large is a broker of 10,000 queues and 30,000 bindings: 3,333 services with a worker, a retry buffer and a failed
-// queue.
+// large returns a broker of 10,000 queues and 30,000 bindings: 3,333 services with a worker, a retry buffer and a
+// failed queue.
 func large() *model.Snapshot {
 	parts := []build.Part{
 		build.Text(`

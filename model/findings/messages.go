@@ -51,10 +51,10 @@ func (r *Reading) See(m *message.Message) {
 	}
 }
 
-// Seen are the queues that the messages go to by their own keys, by the queue that they leave.
+// Seen returns the queues that the messages go to by their own keys, by the queue that they leave.
 func (r *Reading) Seen() model.Seen { return r.ways.Seen() }
 
-// Found are the findings about the messages seen.
+// Found returns the findings about the messages seen.
 func (r *Reading) Found() []Finding {
 	var findings []Finding
 	for _, check := range r.checks {
@@ -68,7 +68,7 @@ func (r *Reading) Found() []Finding {
 	return findings
 }
 
-// In are the findings that only the messages of a peek show. It stops at the first message that cannot be read.
+// In returns the findings that only the messages of a peek show. It stops at the first message that cannot be read.
 func In(t *model.Topology, ref model.QueueRef, peeked peek.Peeked) []Finding {
 	var waiting *story.Waiting
 	if t.Settings(ref).DLX.Set { // otherwise they wait for nothing
@@ -92,8 +92,8 @@ type messageCheck interface {
 	finding() (Finding, bool)
 }
 
-// Heads are the buffers in which a message may hold up those behind it, which only a peek shows: several messages wait
-// there, with their own TTLs, with priorities, or some of them under an earlier TTL than the policy's.
+// Heads returns the buffers in which a message may hold up those behind it, which only a peek shows: several messages
+// wait there, with their own TTLs, with priorities, or some of them under an earlier TTL than the policy's.
 func Heads(t *model.Topology) (refs []model.QueueRef) {
 	for q := range t.EachQueue() {
 		ttl := t.Settings(q.QueueRef).TTL
@@ -146,7 +146,7 @@ func (h *blockingHead) finding() (Finding, bool) {
 	return f, f.Message != ""
 }
 
-// older is the finding about messages that wait under an earlier TTL than the queue's.
+// older returns the finding about messages that wait under an earlier TTL than the queue's.
 func (h *blockingHead) older(waits *story.Waits, older int, blocked story.Blocked) Finding {
 	f := Finding{
 		Code:      "earlier-ttl",
@@ -169,7 +169,7 @@ func (h *blockingHead) older(waits *story.Waits, older int, blocked story.Blocke
 const earlierTTLRemedy = "a TTL by policy holds for messages that arrive after it was set: wait, or replay or move " +
 	"those that came before it, which frees what is behind them"
 
-// blockedRemedy is what helps against a head that holds up others.
+// blockedRemedy returns what helps against a head that holds up others.
 func blockedRemedy(waits *story.Waits, outrank bool) string {
 	switch {
 	case outrank:

@@ -59,10 +59,10 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 	})
 }
 
-// LoopsToWatch are the queues of which one poll lets suspect a loop that only further polls show, or rule out: as often
-// as consumers hold messages, messages were delivered again, at least one for ten acknowledgements, and nothing is
-// acknowledged now. Rates are 0 between two rounds of a slow loop, and mostly with a short interval of statistics: what
-// earlier polls saw delivered again is watched on. So are workers whose messages may go round fast.
+// LoopsToWatch returns the queues of which one poll lets suspect a loop that only further polls show, or rule out: as
+// often as consumers hold messages, messages were delivered again, at least one for ten acknowledgements, and nothing
+// is acknowledged now. Rates are 0 between two rounds of a slow loop, and mostly with a short interval of statistics:
+// what earlier polls saw delivered again is watched on. So are workers whose messages may go round fast.
 func LoopsToWatch(t *model.Topology) (queues []model.QueueRef) {
 	found := model.QueueSet{}
 	for _, f := range Of(t) {

@@ -139,7 +139,7 @@ func (t *checking) consumed(ref model.QueueRef) bool {
 	return ok && q.Consumed()
 }
 
-// sharedKeys are the keys with which messages arrive at a worker, first those that other workers bind, too: for a
+// sharedKeys returns the keys with which messages arrive at a worker, first those that other workers bind, too: for a
 // pattern, only those show which keys exist.
 func (t *checking) sharedKeys(worker model.QueueRef, others []model.QueueRef) (keys []model.ArrivalKey) {
 	for _, other := range others[:min(len(others), mostOthers)] {
@@ -160,8 +160,8 @@ const mostOthers = 20 // workers whose keys are examined
 
 const mostHops = 20 // buffers in a row: more are a circle
 
-// afterRetry are the workers that messages expiring in a queue finally reach, with its key or, if nil, with any key;
-// exact is false where that is uncertain.
+// afterRetry returns the workers that messages expiring in a queue finally reach, with its key or, if nil, with any
+// key; exact is false where that is uncertain.
 func (t *checking) afterRetry(ref model.QueueRef, key *string, hops int) (workers []model.QueueRef, exact bool) {
 	hop, ok := t.Hop(ref, model.Expired)
 	if !ok || hops == mostHops {

@@ -37,7 +37,8 @@ func (t *checking) findReturns() {
 	}
 }
 
-// returning is the finding about a queue whose dead letters come back to it: all of them, or those with certain keys.
+// returning returns the finding about a queue whose dead letters come back to it: all of them, or those with certain
+// keys.
 func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	hop, ok := t.Hop(q.QueueRef, model.Rejected)
 	if !ok || hop.Route.Delays || hop.Route.Exact && !slices.Contains(hop.Route.Queues, q.QueueRef) {

@@ -41,7 +41,7 @@ func (t *checking) passesOn(ref model.QueueRef) bool {
 	return ok && (q.Consumed() || q.Polled() || t.Settings(ref).TTL.Set)
 }
 
-// circleOf is the shortest way from a shovel's target back to the queue that it empties, which is the
+// circleOf returns the shortest way from a shovel's target back to the queue that it empties, which is the
 // last one; nil when there is none.
 func (t *checking) circleOf(s *model.Shovel) []model.QueueRef {
 	before := map[model.QueueRef]model.QueueRef{}
@@ -77,7 +77,7 @@ func (t *checking) circleOf(s *model.Shovel) []model.QueueRef {
 	return nil
 }
 
-// certain are the queues of a route that messages reach, unless an exchange chooses among them or their keys are
+// certain returns the queues of a route that messages reach, unless an exchange chooses among them or their keys are
 // unknown.
 func certain(route model.Route) []model.QueueRef {
 	if route.Exact || route.Keys == model.KeysBound {

@@ -67,7 +67,7 @@ func (t *checking) hasQueue(s *model.StatedRole) bool {
 	return named && t.vhostOf(s) == "" && vhost != ""
 }
 
-// vhostOf is the vhost with which a name begins, "" when it has none of those that are shown.
+// vhostOf returns the vhost with which a name begins, "" when it has none of those that are shown.
 func (t *checking) vhostOf(s *model.StatedRole) string {
 	for _, vhost := range t.Snapshot.VHosts {
 		if strings.HasPrefix(s.Pattern, vhost+"/") {

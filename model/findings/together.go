@@ -43,7 +43,7 @@ func Together(t *model.Topology, found []Finding) (together []Finding) {
 	return together
 }
 
-// feeding is the worker of the first flow that has a queue as its buffer.
+// feeding returns the worker of the first flow that has a queue as its buffer.
 func feeding(t *model.Topology, ref model.QueueRef) (worker model.QueueRef, ok bool) {
 	for _, flow := range t.FlowsOf(ref) {
 		isBuffer := func(b *model.Buffer) bool { return b.Queue == ref }
@@ -72,7 +72,7 @@ func merged(group []Finding) Finding {
 	return f
 }
 
-// each is the text of all findings of a group: once where it is the same, else behind the name of its queue.
+// each returns the text of all findings of a group: once where it is the same, else behind the name of its queue.
 func each(group []Finding, text func(*Finding) string) string {
 	first, differs := text(&group[0]), false
 	var all []string
@@ -121,7 +121,7 @@ func (f *Finding) Commands() []string {
 	return append(all, "dlxtop explain "+f.Code)
 }
 
-// quoted is a name as one word of a shell.
+// quoted returns a name as one word of a shell.
 func quoted(name string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./:@-", r)

@@ -114,7 +114,7 @@ func (t *checking) onDemand(q *model.Queue, s model.Settings, f Finding) {
 	t.foundAt(q.QueueRef, f)
 }
 
-// wayBack is an exchange that is bound to a queue and named for retries, like its dead-letter exchange, but that
+// wayBack returns an exchange that is bound to a queue and named for retries, like its dead-letter exchange, but that
 // nothing leads to; "" when there is none.
 func (t *checking) wayBack(q *model.Queue, s model.Settings) string {
 	if !model.NamedForRetries(s.DLX.Value) {

@@ -40,8 +40,8 @@ func isIdle(worker *model.Queue, flow *model.Flow) bool {
 // mostConfirmed bounds how many queues are counted before a finding says that they have no consumers.
 const mostConfirmed = 8
 
-// Unconfirmed are the workers without consumers by the statistics, if they can be counted: Topology.Confirmed takes the
-// counts.
+// Unconfirmed returns the workers without consumers by the statistics, if they can be counted: Topology.Confirmed takes
+// the counts.
 func Unconfirmed(t *model.Topology) (refs []model.QueueRef) {
 	for f := range model.Each(t.Flows()) {
 		q, _ := t.Queue(f.Worker.Queue)

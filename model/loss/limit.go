@@ -56,7 +56,7 @@ func atLimit(t *model.Topology, ref model.QueueRef, a *Arrivals, counts model.Co
 	}, q
 }
 
-// words are the limit and what the queue holds, as far as that is known.
+// words returns the limit and what the queue holds, as far as that is known.
 func (l *AtLimit) words() (words string, known bool) {
 	keeps := model.Plural(l.Limit.Value, "message")
 	if l.Bytes {
@@ -76,7 +76,7 @@ func (l *AtLimit) words() (words string, known bool) {
 	return words, true
 }
 
-// Lost is how many messages the limit drops; at least one if unknown.
+// Lost returns how many messages the limit drops; at least one if unknown.
 func (l *ByLimit) Lost() int {
 	if !l.Holds.Known() {
 		return max(l.Old+l.Ours, 1)
@@ -137,7 +137,7 @@ type Arrivals struct {
 	Leave    model.QueueRef   // they are dead letters of this queue; empty: they are published
 }
 
-// size is the body size of the message at an index, if known.
+// size returns the body size of the message at an index, if known.
 func (a *Arrivals) size(i int) (size int64, known bool) {
 	if i < len(a.Sizes) {
 		return a.Sizes[i], true
@@ -145,8 +145,8 @@ func (a *Arrivals) size(i int) (size int64, known bool) {
 	return a.Mean.Get()
 }
 
-// weighed are the arrivals as a queue weighs them against a limit in bytes. From 4.3 a quorum queue counts properties
-// and headers, too: what a message weighs there is known only as a mean, if it comes from such a queue.
+// weighed returns the arrivals as a queue weighs them against a limit in bytes. From 4.3 a quorum queue counts
+// properties and headers, too: what a message weighs there is known only as a mean, if it comes from such a queue.
 func (a Arrivals) weighed(t *model.Topology, q *model.Queue) Arrivals {
 	if q.Type != model.Quorum || !t.Behaviour.WeighsHeaders || !t.Settings(q.QueueRef).MaxBytes.Set {
 		return a
@@ -160,7 +160,7 @@ func (a Arrivals) weighed(t *model.Topology, q *model.Queue) Arrivals {
 	return a
 }
 
-// Limited are the queues with a limit, also behind these: what they drop or refuse depends on their depth, which
+// Limited returns the queues with a limit, also behind these: what they drop or refuse depends on their depth, which
 // statistics report some seconds late. A passive declare counts them exactly.
 func Limited(t *model.Topology, refs []model.QueueRef) []model.QueueRef {
 	var limited []model.QueueRef
@@ -180,7 +180,7 @@ func Limited(t *model.Topology, refs []model.QueueRef) []model.QueueRef {
 	return limited
 }
 
-// Behind are the workers that get what expires in a queue whose messages wait for that, unless it keeps what they
+// Behind returns the workers that get what expires in a queue whose messages wait for that, unless it keeps what they
 // refuse.
 func Behind(t *model.Topology, ref model.QueueRef) []model.QueueRef {
 	s := t.Settings(ref)
@@ -285,7 +285,7 @@ func (l *ByLimit) countBytes(q *model.Queue, a *Arrivals) *ByLimit {
 	return l
 }
 
-// heldBytes are the bytes of a queue's ready messages, from the statistics scaled to a newer count.
+// heldBytes returns the bytes of a queue's ready messages, from the statistics scaled to a newer count.
 func heldBytes(q *model.Queue, holds model.Opt[int64]) (held int64, known bool) {
 	n, counted := holds.Get()
 	bytes, told := q.ReadyBytes.Get()
@@ -300,7 +300,7 @@ func heldBytes(q *model.Queue, holds model.Opt[int64]) (held int64, known bool) 
 	return bytes * n / ready, true
 }
 
-// MeanSize is the mean size of the bodies in a queue, in bytes.
+// MeanSize returns the mean size of the bodies in a queue, in bytes.
 func MeanSize(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
 	if q, ok := t.Queue(ref); ok {
 		if bytes, ready := q.ReadyBytes.Or(0), q.Ready.Or(0); bytes > 0 && ready > 0 {

@@ -65,7 +65,8 @@ func OfPublishedFailure(
 	return nil
 }
 
-// nextKey is the key that an application makes of key as it has made one of own: with the same words before or behind.
+// nextKey returns the key that an application makes of key as it has made one of own: with the same words before or
+// behind.
 func nextKey(made, own, key string) (string, bool) {
 	const between = ".-_:/"
 	before, ends := strings.CutSuffix(made, own)
@@ -81,7 +82,7 @@ func nextKey(made, own, key string) (string, bool) {
 	return "", false
 }
 
-// NamedKey is the key that a message itself names, and where: one by which a queue is bound.
+// NamedKey returns the key that a message itself names, and where: one by which a queue is bound.
 func NamedKey(t *model.Topology, ref model.QueueRef, m *message.Message) (key, where string, ok bool) {
 	bound := t.EntryKeys(ref)
 	if key, where, told := m.FirstKey(); told && (len(bound.Keys) > 0 || bound.Open()) && t.Hears(ref, key) {
@@ -160,8 +161,8 @@ func OfSecondFailure(
 	return f
 }
 
-// OwnKeys are the keys with which the application's messages enter a queue: those of its bindings, or its name if it
-// has none.
+// OwnKeys returns the keys with which the application's messages enter a queue: those of its bindings, or its name if
+// it has none.
 func OwnKeys(t *model.Topology, ref model.QueueRef) [][]string {
 	var own [][]string
 	e := t.EntryKeys(ref)
@@ -179,7 +180,7 @@ func OwnKeys(t *model.Topology, ref model.QueueRef) [][]string {
 	return own
 }
 
-// OwnKeysOf are the OwnKeys for a message that does not say with which keys it entered the queue itself.
+// OwnKeysOf returns the OwnKeys for a message that does not say with which keys it entered the queue itself.
 func OwnKeysOf(t *model.Topology, ref model.QueueRef, m *message.Message, e *message.Envelope) [][]string {
 	for d := range model.Each(m.Deaths) {
 		if d.Queue == ref.Name && len(d.RoutingKeys) > 0 {

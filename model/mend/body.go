@@ -29,7 +29,7 @@ func bodyOf(content []byte) body {
 	return b
 }
 
-// made are the bytes of the body that a program returned. An unchanged body stays byte for byte, and so does each
+// made returns the bytes of the body that a program returned. An unchanged body stays byte for byte, and so does each
 // unchanged member and element of a JSON body.
 func (b *body) made(value any) ([]byte, error) {
 	if same(b.value, value) {

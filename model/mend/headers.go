@@ -22,7 +22,7 @@ func typed(kind string, value any) map[string]any {
 	return map[string]any{typeField: kind, "value": value}
 }
 
-// plainTable is a table as a program sees it. Whatever the AMQP type, a number is a number, and readable bytes and
+// plainTable returns a table as a program sees it. Whatever the AMQP type, a number is a number, and readable bytes and
 // times are texts. Values that JSON cannot represent are typed.
 func plainTable(t model.Table) map[string]any {
 	out := make(map[string]any, len(t))
@@ -92,8 +92,8 @@ func integer(n int64) any {
 	return big.NewInt(n)
 }
 
-// madeHeaders are the headers that a program returned. Unchanged ones keep their AMQP type, and so do changed ones if
-// the new value fits it.
+// madeHeaders returns the headers that a program returned. Unchanged ones keep their AMQP type, and so do changed ones
+// if the new value fits it.
 func (o *object) madeHeaders(value any) (model.Table, error) {
 	if same(o.headers, value) {
 		return o.message.Headers, nil
@@ -110,7 +110,7 @@ func (o *object) madeHeaders(value any) (model.Table, error) {
 	return made, err
 }
 
-// madeTable is a table that a program returned in place of another one; seen is how it saw that one.
+// madeTable returns a table that a program returned in place of another one; seen is how it saw that one.
 func madeTable(was model.Table, seen, is map[string]any) (model.Table, error) {
 	made := make(model.Table, len(is))
 	for _, field := range slices.Sorted(maps.Keys(is)) {
@@ -131,7 +131,7 @@ func madeTable(was model.Table, seen, is map[string]any) (model.Table, error) {
 	return made, nil
 }
 
-// madeValue is a value that a program returned in place of another one, if there was one.
+// madeValue returns a value that a program returned in place of another one, if there was one.
 func madeValue(was, seen, is any, there bool) (any, error) {
 	if there && same(seen, is) {
 		return was, nil
@@ -186,8 +186,8 @@ func madeList(was, seen any, is []any) (any, error) {
 	return list, nil
 }
 
-// madeNumber is a number that a program returned, in the previous number's type if it fits, otherwise as an int64, or a
-// float64 if it has a fraction.
+// madeNumber returns a number that a program returned, in the previous number's type if it fits, otherwise as an int64,
+// or a float64 if it has a fraction.
 func madeNumber(was, is any) (any, error) {
 	f := floatOf(is)
 	switch was.(type) {

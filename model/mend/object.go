@@ -34,7 +34,7 @@ func objectOf(m *message.Publishing) *object {
 	return o
 }
 
-// value is the program's input.
+// value returns the program's input.
 func (o *object) value() map[string]any {
 	return map[string]any{
 		exchangeField: message.TextJSON(o.message.Exchange), routingKeyField: message.TextJSON(o.message.RoutingKey),
@@ -42,7 +42,7 @@ func (o *object) value() map[string]any {
 	}
 }
 
-// made is the message that the program returned.
+// made returns the message that the program returned.
 func (o *object) made(result any) (made message.Publishing, changed bool, err error) {
 	m := o.message
 	fields, isObject := result.(map[string]any)

@@ -48,7 +48,7 @@ func Parse(text string) (*Program, error) {
 	return nil, fmt.Errorf("this is not a jq program: %s", detail(err.Error()))
 }
 
-// Within is the same program, applied by a runner and bound to ctx: once that is done, its result is the problem
+// Within returns the same program, applied by a runner and bound to ctx: once that is done, its result is the problem
 // Stopped.
 func (p *Program) Within(ctx context.Context, runner Runner) *Program {
 	if p == nil {
@@ -140,7 +140,7 @@ func (p *Program) run(value any) (result any, err error) {
 	}
 }
 
-// problemOf is the error in a program's output, if it is one.
+// problemOf returns the error in a program's output, if it is one.
 func problemOf(result any) error {
 	err, failed := result.(error)
 	switch {
@@ -153,10 +153,10 @@ func problemOf(result any) error {
 	return Failure(Failed, err)
 }
 
-// Failure is a problem because of an error that is not of this package.
+// Failure returns a problem because of an error that is not of this package.
 func Failure(kind Kind, err error) *Problem { return &Problem{Kind: kind, Detail: detail(err.Error())} }
 
-// detail is the beginning of a foreign error text, which may quote a message.
+// detail returns the beginning of a foreign error text, which may quote a message.
 func detail(text string) string {
 	return model.Beginning(text, 120)
 }

@@ -25,7 +25,7 @@ func (m *Message) FromAMQP10() bool {
 	return false
 }
 
-// DeliveryTime is the time that DeliveryTimeHeader gives, in milliseconds since 1970.
+// DeliveryTime returns the time that DeliveryTimeHeader gives, in milliseconds since 1970.
 func DeliveryTime(headers model.Table) (time.Time, bool) {
 	ms, ok := headers.Integer(DeliveryTimeHeader)
 	if !ok || ms <= model.FirstTime.UnixMilli() {

@@ -11,7 +11,7 @@ import (
 // maxPreview bounds a preview, in characters.
 const maxPreview = 64 << 10
 
-// bodyEncoding is how a body is written as text: "utf-8" when it is UTF-8, otherwise "base64".
+// bodyEncoding returns how a body is written as text: "utf-8" when it is UTF-8, otherwise "base64".
 func bodyEncoding(body []byte) string {
 	if utf8.Valid(body) {
 		return "utf-8"
@@ -19,8 +19,8 @@ func bodyEncoding(body []byte) string {
 	return "base64"
 }
 
-// BodyPreview is the beginning of the body on one printable line for tables, with its white space folded. It has about
-// that many characters and reads no more of the body.
+// BodyPreview returns the beginning of the body on one printable line for tables, with its white space folded. It has
+// about that many characters and reads no more of the body.
 func (m *Message) BodyPreview(characters int) string {
 	if characters <= 0 || len(m.Body) == 0 {
 		return ""
@@ -52,7 +52,7 @@ func WholeRunes[T string | []byte](b T, limit int) T {
 	return b[:end]
 }
 
-// Size is a number of bytes for people, in powers of 1,024: "412", "1.2K", "10M".
+// Size returns a number of bytes for people, in powers of 1,024: "412", "1.2K", "10M".
 func Size(bytes int64) string {
 	if bytes < 0 {
 		return "?"

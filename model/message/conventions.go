@@ -28,7 +28,7 @@ type reader struct {
 // MaxEnvelope is the size in bytes up to which JSON is read for an envelope.
 const MaxEnvelope = 4 << 20
 
-// text is the text at a spot; a JSON number counts as its text.
+// text returns the text at a spot; a JSON number counts as its text.
 func (r *reader) text(s spot) (string, bool) {
 	p := s.path
 	if s.in == inBody {
@@ -66,7 +66,7 @@ func (r *reader) has(spots []spot) bool {
 	return true
 }
 
-// first is the first text that is present and not empty.
+// first returns the first text that is present and not empty.
 func (r *reader) first(alternatives []spot) string {
 	for _, at := range alternatives {
 		if s, ok := r.text(at); ok && strings.TrimSpace(s) != "" {
@@ -77,9 +77,9 @@ func (r *reader) first(alternatives []spot) string {
 	return ""
 }
 
-// jsonText is the text or number at a path of a JSON object. It decodes one level after the other, so that a large body
-// is not decoded as a whole, and looks for the keys first. A list stands for its newest entry, or for the lines of a
-// text.
+// jsonText returns the text or number at a path of a JSON object. It decodes one level after the other, so that a large
+// body is not decoded as a whole, and looks for the keys first. A list stands for its newest entry, or for the lines of
+// a text.
 func jsonText(raw []byte, p path) (string, bool) {
 	if len(raw) == 0 || len(raw) > MaxEnvelope {
 		return "", false
@@ -118,7 +118,7 @@ func jsonText(raw []byte, p path) (string, bool) {
 	return linesOf(v)
 }
 
-// linesOf is a text, or a list of the lines of one.
+// linesOf returns a text, or a list of the lines of one.
 func linesOf(v any) (string, bool) {
 	list, ok := v.([]any)
 	if !ok {

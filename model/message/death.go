@@ -66,7 +66,7 @@ func newestFirst(headers model.Table, deaths []Death) []Death {
 	return sorted
 }
 
-// WrittenDeaths are the deaths of ParseDeaths in the order of x-death, in which the broker looks for cycles.
+// WrittenDeaths returns the deaths of ParseDeaths in the order of x-death, in which the broker looks for cycles.
 func WrittenDeaths(headers model.Table) (deaths []Death, problem string) {
 	v, ok := headers["x-death"]
 	if !ok {
@@ -223,7 +223,7 @@ func (p *deathParser) expiration(v any) string {
 	return ""
 }
 
-// kindOf is the type of a header's value, for people.
+// kindOf returns the type of a header's value, for people.
 func kindOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -253,7 +253,7 @@ func kindOf(v any) string {
 	return "of an unknown type"
 }
 
-// DeathCount is how often the message died, as counted by the broker.
+// DeathCount returns how often the message died, as counted by the broker.
 func (m *Message) DeathCount() int64 {
 	var n int64
 	for i := range m.Deaths {
@@ -262,7 +262,8 @@ func (m *Message) DeathCount() int64 {
 	return n
 }
 
-// DeathSummary is "expired ×3, rejected ×3": the deaths by reason, beginning with the newest reason; "" without deaths.
+// DeathSummary returns "expired ×3, rejected ×3": the deaths by reason, beginning with the newest reason; "" without
+// deaths.
 func (m *Message) DeathSummary() string {
 	const shown = 4 // RabbitMQ has four reasons; further ones that clients invent are summed up
 	var reasons []model.Reason
@@ -289,7 +290,7 @@ func (m *Message) DeathSummary() string {
 	return strings.Join(parts, ", ")
 }
 
-// Times is the count of the group, at least 1: an entry stands for at least one death.
+// Times returns the count of the group, at least 1: an entry stands for at least one death.
 func (d *Death) Times() int64 { return max(d.Count, 1) }
 
 // Died says how often messages died for a reason: "expired ×3".

@@ -6,7 +6,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Task is what the worker should do, by its framework's name for it: a task, an actor, a type of message.
+// Task returns what the worker should do, by its framework's name for it: a task, an actor, a type of message.
 func (m *Message) Task() (string, bool) {
 	r := reader{m: m}
 	for k := range m.rows() {
@@ -23,8 +23,8 @@ func (m *Message) Task() (string, bool) {
 
 const maxTask = 300
 
-// Eta is the time before which the worker does not run the message. held is false where the worker no longer checks it
-// once the message is in its queue.
+// Eta returns the time before which the worker does not run the message. held is false where the worker no longer
+// checks it once the message is in its queue.
 func (m *Message) Eta() (at time.Time, held, ok bool) {
 	for k := range m.rows() {
 		if at, ok := m.timeAt(k.Eta); ok {
@@ -35,7 +35,7 @@ func (m *Message) Eta() (at time.Time, held, ok bool) {
 	return at, false, false
 }
 
-// Expires is the time after which its worker discards the message.
+// Expires returns the time after which its worker discards the message.
 func (m *Message) Expires() (time.Time, bool) {
 	for k := range m.rows() {
 		if at, ok := m.timeAt(k.Expires); ok {
@@ -62,8 +62,8 @@ func (m *Message) timeAt(spots []spot) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Retried is how often the message was tried, as counted by its framework. more is true where the count leaves out the
-// first try: a message that has failed was then tried once more.
+// Retried returns how often the message was tried, as counted by its framework. more is true where the count leaves out
+// the first try: a message that has failed was then tried once more.
 func (m *Message) Retried() (n int64, more, ok bool) {
 	for k := range m.rows() {
 		for c := range model.Each(k.Tries) {
@@ -85,7 +85,7 @@ func (m *Message) Retried() (n int64, more, ok bool) {
 	return 0, false, false
 }
 
-// RetriesLeft is how many retries its framework still allows, for frameworks that count down.
+// RetriesLeft returns how many retries its framework still allows, for frameworks that count down.
 func (m *Message) RetriesLeft() (int64, bool) {
 	r := reader{m: m}
 	for k := range m.rows() {
@@ -100,7 +100,7 @@ func (m *Message) RetriesLeft() (int64, bool) {
 	return 0, false
 }
 
-// counted is the highest count at the places of a counter.
+// counted returns the highest count at the places of a counter.
 func (m *Message) counted(c *counter) (most int64, ok bool) {
 	if c.At.in == inBody {
 		r := reader{m: m}

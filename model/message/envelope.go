@@ -51,8 +51,8 @@ func (m *Message) envelope(wish ResetWish) (Envelope, bool) {
 // enclosed are the names under which an error handler keeps what failed in a body of its own.
 var enclosed = model.WordSet("payload original originalmessage originalbody originalpayload originalevent")
 
-// Enclosed is the member of a JSON body that may be the JSON which failed, because an error stands beside it, and the
-// jq program that takes it out of its text or, as Sneakers writes it, of base64.
+// Enclosed returns the member of a JSON body that may be the JSON which failed, because an error stands beside it, and
+// the jq program that takes it out of its text or, as Sneakers writes it, of base64.
 func (m *Message) Enclosed() (member, edit string, ok bool) {
 	if !slices.ContainsFunc(m.bodyFields(), func(f plainField) bool {
 		return len(f.at) == 1 && f.role <= stackRole && !f.vague

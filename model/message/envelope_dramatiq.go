@@ -106,7 +106,7 @@ func (o *jsonObject) member(name string) *JSONPart {
 	return nil
 }
 
-// value is the value of a member, nil without one.
+// value returns the value of a member, nil without one.
 func (o *jsonObject) value(m *JSONPart) []byte {
 	if m == nil {
 		return nil
@@ -127,7 +127,7 @@ func (o *jsonObject) with(values map[*JSONPart][]byte) []byte {
 	return append(out, o.text[at:]...)
 }
 
-// without is the text without some members. Between two remaining members stands what stood before the second.
+// without returns the text without some members. Between two remaining members stands what stood before the second.
 func (o *jsonObject) without(names []string) []byte {
 	if len(o.members) == 0 {
 		return o.text

@@ -55,10 +55,11 @@ func (m *Message) Failure() (Failure, bool) {
 	return Failure{}, false
 }
 
-// FailingDeath is the death by which a message failed: the newest one other than an expiry, because an expired message
-// has mostly waited for another try. The newest expiry counts where there is nothing else, or where the same queue gave
-// the message up for another reason, too: then it is no buffer. Without x-death it is the one of x-last-death-*, and
-// without these, which RabbitMQ writes from 3.13, the one of x-first-death-*; nil without these, too.
+// FailingDeath returns the death by which a message failed: the newest one other than an expiry, because an expired
+// message has mostly waited for another try. The newest expiry counts where there is nothing else, or where the same
+// queue gave the message up for another reason, too: then it is no buffer. Without x-death it is the one of
+// x-last-death-*, and without these, which RabbitMQ writes from 3.13, the one of x-first-death-*; nil without these,
+// too.
 func (m *Message) FailingDeath() *Death {
 	if len(m.Deaths) == 0 {
 		for _, named := range []string{"x-last-death-", "x-first-death-"} {
@@ -89,8 +90,8 @@ func (m *Message) FailingDeath() *Death {
 	return newest
 }
 
-// FailureTitle is the title of the column with the failures of a queue's messages. In a buffer they have not failed for
-// good: they wait for another try.
+// FailureTitle returns the title of the column with the failures of a queue's messages. In a buffer they have not
+// failed for good: they wait for another try.
 func FailureTitle(buffer bool) string {
 	if buffer {
 		return "LAST FAILURE"
@@ -98,8 +99,8 @@ func FailureTitle(buffer bool) string {
 	return "FAILURE"
 }
 
-// FailureIn is the text below FailureTitle, "" without a failure. In a buffer it is why the last try failed: that a
-// waiting message has expired on its way is not a failure.
+// FailureIn returns the text below FailureTitle, "" without a failure. In a buffer it is why the last try failed: that
+// a waiting message has expired on its way is not a failure.
 func (m *Message) FailureIn(buffer bool) string {
 	f, ok := m.Failure()
 	if !ok {
@@ -112,7 +113,7 @@ func (m *Message) FailureIn(buffer bool) string {
 	return f.String()
 }
 
-// failure is why a message failed, as this framework writes it.
+// failure returns why a message failed, as this framework writes it.
 func (k *framework) failure(r *reader) (Failure, bool) {
 	for c := range model.Each(k.Failures) {
 		if !r.has(c.Needs) {
@@ -131,7 +132,7 @@ func (k *framework) failure(r *reader) (Failure, bool) {
 	return Failure{}, false
 }
 
-// failureOf is the failure in the fields of a worker without a framework.
+// failureOf returns the failure in the fields of a worker without a framework.
 func failureOf(source string, fields []plainField) (Failure, bool) {
 	kind := firstText(fields, kindRole)
 	message := firstText(fields, messageRole)
@@ -142,7 +143,8 @@ func failureOf(source string, fields []plainField) (Failure, bool) {
 	return newFailure(source, kind, message, trace)
 }
 
-// String is "TimeoutError: smtp gateway", or the half that is known. The kind is written without package or namespace.
+// String returns "TimeoutError: smtp gateway", or the half that is known. The kind is written without package or
+// namespace.
 func (f Failure) String() string {
 	kind := ShortKind(f.Kind)
 	switch {
@@ -285,7 +287,7 @@ func splitTrace(trace string) (kind, message string) {
 	return "", lines[0]
 }
 
-// kindOfMessage is the type that a stack trace names for a message.
+// kindOfMessage returns the type that a stack trace names for a message.
 func kindOfMessage(trace, message string) string {
 	firstLine, _, _ := strings.Cut(message, "\n")
 	for _, line := range errorLines(WholeRunes(trace, 64<<10)) {
@@ -304,7 +306,8 @@ func kindOfMessage(trace, message string) string {
 // dated matches what Rebus writes before each exception: "2024-05-01 12:00:00 +02:00: ".
 var dated = regexp.MustCompile(`^\d[\d/.\-]*[ T][\d:.]+( ?[AP]M)?( ?[+-][\d:]+|Z)?: `)
 
-// errorLines are the lines of a trace that can name an error, each without what stands before the name; at least one.
+// errorLines returns the lines of a trace that can name an error, each without what stands before the name; at least
+// one.
 func errorLines(trace string) []string {
 	var lines []string
 	for _, line := range strings.Split(strings.TrimSpace(trace), "\n") {
@@ -335,7 +338,7 @@ var wrappers = []string{
 	"MessagingException", "MessageHandlingException", "InvocationTargetException",
 }
 
-// ShortKind is a type's name without its package, namespace or module.
+// ShortKind returns a type's name without its package, namespace or module.
 func ShortKind(kind string) string {
 	if strings.ContainsFunc(kind, unicode.IsSpace) {
 		return kind

@@ -24,8 +24,8 @@ func BadLine(err error) error {
 	return &LineError{err}
 }
 
-// FileName is the name of a new file for the messages of a queue: "orders.failed-20260506-070809.jsonl". Characters
-// that file systems or shells treat specially are replaced.
+// FileName returns the name of a new file for the messages of a queue: "orders.failed-20260506-070809.jsonl".
+// Characters that file systems or shells treat specially are replaced.
 func FileName(queue model.QueueRef, at time.Time) string {
 	const longest = 100
 	name := strings.Map(func(r rune) rune {

@@ -128,7 +128,7 @@ func NewFingerprinter() *fingerprinter {
 	return w
 }
 
-// Sum is the fingerprint of everything written, followed by a body. Nothing can be written after it.
+// Sum returns the fingerprint of everything written, followed by a body. Nothing can be written after it.
 func (w *fingerprinter) Sum(body []byte) Fingerprint {
 	if len(body) > smallBody {
 		sum := sha256.Sum256(body)

@@ -95,7 +95,7 @@ func TestFingerprintsOfDifferentMessagesDiffer(t *testing.T) {
 // bodySizes are sizes of small bodies, and of those that are hashed separately.
 var bodySizes = []int{0, 1, smallBody - 1, smallBody, smallBody + 1, 4 * smallBody, 1 << 20}
 
-// asRead is the message that a queue delivers after p is published into it, in memory of its own.
+// asRead returns the message that a queue delivers after p is published into it, in memory of its own.
 func asRead(p *Publishing) *Message {
 	return &Message{
 		Position: 7, Redelivered: true, Exchange: p.Exchange, RoutingKey: p.RoutingKey, Properties: p.Properties,

@@ -89,7 +89,7 @@ type workerConvention struct {
 	Topic bool   // a queue has its name, or an exchange does, depending on the application's setup
 }
 
-// Framework is the framework that wrote the message or its failure: the first in the table when it has marks of
+// Framework returns the framework that wrote the message or its failure: the first in the table when it has marks of
 // several, false when it has none.
 func (m *Message) Framework() (Framework, bool) {
 	for k := range m.rows() {
@@ -98,7 +98,7 @@ func (m *Message) Framework() (Framework, bool) {
 	return "", false
 }
 
-// Frameworks are all frameworks whose marks the message has, in the order of the table.
+// Frameworks returns all frameworks whose marks the message has, in the order of the table.
 func (m *Message) Frameworks() []Framework {
 	var found []Framework
 	for k := range m.rows() {
@@ -107,7 +107,7 @@ func (m *Message) Frameworks() []Framework {
 	return found
 }
 
-// rows are the rows of the table for which the message has evidence.
+// rows returns the rows of the table for which the message has evidence.
 func (m *Message) rows() iter.Seq[*framework] {
 	return func(yield func(*framework) bool) {
 		marks := marks{prefixes: prefixesOf(m.Headers)}
@@ -160,7 +160,7 @@ type marks struct {
 	read     bool // whether members are read
 }
 
-// of are the members of a body, which must be the same at each call.
+// of returns the members of a body, which must be the same at each call.
 func (s *marks) of(body []byte) members {
 	if !s.read {
 		s.members, s.read = membersOf(body), true

@@ -33,7 +33,7 @@ const (
 	sneakersBody = `{"error":"smtp gateway","num_attempts":6,"failed_at":"2024-05-01T12:00:00Z","payload":"e30="}`
 )
 
-// celeryHeaders are the headers of a task of protocol 2.
+// celeryHeaders returns the headers of a task of protocol 2.
 func celeryHeaders() model.Table {
 	return model.Table{
 		"lang": "py", "task": "shop.charge", "id": "3f8a", "shadow": nil, "eta": "2026-11-22T07:00:05.123456+00:00",
@@ -43,7 +43,7 @@ func celeryHeaders() model.Table {
 	}
 }
 
-// rascalHeaders are the headers of a message that was forwarded twice.
+// rascalHeaders returns the headers of a message that was forwarded twice.
 func rascalHeaders() model.Table {
 	return model.Table{"rascal": model.Table{
 		"originalQueue": "shop:user:save", "originalVhost": "/", "restoreRoutingHeaders": true,
@@ -53,7 +53,7 @@ func rascalHeaders() model.Table {
 	}}
 }
 
-// written is one message for each row of the table.
+// written returns one message for each row of the table.
 func written() map[Framework]Message {
 	return map[Framework]Message{
 		"Spring AMQP":       headed(model.Table{"x-exception-message": "no", "x-exception-stacktrace": "E: no"}),
@@ -147,7 +147,7 @@ func BenchmarkFramework(b *testing.B) {
 	}
 }
 
-// phpText is a text in PHP's serialize format, phpStamps an array of one class of stamps.
+// phpText returns a text in PHP's serialize format, phpStamps an array of one class of stamps.
 func phpText(s string) string { return fmt.Sprintf(`s:%d:"%s";`, len(s), s) }
 
 func phpObject(class string, properties ...string) string {
@@ -170,7 +170,7 @@ func phpStamps(class string, stamps ...string) string {
 	return b.String() + "}"
 }
 
-// symfonyEnvelope is a body as Symfony 5.4 writes it into its failure transport, with these lists of stamps.
+// symfonyEnvelope returns a body as Symfony 5.4 writes it into its failure transport, with these lists of stamps.
 func symfonyEnvelope(message string, stamps ...string) []byte {
 	const envelope = `Symfony\Component\Messenger\Envelope`
 	list := fmt.Sprintf("a:%d:{%s}", len(stamps), strings.Join(stamps, ""))
@@ -189,7 +189,7 @@ var (
 	symfonyFailure = phpStamps(symfonyFailed, phpObject(symfonyFailed, "originalReceiverName", phpText("async")))
 )
 
-// failedOfSymfony are one failed message in each of Symfony's two serializers.
+// failedOfSymfony returns one failed message in each of Symfony's two serializers.
 func failedOfSymfony() (php, json Message) {
 	php.Body = symfonyEnvelope(symfonyInvoice, symfonyBus, symfonyRetries, symfonyDetails, symfonyFailure)
 	php.BodyBytes = len(php.Body)

@@ -12,7 +12,7 @@ var frameworksFile string
 // frameworks is the table of what dlxtop knows.
 var frameworks = decoded[framework](frameworksFile)
 
-// decoded are the rows of the only table of a file in TOML.
+// decoded returns the rows of the only table of a file in TOML.
 func decoded[R any](text string) (rows []R) {
 	var file map[string][]R
 	if _, err := toml.Decode(text, &file); err != nil {
@@ -36,7 +36,7 @@ var headerPrefixes = func() (all []string) {
 	return all
 }()
 
-// bodies are the beginnings and the members of bodies that are evidence of a framework.
+// bodies returns the beginnings and the members of bodies that are evidence of a framework.
 func (k framework) bodies() (begins, members []string) {
 	for _, e := range k.Evidence {
 		begins = append(begins, e.Begins...)

@@ -17,9 +17,9 @@ type typedJSON struct {
 	Value any    `json:"value"`
 }
 
-// HeadersJSON is a table as JSON. Texts, booleans, null, 64-bit integers, floats with a fraction, arrays and tables are
-// plain: reading them restores their AMQP type. Every other value is typed, because AMQP distinguishes what JSON does
-// not. Names are texts as TextJSON writes them.
+// HeadersJSON returns a table as JSON. Texts, booleans, null, 64-bit integers, floats with a fraction, arrays and
+// tables are plain: reading them restores their AMQP type. Every other value is typed, because AMQP distinguishes what
+// JSON does not. Names are texts as TextJSON writes them.
 func HeadersJSON(t model.Table) map[string]any {
 	out := make(map[string]any, len(t))
 	for key, v := range t {
@@ -28,7 +28,7 @@ func HeadersJSON(t model.Table) map[string]any {
 	return out
 }
 
-// HeaderJSON is a header's value as JSON: a type that JSON lacks becomes {"$type": …, "value": …}.
+// HeaderJSON returns a header's value as JSON: a type that JSON lacks becomes {"$type": …, "value": …}.
 func HeaderJSON(v any) any {
 	switch v := v.(type) {
 	case nil, bool, int64:
@@ -93,8 +93,8 @@ type rawJSON struct {
 	Bytes  string `json:"bytes"`
 }
 
-// oddFloat is a text for a float that JSON cannot write as a number: "NaN", "+Inf", "-Inf", "-0", and "NaN:" with the
-// bits of an unusual NaN.
+// oddFloat returns a text for a float that JSON cannot write as a number: "NaN", "+Inf", "-Inf", "-0", and "NaN:" with
+// the bits of an unusual NaN.
 func oddFloat(v float64, size int, bits, usual uint64) (text string, odd bool) {
 	switch {
 	case math.IsNaN(v) && bits != usual:

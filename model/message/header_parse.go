@@ -65,7 +65,7 @@ func (e *PropertyError) Error() string { return e.Name + ": " + e.err.Error() }
 
 func (e *PropertyError) Unwrap() error { return e.err }
 
-// Excerpt is the beginning of a foreign text, for an error.
+// Excerpt returns the beginning of a foreign text, for an error.
 func Excerpt(text string) string {
 	const longest = 80 // bytes
 	short := WholeRunes(text, longest)

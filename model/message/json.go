@@ -111,7 +111,8 @@ func (m *Message) headJSON() MessageJSON {
 	return out
 }
 
-// EncodeBody is a body as JSON can carry it, UTF-8 as it is and anything else in base64, and the name of the encoding.
+// EncodeBody returns a body as JSON can carry it, UTF-8 as it is and anything else in base64, and the name of the
+// encoding.
 func EncodeBody(body []byte) (text, encoding string) {
 	encoding = bodyEncoding(body)
 	if encoding == "base64" {
@@ -123,7 +124,7 @@ func EncodeBody(body []byte) (text, encoding string) {
 // base64Prefix marks a text that is written in base64.
 const base64Prefix = "$base64:"
 
-// TextJSON is a text as JSON can carry it: AMQP's names and short texts may hold any bytes, JSON's only UTF-8.
+// TextJSON returns a text as JSON can carry it: AMQP's names and short texts may hold any bytes, JSON's only UTF-8.
 func TextJSON(s string) string {
 	if utf8.ValidString(s) && !strings.HasPrefix(s, base64Prefix) {
 		return s
@@ -131,8 +132,8 @@ func TextJSON(s string) string {
 	return base64Prefix + base64.StdEncoding.EncodeToString([]byte(s))
 }
 
-// JSONTime is a time in RFC 3339 with milliseconds; "" when unknown, and "@" with seconds since 1970 in a year that RFC
-// 3339 cannot write.
+// JSONTime returns a time in RFC 3339 with milliseconds; "" when unknown, and "@" with seconds since 1970 in a year
+// that RFC 3339 cannot write.
 func JSONTime(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -156,7 +156,7 @@ func (s members) hasAll(names []string) bool {
 	return true
 }
 
-// EndOfText is the index after the closing quote of a JSON string; at is the index after its opening quote.
+// EndOfText returns the index after the closing quote of a JSON string; at is the index after its opening quote.
 func EndOfText(text []byte, at int) int {
 	for at < len(text) {
 		next := bytes.IndexByte(text[at:], '"')

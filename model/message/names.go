@@ -128,7 +128,7 @@ func isCapital(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 func isSmall(c byte) bool { return c >= 'a' && c <= 'z' }
 
-// word is one of the words.
+// word returns one of the words.
 func (s *spelled) word(i int) []byte {
 	to := s.length
 	if i+1 < s.words {

@@ -11,8 +11,8 @@ import (
 // MaxDepth is how deep headers are read: a hostile client can nest tens of thousands of tables in a frame.
 const MaxDepth = 64
 
-// OddFloat is the printable name of a header that contains a NaN or an infinity, "" when there is none. RabbitMQ cannot
-// read such a float and closes the connection.
+// OddFloat returns the printable name of a header that contains a NaN or an infinity, "" when there is none. RabbitMQ
+// cannot read such a float and closes the connection.
 func (m *Message) OddFloat() string {
 	for name, v := range m.Headers {
 		if hasOddFloat(v, 0) {

@@ -7,9 +7,9 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// OriginOrWhy is where a message was first published, as far as it says, and how that is known: from its envelope; from
-// the exchange and first routing key of its earliest death; without deaths from what a framework wrote; otherwise it is
-// where it was published last.
+// OriginOrWhy returns where a message was first published, as far as it says, and how that is known: from its envelope;
+// from the exchange and first routing key of its earliest death; without deaths from what a framework wrote; otherwise
+// it is where it was published last.
 //
 // When a worker republishes a failed message, the broker's x-death begins again, and with it this origin. FirstKey
 // shows that.
@@ -60,7 +60,7 @@ func (m *Message) ToldOrigin(e *Envelope) (model.Address, bool) {
 	return a, e != nil || m.FirstDeath() != nil
 }
 
-// writtenOrigin is the origin that a framework or an application wrote into the message.
+// writtenOrigin returns the origin that a framework or an application wrote into the message.
 func (r *reader) writtenOrigin() (a model.Address, by string, ok bool) {
 	for i := range frameworks {
 		c := frameworks[i].Origin
@@ -85,7 +85,7 @@ func (r *reader) writtenOrigin() (a model.Address, by string, ok bool) {
 	return r.m.own(model.Address{Exchange: exchange.text, RoutingKey: key.text}), "the application", true
 }
 
-// FirstDeath is the death with which the message's history begins. The broker sorts groups by their latest death,
+// FirstDeath returns the death with which the message's history begins. The broker sorts groups by their latest death,
 // newest first, but a group's time is that of its first death. Times are in seconds, so x-first-death-* decides between
 // equal ones, and then the order.
 func (m *Message) FirstDeath() *Death {

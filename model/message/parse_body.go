@@ -63,7 +63,7 @@ func unquoted(inside []byte) (text []byte, ok bool) {
 	return text, true
 }
 
-// escapedBy is the character for a backslash and the letter after it, 0 when they are not such an escape.
+// escapedBy returns the character for a backslash and the letter after it, 0 when they are not such an escape.
 func escapedBy(text []byte) byte {
 	if len(text) < 2 || text[0] != '\\' {
 		return 0

@@ -21,7 +21,7 @@ type Passage struct {
 	Known    bool
 }
 
-// Passages are the passages from another vhost or broker that forward headers show, newest first.
+// Passages returns the passages from another vhost or broker that forward headers show, newest first.
 func (m *Message) Passages() (found []Passage) {
 	for table := range tablesIn(m.Headers["x-shovelled"]) {
 		if p, ok := shovelled(table); ok {

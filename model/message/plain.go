@@ -22,8 +22,8 @@ type plainField struct {
 	unread bool // its name says that it counts tries, its value is no count
 }
 
-// plainFields are the fields of the headers, best first. A vague name counts when the message died or something else
-// says that a worker republished it; vague stays set where only a death says so.
+// plainFields returns the fields of the headers, best first. A vague name counts when the message died or something
+// else says that a worker republished it; vague stays set where only a death says so.
 func (m *Message) plainFields() []plainField {
 	found := m.headerFields()
 	if !slices.ContainsFunc(found, func(f plainField) bool { return f.vague }) {
@@ -49,7 +49,7 @@ func (m *Message) plainFields() []plainField {
 	return bestFirst(found)
 }
 
-// headerFields are all fields of the headers, in any order.
+// headerFields returns all fields of the headers, in any order.
 func (m *Message) headerFields() (found []plainField) {
 	tables := false
 	for key, v := range m.Headers {
@@ -96,8 +96,8 @@ func (m *Message) headerFields() (found []plainField) {
 	return found
 }
 
-// countsByName is what the name of a table says whose entries are counts, each of one queue or worker: only counts,
-// under names that say nothing else.
+// countsByName returns what the name of a table says whose entries are counts, each of one queue or worker: only
+// counts, under names that say nothing else.
 func countsByName(outer string, table model.Table) (n plainName, ok bool) {
 	n, ok = plainNameOf("", outer)
 	for inner, v := range table {
@@ -112,7 +112,7 @@ func countsByName(outer string, table model.Table) (n plainName, ok bool) {
 	return n, ok && n.role == triesRole
 }
 
-// writtenTable is a header that is a JSON object as text; nil for any other.
+// writtenTable returns a header that is a JSON object as text; nil for any other.
 func writtenTable(v any) (table model.Table) {
 	text, ok := model.AsText(v)
 	if !ok || len(text) > maxPart || !strings.HasPrefix(text, "{") {
@@ -125,7 +125,7 @@ func writtenTable(v any) (table model.Table) {
 	return table
 }
 
-// innerName is what a name in a table of any name says.
+// innerName returns what a name in a table of any name says.
 func innerName(outer, inner string) (plainName, bool) {
 	n, ok := plainNameOf(outer, inner)
 	if ok && n.prefix == "" && n.rank < len(plainNames) {
@@ -223,8 +223,8 @@ func (f plainField) readCount(found []plainField) []plainField {
 	return found
 }
 
-// tally is a count, or that of a list: the sum of its counts, as in x-death, or its length, as a worker that keeps a
-// list of its failures counts by it.
+// tally returns a count, or that of a list: the sum of its counts, as in x-death, or its length, as a worker that keeps
+// a list of its failures counts by it.
 func tally(v any) (sum int64, ok bool) {
 	list, ok := v.([]any)
 	if !ok {
@@ -284,7 +284,7 @@ func (f plainField) readParts(found []plainField, v any) []plainField {
 
 const maxNested = 4
 
-// newestOf is the newest of several failures: by their times, or else the last, as workers append.
+// newestOf returns the newest of several failures: by their times, or else the last, as workers append.
 func newestOf(list []any) any {
 	first, last := list[0], list[len(list)-1]
 	if at, end := timeIn(first), timeIn(last); at.After(end) && !end.IsZero() {
@@ -312,8 +312,8 @@ var bodyHints = [][]byte{
 
 const maxPart = 1 << 20 // bytes of a member that is decoded
 
-// bodyFields are the fields of a JSON body, best first: of its members, and of the members of those that are tables for
-// messaging, such as dead_letter or meta.
+// bodyFields returns the fields of a JSON body, best first: of its members, and of the members of those that are tables
+// for messaging, such as dead_letter or meta.
 func (m *Message) bodyFields() (found []plainField) {
 	if !m.whole() || !slices.ContainsFunc(bodyHints, func(hint []byte) bool { return bytes.Contains(m.Body, hint) }) ||
 		!json.Valid(m.Body) {
@@ -353,7 +353,7 @@ func isPlumbing(name string) bool {
 	return s.spell(name) && s.has(s.words, plumbing)
 }
 
-// bodyFailure are the fields of a body that describe a failure.
+// bodyFailure returns the fields of a body that describe a failure.
 func (m *Message) bodyFailure() []plainField {
 	return slices.DeleteFunc(m.bodyFields(), func(f plainField) bool { return f.vague || f.role > timeRole })
 }
@@ -368,7 +368,7 @@ func firstText(fields []plainField, role plainRole) string {
 	return ""
 }
 
-// CountedByWorker is the highest count by a worker without a framework; 0 when there is none.
+// CountedByWorker returns the highest count by a worker without a framework; 0 when there is none.
 func (m *Message) CountedByWorker() (most int64) {
 	for _, f := range append(m.plainFields(), m.bodyCounters()...) {
 		if n, ok := tally(f.value); ok && f.role == triesRole && !f.unread && f.prefix == "" {
@@ -379,7 +379,7 @@ func (m *Message) CountedByWorker() (most int64) {
 	return most
 }
 
-// bodyCounters are the counters in the body of a message without a framework that failed: what a failure says about
+// bodyCounters returns the counters in the body of a message without a framework that failed: what a failure says about
 // itself is none that a worker reads.
 func (m *Message) bodyCounters() []plainField {
 	found := m.bodyFields()

@@ -59,7 +59,7 @@ type Property struct {
 	Time   *time.Time
 }
 
-// Fields are the properties except the headers, in AMQP's order.
+// Fields returns the properties except the headers, in AMQP's order.
 func (p *Properties) Fields() [13]Property {
 	return [...]Property{
 		{"content_type", PropContentType, &p.ContentType, nil, nil},
@@ -89,7 +89,7 @@ func (f *Property) Zero() bool {
 	return f.Time.IsZero()
 }
 
-// Shown is a property as text: "" when it is absent, two quotes when it is present and empty.
+// Shown returns a property as text: "" when it is absent, two quotes when it is present and empty.
 func (p *Properties) Shown(f *Property) string {
 	switch {
 	case f.Zero() && !p.Zeros.Has(f.Flag):

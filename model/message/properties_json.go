@@ -21,7 +21,7 @@ type PropertiesJSON struct {
 	EmptyHeaders    bool    `json:"empty_headers,omitempty"`    // it has a table of headers with nothing in it
 }
 
-// AsJSON are the properties as JSON. Its fields are in the order of Properties.Fields.
+// AsJSON returns the properties as JSON. Its fields are in the order of Properties.Fields.
 func (p *Properties) AsJSON() PropertiesJSON {
 	out := PropertiesJSON{EmptyHeaders: p.Zeros.Has(PropHeaders)}
 	into := reflect.ValueOf(&out).Elem()

@@ -6,8 +6,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// PublishedWithin is the time range in which the message was published: by the broker's clock where it wrote the time
-// into the message (in milliseconds), otherwise by the publisher's (in seconds). Impossible times are left out.
+// PublishedWithin returns the time range in which the message was published: by the broker's clock where it wrote the
+// time into the message (in milliseconds), otherwise by the publisher's (in seconds). Impossible times are left out.
 func (m *Message) PublishedWithin() (from, to time.Time, ok bool) {
 	if ms, ok := m.Headers.Integer("timestamp_in_ms"); ok && ms > model.FirstTime.UnixMilli() &&
 		ms < model.LastTime.UnixMilli() {

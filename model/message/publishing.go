@@ -50,7 +50,7 @@ func IsDeathHeader(key string) bool {
 	return key == "x-death" || strings.HasPrefix(key, "x-first-death-") || strings.HasPrefix(key, "x-last-death-")
 }
 
-// WithCC are the keys of a message: its routing key, and those in its CC header.
+// WithCC returns the keys of a message: its routing key, and those in its CC header.
 func WithCC(key string, headers model.Table) []string {
 	keys := []string{key}
 	copies, _ := headers["CC"].([]any)
@@ -63,7 +63,7 @@ func WithCC(key string, headers model.Table) []string {
 	return keys
 }
 
-// ReplayHeaders are the headers that a replay of m keeps: a headers exchange may match them.
+// ReplayHeaders returns the headers that a replay of m keeps: a headers exchange may match them.
 func (m *Message) ReplayHeaders() model.Table {
 	whole := true
 	for key := range m.Headers {

@@ -37,7 +37,7 @@ func describesFailure(fields []plainField, maybe bool) bool {
 	})
 }
 
-// origins are the fields of the headers that name an origin, in any order.
+// origins returns the fields of the headers that name an origin, in any order.
 func (m *Message) origins() (found []plainField) {
 	for _, f := range m.headerFields() {
 		if f.role >= queueRole && !f.vague && !slices.ContainsFunc(frameworks, func(k framework) bool {
@@ -50,7 +50,7 @@ func (m *Message) origins() (found []plainField) {
 	return found
 }
 
-// get is the best usable field of a role.
+// get returns the best usable field of a role.
 func (told recorded) get(role plainRole) (plainField, bool) {
 	for _, f := range told {
 		if _, text := model.AsText(f.value); f.role == role && text && len(f.text) <= longestName {
@@ -64,7 +64,7 @@ func (told recorded) get(role plainRole) (plainField, bool) {
 // longestName is the maximum length of AMQP's names and keys, in bytes.
 const longestName = 255
 
-// queue is the queue that is named, or that the names of a channel and of a group make.
+// queue returns the queue that is named, or that the names of a channel and of a group make.
 func (told recorded) queue() (s Statement, ok bool) {
 	if vhost, named := told.get(vhostRole); named {
 		s.VHost = model.Some(vhost.text)
@@ -108,7 +108,7 @@ func (told recorded) queue() (s Statement, ok bool) {
 
 func (f *plainField) where() string { return strings.Join(f.at, ".") }
 
-// unusable is why the value of a field is no name.
+// unusable returns why the value of a field is no name.
 func (f *plainField) unusable() string {
 	text, ok := model.AsText(f.value)
 	switch {
@@ -121,7 +121,8 @@ func (f *plainField) unusable() string {
 	return fmt.Sprintf("has %s bytes, and a name at most %d", model.Count(len(text)), longestName)
 }
 
-// FirstKey is the routing key with which the message was first published, if the application recorded it, and where.
+// FirstKey returns the routing key with which the message was first published, if the application recorded it, and
+// where.
 func (m *Message) FirstKey() (key, where string, ok bool) {
 	if f, ok := recorded(bestFirst(m.origins())).get(keyRole); ok {
 		return m.OwnKey(f.text), f.where(), true
@@ -129,7 +130,8 @@ func (m *Message) FirstKey() (key, where string, ok bool) {
 	return "", "", false
 }
 
-// Mentions is a text that is one of those wanted, alone in a header or in a member of a JSON body, and where it stands.
+// Mentions returns a text that is one of those wanted, alone in a header or in a member of a JSON body, and where it
+// stands.
 func (m *Message) Mentions(wanted func(text string) bool) (text, where string, ok bool) {
 	for _, key := range slices.Sorted(maps.Keys(m.Headers)) {
 		if text, is := m.Headers.Text(key); is && !IsBrokerHeader(key) && wanted(text) {

@@ -36,7 +36,7 @@ type detour struct {
 	exchange model.Opt[string] // unknown where only the key was told
 }
 
-// String is the mark as written to the header: count, time (RFC 3339, UTC), and the name of the replay.
+// String returns the mark as written to the header: count, time (RFC 3339, UTC), and the name of the replay.
 func (r replayMark) String() string {
 	text := fmt.Sprintf("count=%d; time=%s", r.count, r.at.UTC().Format(time.RFC3339))
 	if r.name != "" {
@@ -117,7 +117,7 @@ func (p *Publishing) Mark(m *Message, e *Envelope, name string, edited bool) {
 	p.Headers[ReplayHeader] = mark.String()
 }
 
-// OwnKey is a key that the message says of itself, or the one in whose place a replay wrote it.
+// OwnKey returns a key that the message says of itself, or the one in whose place a replay wrote it.
 func (m *Message) OwnKey(key string) string {
 	if r, _ := m.replayMark(); r.detour != nil && r.detour.via == key {
 		return r.detour.key
@@ -125,7 +125,7 @@ func (m *Message) OwnKey(key string) string {
 	return key
 }
 
-// own is an address that the message says of itself, or the one in whose place a replay wrote it.
+// own returns an address that the message says of itself, or the one in whose place a replay wrote it.
 func (m *Message) own(a model.Address) model.Address {
 	if r, _ := m.replayMark(); r.detour != nil && r.detour.via == a.RoutingKey {
 		a.RoutingKey, a.Exchange = r.detour.key, r.detour.exchange.Or(a.Exchange)
@@ -133,8 +133,8 @@ func (m *Message) own(a model.Address) model.Address {
 	return a
 }
 
-// ReplayMark is the name of the replay that sent a message last. marked is true for every message that dlxtop replayed,
-// even without a name.
+// ReplayMark returns the name of the replay that sent a message last. marked is true for every message that dlxtop
+// replayed, even without a name.
 func (m *Message) ReplayMark() (name string, marked bool) {
 	r, marked := m.replayMark()
 	return r.name, marked
@@ -146,7 +146,7 @@ func (m *Message) MarkedBy(name string) bool {
 	return name != "" && mark == name
 }
 
-// Replays is how often dlxtop has replayed a message, and when last (zero when unknown).
+// Replays returns how often dlxtop has replayed a message, and when last (zero when unknown).
 func (m *Message) Replays() (n int64, last time.Time, ok bool) {
 	r, _ := m.replayMark()
 	if r.count < 1 {
@@ -155,7 +155,7 @@ func (m *Message) Replays() (n int64, last time.Time, ok bool) {
 	return r.count, r.at, true
 }
 
-// ReplayedWords is "replayed 2 times", "" when it was not.
+// ReplayedWords returns "replayed 2 times", "" when it was not.
 func (m *Message) ReplayedWords() string {
 	n, _, ok := m.Replays()
 	switch {

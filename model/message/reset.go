@@ -164,7 +164,7 @@ func count(v any) (int64, bool) {
 	return 0, false
 }
 
-// zeroLike is 0 in the type of a count.
+// zeroLike returns 0 in the type of a count.
 func zeroLike(v any) any {
 	switch v.(type) {
 	case string:
@@ -279,7 +279,7 @@ func (r *resetter) removeMember(name string) {
 	}
 }
 
-// member is a member of a JSON body; nil without it.
+// member returns a member of a JSON body; nil without it.
 func (r *resetter) member(name string) (object jsonObject, at *JSONPart) {
 	if m := r.now(); m.whole() && bytes.Contains(m.Body, []byte(`"`+name+`"`)) {
 		object, _ = objectIn(m.Body)
@@ -366,7 +366,7 @@ func isList(v any) bool {
 	return list
 }
 
-// edit is the jq program that resets a counter.
+// edit returns the jq program that resets a counter.
 func (f *plainField) edit(in string) string {
 	program := "." + in
 	for _, name := range f.at {

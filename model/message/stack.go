@@ -13,7 +13,7 @@ import (
 // maxStack is the maximum size of a failure's stack trace, in bytes.
 const maxStack = 64 << 10
 
-// FailureStack is the stack trace that came with a failure, its first 64 KiB; "" when there is none.
+// FailureStack returns the stack trace that came with a failure, its first 64 KiB; "" when there is none.
 func (m *Message) FailureStack(f Failure) string {
 	r, k := reader{m: m}, frameworkNamed(f.Source)
 	spots := slices.Clone(k.Stack)
@@ -29,7 +29,7 @@ func (m *Message) FailureStack(f Failure) string {
 	return WholeRunes(cmp.Or(firstText(fields, stackRole), firstText(fields, traceRole)), maxStack)
 }
 
-// fieldsOf are the fields beside a failure that no framework describes.
+// fieldsOf returns the fields beside a failure that no framework describes.
 func (m *Message) fieldsOf(f Failure) []plainField {
 	switch f.Source {
 	case FromDeaths:
@@ -41,7 +41,7 @@ func (m *Message) fieldsOf(f Failure) []plainField {
 	return m.plainFields()
 }
 
-// frameworkNamed is the row of a framework, an empty one when the source of a failure is not a framework.
+// frameworkNamed returns the row of a framework, an empty one when the source of a failure is not a framework.
 func frameworkNamed(source string) framework {
 	for _, k := range frameworks {
 		if string(k.Name) == source {
@@ -52,8 +52,8 @@ func frameworkNamed(source string) framework {
 	return framework{}
 }
 
-// Failed are the times of a message's first and last failure, as far as it says: from the writer of the failure, and
-// from x-death, which has the time of the first death in each queue for each reason. Both are unknown when it has
+// Failed returns the times of a message's first and last failure, as far as it says: from the writer of the failure,
+// and from x-death, which has the time of the first death in each queue for each reason. Both are unknown when it has
 // neither.
 func (m *Message) Failed(f Failure) (first, last model.Opt[time.Time]) {
 	times := m.WrittenTimes(f)
@@ -76,7 +76,7 @@ func (m *Message) Failed(f Failure) (first, last model.Opt[time.Time]) {
 	return first, last
 }
 
-// WrittenTimes are the times of a failure that its writer gives.
+// WrittenTimes returns the times of a failure that its writer gives.
 func (m *Message) WrittenTimes(f Failure) (times []time.Time) {
 	r := reader{m: m}
 	for _, s := range frameworkNamed(f.Source).FailedAt {
@@ -94,7 +94,7 @@ func (m *Message) WrittenTimes(f Failure) (times []time.Time) {
 	return times
 }
 
-// failedAt is the time in a header; zero when it has none.
+// failedAt returns the time in a header; zero when it has none.
 func failedAt(v any) time.Time {
 	switch v := v.(type) {
 	case time.Time:
@@ -110,7 +110,7 @@ func failedAt(v any) time.Time {
 	return sinceEpoch(n)
 }
 
-// sinceEpoch is a time in seconds since 1970, or in milliseconds, microseconds or nanoseconds.
+// sinceEpoch returns a time in seconds since 1970, or in milliseconds, microseconds or nanoseconds.
 func sinceEpoch(n int64) time.Time {
 	const firstMillisecond = 100_000_000_000 // as seconds this is after the year 5000
 	perSecond := int64(1)

@@ -150,9 +150,9 @@ func appendJSONText(b, text []byte) []byte {
 
 func isPlain(b byte) bool { return ' ' <= b && b <= '~' && b != '"' && b != '\\' }
 
-// plainBytes is how many bytes at the beginning of a text are plain. It tests eight bytes at a time, as one number:
-// subtracting 0x20 from each sets the highest bit of bytes below 0x20, and bytes that are not ASCII have it; XOR with a
-// given byte makes equal ones 0, and subtracting 1 then sets their highest bit.
+// plainBytes returns how many bytes at the beginning of a text are plain. It tests eight bytes at a time, as one
+// number: subtracting 0x20 from each sets the highest bit of bytes below 0x20, and bytes that are not ASCII have it;
+// XOR with a given byte makes equal ones 0, and subtracting 1 then sets their highest bit.
 func plainBytes(text []byte) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	n := 0

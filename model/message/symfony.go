@@ -88,7 +88,7 @@ func (m *Message) symfony() (s symfonyStamps, ok bool) {
 	return s, true
 }
 
-// stamped are the stamps of a message whose framework has stamps.
+// stamped returns the stamps of a message whose framework has stamps.
 func (k *framework) stamped(m *Message) (symfonyStamps, bool) {
 	if !k.Stamps {
 		return symfonyStamps{}, false
@@ -192,7 +192,7 @@ func readSymfonyBody(body []byte) (*symfonyBody, bool) {
 	return s, err == nil && s.envelope.Kind == serial.Object && s.envelope.Text != ""
 }
 
-// without is the body without the stamps of some classes; false when that cannot be written.
+// without returns the body without the stamps of some classes; false when that cannot be written.
 func (s *symfonyBody) without(classes []string) ([]byte, bool) {
 	stamps := s.envelope.Member("stamps")
 	if stamps == nil || len(stamps.Members) == 0 || s.refers {
@@ -225,8 +225,8 @@ var (
 	addSlashes   = strings.NewReplacer("\x00", `\0`, `\`, `\\`, `"`, `\"`, `'`, `\'`)
 )
 
-// PHPSerialized is a body written by PHP's serialize, or wrapped by Symfony, as JSON made from its structure. whole is
-// false when the JSON lacks a part of it.
+// PHPSerialized returns a body written by PHP's serialize, or wrapped by Symfony, as JSON made from its structure.
+// whole is false when the JSON lacks a part of it.
 func PHPSerialized(body []byte) (text []byte, whole, ok bool) {
 	if len(body) > MaxEnvelope {
 		return nil, false, false
@@ -247,7 +247,7 @@ func PHPSerialized(body []byte) (text []byte, whole, ok bool) {
 // maxSerialText is the maximum size of a serialized body's text, in bytes.
 const maxSerialText = 512 << 10
 
-// SentAgain is the time range in which the message was resent for another try, by the worker's clock. Symfony's
+// SentAgain returns the time range in which the message was resent for another try, by the worker's clock. Symfony's
 // RedeliveryStamp, which records it, has whole seconds.
 func (m *Message) SentAgain() (from, to time.Time, ok bool) {
 	for k := range m.rows() {

@@ -20,8 +20,8 @@ type Statement struct {
 	Unusable  string            // why the record names no queue: "is a table"; "" when it does
 }
 
-// Worker is the queue in which a message of a vhost failed, with its vhost where that is another one, and the framework
-// that recorded it; "" without a record. x-death does not count: its newest death may be in a buffer.
+// Worker returns the queue in which a message of a vhost failed, with its vhost where that is another one, and the
+// framework that recorded it; "" without a record. x-death does not count: its newest death may be in a buffer.
 func (m *Message) Worker(vhost string) (queue, framework string) {
 	for _, s := range m.Stated(Opening(m).Envelope) {
 		if s.Unusable != "" {
@@ -36,8 +36,8 @@ func (m *Message) Worker(vhost string) (queue, framework string) {
 	return "", ""
 }
 
-// Stated are the records of the queue in which a message failed whose envelope, if any, is open: of its framework, then
-// of its application.
+// Stated returns the records of the queue in which a message failed whose envelope, if any, is open: of its framework,
+// then of its application.
 func (m *Message) Stated(e *Envelope) (stated []Statement) {
 	if e != nil && e.Worker != "" {
 		return []Statement{{Queue: e.Worker, Framework: e.Framework}}

@@ -91,7 +91,7 @@ func (c *Cache) AddStored(t *model.Topology) {
 	}
 }
 
-// readAt is zero when there is no peek of the queue.
+// readAt returns zero when there is no peek of the queue.
 func (c *Cache) readAt(queue model.QueueRef) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +109,7 @@ func (c *Cache) Drop(queue model.QueueRef) {
 	c.forget(queue)
 }
 
-// bytes is the size of all bodies. mu is held.
+// bytes returns the size of all bodies. mu is held.
 func (c *Cache) bytes() (n int64) {
 	for _, one := range c.peeks {
 		n += one.bytes

@@ -37,8 +37,8 @@ func For(t *model.Topology, ref model.QueueRef, want Want) Plan {
 	return plan
 }
 
-// ToDecide is a look at all messages of a queue that decides whether messages are sent or removed: an empty queue must
-// be certain.
+// ToDecide returns a look at all messages of a queue that decides whether messages are sent or removed: an empty queue
+// must be certain.
 func ToDecide(t *model.Topology, ref model.QueueRef, insist, readOnly bool) Plan {
 	plan := For(t, ref, Want{Insist: insist, ReadOnly: readOnly, ForAction: true, Decides: true})
 	plan.Least = 1

@@ -20,7 +20,7 @@ var (
 	another = func(q *model.Queue) { q.OwnedByAnother = true }
 )
 
-// queueOf is a queue with unknown consumers, unless the settings say otherwise.
+// queueOf returns a queue with unknown consumers, unless the settings say otherwise.
 func queueOf(kind model.QueueType, settings ...build.Setting) model.Queue {
 	q := model.Queue{QueueRef: build.Ref("q"), Type: kind}
 	for _, set := range settings {
@@ -29,7 +29,7 @@ func queueOf(kind model.QueueType, settings ...build.Setting) model.Queue {
 	return q
 }
 
-// described is a queue of looks.toml with its settings, by words: its type, and then what it has.
+// described returns a queue of looks.toml with its settings, by words: its type, and then what it has.
 func described(text string) (q model.Queue, s model.Settings) {
 	words := strings.Fields(text)
 	q = queueOf(model.QueueType(words[0]))

@@ -29,7 +29,7 @@ func (p Plan) Considers(ended model.Ended) bool {
 	return !ended.Any() || p.Insists || p.Ended == ended || !ended.Sure() && !p.Free
 }
 
-// Most is how many messages may be taken in total; 0: unbounded.
+// Most returns how many messages may be taken in total; 0: unbounded.
 func (p Plan) Most() int64 {
 	before := p.Ended.Before
 	switch {
@@ -75,8 +75,8 @@ type LookEnd struct {
 	Moved     int64       // messages that are no longer at the head of the queue
 }
 
-// After is the highest delivery count that a message may have after the peek; highest is what was recorded, including
-// this peek where it counts.
+// After returns the highest delivery count that a message may have after the peek; highest is what was recorded,
+// including this peek where it counts.
 func (e LookEnd) After(highest int64) int64 {
 	switch {
 	case e.Ended.Any() && e.Uncounted:

@@ -65,7 +65,7 @@ func Freeing(t *model.Topology, queues []model.QueueRef) []Freed {
 	return all
 }
 
-// limitPolicy is the user's policy of a queue, nil without one, or why no policy can lift its delivery limit.
+// limitPolicy returns the user's policy of a queue, nil without one, or why no policy can lift its delivery limit.
 func limitPolicy(s *model.Snapshot, q *model.Queue) (policy *model.Policy, why string) {
 	if n, set := q.Arguments.Integer("x-delivery-limit"); set && n >= 0 {
 		return nil, fmt.Sprintf("its delivery limit %d is an argument, which no policy lifts", n)
@@ -133,5 +133,5 @@ func (f *Freed) command(s *model.Snapshot, policy *model.Policy, taken map[strin
 		priority, name, quoted("^("+strings.Join(pattern, "|")+")$"), quoted(strings.TrimSpace(text.String())))
 }
 
-// quoted is a text as one word of a shell.
+// quoted returns a text as one word of a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

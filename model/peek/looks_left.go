@@ -22,7 +22,7 @@ func (p Plan) Doomed(count int64) bool {
 		p.Carries && (count > p.Budget || count == p.Budget && p.Ended.Sure()) // it may end as a return that counts
 }
 
-// CountOf is a message's count, for Doomed.
+// CountOf returns a message's count, for Doomed.
 func (p Plan) CountOf(m *message.Message) int64 {
 	if p.Carries {
 		return m.Delivered()
@@ -92,7 +92,7 @@ func (e *LimitReached) Refusal() Refusal {
 	return Refusal{unless(e.Final, met)}
 }
 
-// LooksLeft is "3 looks left of 20".
+// LooksLeft returns "3 looks left of 20".
 func LooksLeft(left, limit int64) string {
 	return fmt.Sprintf("%s left of %d", model.Plural(max(left, 0), "look"), max(limit, 0))
 }
@@ -182,9 +182,9 @@ func Note(s *model.Snapshot, p *Peeked) {
 	s.Looked[p.Plan.Queue] = model.Looked{Highest: p.Highest, Limit: p.Plan.Budget}
 }
 
-// LooksLeftOf is how many peeks the delivery limit of a queue allows, going by earlier ones. counts reports whether it
-// limits them, and told whether an earlier one is known: otherwise the result is the limit itself, and less may be
-// left.
+// LooksLeftOf returns how many peeks the delivery limit of a queue allows, going by earlier ones. counts reports
+// whether it limits them, and told whether an earlier one is known: otherwise the result is the limit itself, and less
+// may be left.
 func LooksLeftOf(t *model.Topology, ref model.QueueRef) (left, limit int64, counts, told bool) {
 	plan := For(t, ref, Want{})
 	if !plan.Counts {
@@ -194,7 +194,8 @@ func LooksLeftOf(t *model.Topology, ref model.QueueRef) (left, limit int64, coun
 	return max(plan.Budget-delivered.Or(0), 0), plan.Budget, true, delivered.Known()
 }
 
-// delivered is the highest delivery count that earlier peeks have left in a queue. It begins again in an empty one.
+// delivered returns the highest delivery count that earlier peeks have left in a queue. It begins again in an empty
+// one.
 func delivered(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
 	looked, ok := t.Snapshot.Looked[ref]
 	q, exists := t.Queue(ref)

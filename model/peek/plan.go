@@ -129,7 +129,7 @@ func (p Plan) Fits(q *model.Queue) bool {
 	return q.Ready.Or(0) <= int64(p.Limit) && q.ReadyBytes.Or(0) <= p.MaxBytes
 }
 
-// DeliveriesLeft is how often a message with this delivery count can still be returned before it is dropped or
+// DeliveriesLeft returns how often a message with this delivery count can still be returned before it is dropped or
 // dead-lettered, and whether peeks use that up.
 func (p Plan) DeliveriesLeft(count int64) (left int64, counts bool) {
 	return max(p.Budget-count, 0), p.Counts
@@ -158,7 +158,7 @@ type Peeked struct {
 	TakenAt time.Time
 }
 
-// LooksLeft is how many peeks the delivery limit allows after this one; counts reports whether it limits them.
+// LooksLeft returns how many peeks the delivery limit allows after this one; counts reports whether it limits them.
 func (p *Peeked) LooksLeft() (left int64, counts bool) { return p.Plan.DeliveriesLeft(p.Highest) }
 
 // MayHold reports whether a queue still has what was read of it, as far as its count and consumers say. Statistics from

@@ -169,7 +169,7 @@ func (a *Account) Resumable() bool {
 	return a.JournalID > 0 && (early || a.Unknown > 0)
 }
 
-// Done is the progress of the execution: the number of messages that are settled, known outcome or not.
+// Done returns the progress of the execution: the number of messages that are settled, known outcome or not.
 func (a *Account) Done() int {
 	return a.Moved + a.Dropped + a.Refused + a.Returned + a.Unknown + a.Gone + a.Held
 }

@@ -79,10 +79,10 @@ func TestNackRefuses(t *testing.T) {
 	}
 }
 
-// warnedOf are the warnings, one per line.
+// warnedOf returns the warnings, one per line.
 func warnedOf(warnings []Warning) string { return strings.Join(warned(warnings), "\n") }
 
-// replayOf is a replay of messages of a queue, to a target as typed.
+// replayOf returns a replay of messages of a queue, to a target as typed.
 func replayOf(from, to string, sample ...message.Message) ActionWant {
 	mode, fixed, err := target.Parse(to, model.Unknown[string]())
 	if err != nil {
@@ -95,7 +95,7 @@ func replayOf(from, to string, sample ...message.Message) ActionWant {
 	}
 }
 
-// moveOf is a move of messages of a queue to another one.
+// moveOf returns a move of messages of a queue to another one.
 func moveOf(from, to string, sample ...message.Message) ActionWant {
 	want := replayOf(from, "", sample...)
 	want.Operation = Move
@@ -104,7 +104,7 @@ func moveOf(from, to string, sample ...message.Message) ActionWant {
 	return want
 }
 
-// entriesOf are the entries of a record.
+// entriesOf returns the entries of a record.
 func entriesOf(entries ...Entry) func(func(*Entry) error) error {
 	return func(each func(*Entry) error) error {
 		for _, e := range entries {
@@ -116,7 +116,7 @@ func entriesOf(entries ...Entry) func(func(*Entry) error) error {
 	}
 }
 
-// newRun is the plan of an action, with the topology that it was made from.
+// newRun returns the plan of an action, with the topology that it was made from.
 func newRun(t *model.Topology, want ActionWant) *Run {
 	p := New(t, want)
 	run := p.On(t)

@@ -31,7 +31,7 @@ var canaryStages = []int{1, 10}
 // canaryDeliveries is how often a message that stays is delivered at most: twice in each stage, and once with the rest.
 const canaryDeliveries = 5
 
-// Stage is how many messages a stage acts on; 0 is all that are left. watched: wait for their fate before the next
+// Stage returns how many messages a stage acts on; 0 is all that are left. watched: wait for their fate before the next
 // stage.
 func (c *Canary) Stage(number int) (messages int, watched bool) {
 	if c == nil || number >= len(canaryStages) {
@@ -101,7 +101,7 @@ func (p *Plan) warnOfCanary() {
 	}
 }
 
-// deliveryLimit is the delivery limit of a quorum queue; limited is false without one.
+// deliveryLimit returns the delivery limit of a quorum queue; limited is false without one.
 func deliveryLimit(t *model.Topology, ref model.QueueRef) (limit int64, limited bool) {
 	if s := t.Settings(ref).DeliveryLimit; s.Set {
 		return s.Value, s.Value >= 0
@@ -110,8 +110,8 @@ func deliveryLimit(t *model.Topology, ref model.QueueRef) (limit int64, limited 
 	return limit, limit > 0
 }
 
-// mostDeliveries is the highest delivery count among messages. Unreadable ones are reported where their recipients are
-// worked out.
+// mostDeliveries returns the highest delivery count among messages. Unreadable ones are reported where their recipients
+// are worked out.
 func mostDeliveries(messages message.Messages) int64 {
 	var most int64
 	if messages == nil {
@@ -178,7 +178,7 @@ func (s *CanaryState) Words() string {
 	return ""
 }
 
-// Left is the remaining wait, to follow Words: ", 7s left"; "" when it does not wait.
+// Left returns the remaining wait, to follow Words: ", 7s left"; "" when it does not wait.
 func (s *CanaryState) Left(now time.Time) string {
 	if !s.Waits() || s.Until.IsZero() {
 		return ""
@@ -186,7 +186,7 @@ func (s *CanaryState) Left(now time.Time) string {
 	return ", " + model.ShortDuration(max(s.Until.Sub(now), 0).Truncate(time.Second)) + " left"
 }
 
-// WaitsFor is why the sent messages are not taken, as far as their queues show; "" when they do not.
+// WaitsFor returns why the sent messages are not taken, as far as their queues show; "" when they do not.
 func (s *CanaryState) WaitsFor() string {
 	switch {
 	case len(s.Idle) > 0:

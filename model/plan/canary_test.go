@@ -179,7 +179,7 @@ func TestComeBacks(t *testing.T) {
 
 func readyBytes(n int64) build.Setting { return func(q *model.Queue) { q.ReadyBytes = model.Some(n) } }
 
-// sized are messages with bodies of these sizes.
+// sized returns messages with bodies of these sizes.
 func sized(sizes ...int) message.MessageList {
 	list := make(message.MessageList, len(sizes))
 	for i, n := range sizes {

@@ -46,7 +46,7 @@ func (r *Released) AddID(id string) {
 	r.ids[id]++
 }
 
-// Copy is a copy to which more can be added.
+// Copy returns a copy to which more can be added.
 func (r *Released) Copy() Released {
 	own := *r
 	own.ids, own.bodies = maps.Clone(r.ids), maps.Clone(r.bodies)

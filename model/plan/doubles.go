@@ -30,7 +30,7 @@ func copiesOf(o *message.Original, reached []model.QueueRef) []sentCopy {
 	return copies
 }
 
-// entryCopies are what the journal keeps about a message that was sent to these queues.
+// entryCopies returns what the journal keeps about a message that was sent to these queues.
 func entryCopies(m *message.Message, reached []model.QueueRef) (copies []Copy) {
 	if o, ok := m.Original(); ok {
 		for _, c := range copiesOf(&o, reached) {
@@ -186,7 +186,7 @@ func (d *Doubling) write(p *Plan, want *ActionWant) {
 	}
 }
 
-// Against is the objection to sending a message to these queues; nil when no copy of it was sent to any of them.
+// Against returns the objection to sending a message to these queues; nil when no copy of it was sent to any of them.
 func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) model.Objection {
 	o, ok := m.Original()
 	if !ok {

@@ -63,7 +63,7 @@ func TestWhereMessagesSayThatTheyFailed(t *testing.T) {
 	}
 }
 
-// outcomeOf is "to QUEUE", or why the plan is refused.
+// outcomeOf returns "to QUEUE", or why the plan is refused.
 func outcomeOf(p *Run) string {
 	if p.Refusal.Refused() {
 		return p.Refusal.Words()

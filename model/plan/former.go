@@ -19,8 +19,8 @@ type Former struct {
 	Added      []string            // headers that it did not have
 }
 
-// NewEntry is the journal's entry for a message that a plan acts on. p is what is published for it, nil for a drop.
-// full keeps the complete message of a replay too.
+// NewEntry returns the journal's entry for a message that a plan acts on. p is what is published for it, nil for a
+// drop. full keeps the complete message of a replay too.
 func NewEntry(m *message.Message, p *message.Publishing, full bool) Entry {
 	e := Entry{
 		Position: m.Position, MessageID: m.Properties.MessageID, Fingerprint: m.Fingerprint,
@@ -115,9 +115,9 @@ func (f *Former) restore(m *message.Message) {
 	m.Headers = headers
 }
 
-// Restoring is what brings a message back to its queue: through the default exchange, with everything as it was. left
-// are the parts that cannot be set again without harm: CC and BCC would send it to further queues, a foreign user_id is
-// refused (406), and a quorum queue's delivery counters begin at 0.
+// Restoring returns what brings a message back to its queue: through the default exchange, with everything as it was.
+// left are the parts that cannot be set again without harm: CC and BCC would send it to further queues, a foreign
+// user_id is refused (406), and a quorum queue's delivery counters begin at 0.
 func Restoring(m *message.Message, queue, user string) (p message.Publishing, left []string) {
 	p = message.Publishing{Address: model.Address{RoutingKey: queue}, Properties: m.Properties, Body: m.Body}
 	if m.Properties.HasForeignUser(user) {

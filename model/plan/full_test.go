@@ -43,7 +43,7 @@ func (l *limited) part(s *model.Snapshot) {
 	}
 }
 
-// counts are the newer ones of a case.
+// counts returns the newer ones of a case.
 func (l *limited) counts() model.CountsByQueue {
 	if l.Newer == nil {
 		return nil
@@ -60,7 +60,7 @@ func fullTopology(w build.Part) *model.Topology {
 	return build.TopologyOf("4.0.5", w, build.Queue("f", build.Ready(3), readyBytes(30)), build.Queue("aside"))
 }
 
-// copying is a queue w that holds this many of at most 5 messages, and leaves copies of what it refuses.
+// copying returns a queue w that holds this many of at most 5 messages, and leaves copies of what it refuses.
 func copying(ready string) *model.Topology {
 	settings := " max-length=5 x-overflow=reject-publish-dlx dlx= key=aside"
 	return fullTopology(build.Text("queue w ready=" + ready + settings))

@@ -175,7 +175,7 @@ func (g *Guard) Read(t *model.Topology) (changes []Change, unread string) {
 
 func (g *Guard) Changed() bool { return g.changed != nil }
 
-// Strays are the queues that messages may have reached since the topology last agreed with the plan, as far as the
+// Strays returns the queues that messages may have reached since the topology last agreed with the plan, as far as the
 // readings show.
 func (g *Guard) Strays() []Stray {
 	var strays []Stray
@@ -200,8 +200,8 @@ func (g *Guard) Strays() []Stray {
 	return strays
 }
 
-// Hidden is an exchange on the way of messages that was deleted, so its bindings are no longer known; "" when there is
-// none.
+// Hidden returns an exchange on the way of messages that was deleted, so its bindings are no longer known; "" when
+// there is none.
 func (g *Guard) Hidden() string {
 	before := g.now
 	for _, t := range g.changed {
@@ -222,7 +222,7 @@ func (g *Guard) Hidden() string {
 	return ""
 }
 
-// reached are the queues that a message may have reached since the last reading that agreed, each once.
+// reached returns the queues that a message may have reached since the last reading that agreed, each once.
 func (g *Guard) reached(address model.Address, headers model.Table) []model.QueueRef {
 	var queues []model.QueueRef
 	before := g.now

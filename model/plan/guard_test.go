@@ -16,7 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// guarded is a plan through the exchange x with these parts, and its guard.
+// guarded returns a plan through the exchange x with these parts, and its guard.
 func guarded(t *testing.T, kind string, parts ...build.Part) (*Guard, func(more ...build.Part) *model.Topology, *Run) {
 	t.Helper()
 	with := func(more ...build.Part) *model.Topology {
@@ -48,7 +48,7 @@ func send(t *testing.T, g *Guard, p *Run, n int, h string) {
 	}
 }
 
-// read is what a reading finds. The next one begins where this one did, so that a test can read several.
+// read returns what a reading finds. The next one begins where this one did, so that a test can read several.
 func read(g *Guard, t *model.Topology) string {
 	changes, unread := g.Read(t)
 	words := ChangesWords(changes) + unread
@@ -309,7 +309,7 @@ func TestTopicOfWatermill(t *testing.T) {
 	}
 }
 
-// changedWords are the changes between plans of the same want on two brokers.
+// changedWords returns the changes between plans of the same want on two brokers.
 func changedWords(want ActionWant, before, after *model.Topology) string {
 	was, is := New(before, want), New(after, want)
 	a, b := was.Promise(), is.Promise()

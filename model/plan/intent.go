@@ -27,7 +27,7 @@ type Intent struct {
 	File   string        `json:"-"` // the absolute path of an import's file
 }
 
-// Intent is what the journal keeps of a plan that begins with depth messages in its queue.
+// Intent returns what the journal keeps of a plan that begins with depth messages in its queue.
 func (p *Plan) Intent(depth int64) *Intent {
 	in := &Intent{
 		Source:     p.From,

@@ -65,10 +65,10 @@ func (r *Record) Who() string {
 	return r.Login + " as " + r.User + "@" + r.Broker
 }
 
-// Person is who did it: the user on the machine, or else on the broker.
+// Person returns who did it: the user on the machine, or else on the broker.
 func (r *Record) Person() string { return cmp.Or(r.Login, r.User) }
 
-// Where is where messages went, by name: for an undo and an import the queue that got them; "" for a drop.
+// Where returns where messages went, by name: for an undo and an import the queue that got them; "" for a drop.
 func (r *Record) Where() string {
 	if r.Operation == Undo || r.Operation == Import {
 		return r.From.Name
@@ -76,7 +76,7 @@ func (r *Record) Where() string {
 	return strings.TrimPrefix(r.To, string(target.ToQueue)+":")
 }
 
-// Texts are the texts in which a record is searched.
+// Texts returns the texts in which a record is searched.
 func (r *Record) Texts() []string {
 	return []string{string(r.Operation), r.From.String(), r.To, r.Who(), r.Told(), r.Reason}
 }
@@ -88,7 +88,7 @@ func WithReason(ctx context.Context, reason string) context.Context {
 	return context.WithValue(ctx, reasonKey{}, strings.TrimSpace(reason))
 }
 
-// ReasonOf is the reason from WithReason; "" without one.
+// ReasonOf returns the reason from WithReason; "" without one.
 func ReasonOf(ctx context.Context) string {
 	reason, _ := ctx.Value(reasonKey{}).(string)
 	return reason
@@ -97,7 +97,7 @@ func ReasonOf(ctx context.Context) string {
 // Unfinished reports whether the program ended in the middle of the action, so that its progress is uncertain.
 func (r *Record) Unfinished() bool { return r.Ended.IsZero() && !r.Running }
 
-// Uncertain is how many messages have an intention but no outcome.
+// Uncertain returns how many messages have an intention but no outcome.
 func (r *Record) Uncertain() int {
 	if r.Unfinished() {
 		return max(r.Entries-r.Account.Done(), 0) + r.Account.Unknown
@@ -153,7 +153,7 @@ func (r *Record) ToldSince() string {
 	return words
 }
 
-// What is the operation and the record that it concerns: "undo of 7".
+// What returns the operation and the record that it concerns: "undo of 7".
 func (r *Record) What() string {
 	switch {
 	case r.Resumes > 0:
@@ -165,7 +165,7 @@ func (r *Record) What() string {
 	return string(r.Operation)
 }
 
-// State is what happened to one message, in words.
+// State returns what happened to one message, in words.
 func (r *Record) State(e *Entry) string {
 	words := string(e.Outcome)
 	switch {
@@ -216,8 +216,8 @@ func (r *Record) Certain() (said []string) {
 	return said
 }
 
-// NextStep is what to do about an unfinished action. resume, undo and show say how to resume it, undo it and list its
-// messages here.
+// NextStep returns what to do about an unfinished action. resume, undo and show say how to resume it, undo it and list
+// its messages here.
 func (r *Record) NextStep(resume, undo, show string) string {
 	switch r.Operation {
 	case Rescue:
@@ -229,7 +229,7 @@ func (r *Record) NextStep(resume, undo, show string) string {
 	return fmt.Sprintf("none is lost: %s looks for them and continues, %s takes back what was done", resume, undo)
 }
 
-// Done is what is done with each message, in a word or two.
+// Done returns what is done with each message, in a word or two.
 func (o Operation) Done() string { return operationWords[o].done }
 
 // operationWords are what was done with a message, and where one is whose outcome is unknown.
@@ -268,7 +268,7 @@ type Entry struct {
 	Damaged string
 }
 
-// formerHeaders are the headers that the message had, as far as known.
+// formerHeaders returns the headers that the message had, as far as known.
 func (e *Entry) formerHeaders() model.Table {
 	switch {
 	case e.Message != nil:

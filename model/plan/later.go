@@ -12,7 +12,7 @@ import (
 // (consumer_timeout, the default of all versions), and messages that wait for their turn are held.
 const LongestSpread = 25 * time.Minute
 
-// spread is the rate at which messages take a given time in total.
+// spread returns the rate at which messages take a given time in total.
 func spread(messages int, over time.Duration) float64 {
 	if over <= 0 || messages < 1 {
 		return 0
@@ -42,7 +42,7 @@ type Later struct {
 	After          time.Duration
 }
 
-// Laters are the buffers through which messages of a queue can reach their worker later. They are published to the
+// Laters returns the buffers through which messages of a queue can reach their worker later. They are published to the
 // buffer by name, through the default exchange; they then leave it with that name as key, or with the buffer's
 // dead-letter key.
 func Laters(t *model.Topology, from model.QueueRef) []Later {

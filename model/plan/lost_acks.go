@@ -100,7 +100,7 @@ func (l *LostAcks) lastRecorded(n int) []message.Fingerprint { return l.recorded
 
 func (l *LostAcks) alone(f message.Fingerprint) bool { return l.times[f] == 1 && l.there[f] == 1 }
 
-// inOrder is how many of the last recorded messages the queue has in that order, ahead of all their twins.
+// inOrder returns how many of the last recorded messages the queue has in that order, ahead of all their twins.
 func (l *LostAcks) inOrder() int {
 	n := min(len(l.recorded), len(l.again))
 	for ; n > 0 && !slices.Equal(l.again[:n], l.lastRecorded(n)); n-- {
@@ -108,7 +108,7 @@ func (l *LostAcks) inOrder() int {
 	return n
 }
 
-// inAnyOrder is how many of the last recorded messages the queue has in any order: many pages may change it.
+// inAnyOrder returns how many of the last recorded messages the queue has in any order: many pages may change it.
 func (l *LostAcks) inAnyOrder() (n int) {
 	found := message.Twins{}
 	for _, f := range slices.Backward(l.recorded) {

@@ -42,7 +42,7 @@ type MendedMessage struct {
 	Was, Is  draft.Draft
 }
 
-// Looked is how many messages the program was tried on.
+// Looked returns how many messages the program was tried on.
 func (m *Mended) Looked() int { return m.Changed + m.Same + m.Stay }
 
 // MendedTogether merges the results of several plans. Its examples are taken from each in turn.
@@ -195,7 +195,7 @@ func (n *mending) try(
 	return (*draft.Draft)(&is), int64(len(is.Body))
 }
 
-// draftOf is what is published, without a mark. It does not retain the rest of a page.
+// draftOf returns what is published, without a mark. It does not retain the rest of a page.
 func draftOf(p *message.Publishing) draft.Draft {
 	d := draft.Draft(*p)
 	d.Headers, d.Body, d.Reaches = without(p.Headers, isMark), slices.Clone(p.Body), nil
@@ -235,7 +235,7 @@ func (n *mending) write(p *Plan) {
 	}
 }
 
-// Words are "598 of 600 messages are changed, 1 is published unchanged, 1 stays in the queue".
+// Words returns "598 of 600 messages are changed, 1 is published unchanged, 1 stays in the queue".
 func (m *Mended) Words() string {
 	be := func(n int, one, more string) string { return model.Count(n) + " " + many(n, one, more) }
 	words := model.Count(m.Changed) + " of " + be(m.Looked(), "message is", "messages are") + " changed"

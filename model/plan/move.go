@@ -42,7 +42,7 @@ const (
 	stream moveProblem = "%s is a stream: nothing can be taken out of it again, so the move could not be undone"
 )
 
-// problemOfMove is what speaks against a move from one queue to another.
+// problemOfMove returns what speaks against a move from one queue to another.
 func problemOfMove(t *model.Topology, from, to model.QueueRef) moveProblem {
 	q, exists := t.Queue(to)
 	switch {
@@ -61,7 +61,7 @@ func problemOfMove(t *model.Topology, from, to model.QueueRef) moveProblem {
 	return movable
 }
 
-// MoveTargets are the queues that messages of a queue can be moved to, by name: those of its flows first, as the
+// MoveTargets returns the queues that messages of a queue can be moved to, by name: those of its flows first, as the
 // likeliest.
 func MoveTargets(t *model.Topology, from model.QueueRef) []*model.Queue {
 	near := model.QueueSet{}

@@ -34,7 +34,7 @@ func (o Double) Words() string {
 		"doubles, too (--doubles)", o.Queue)
 }
 
-// Against is a refusal with one final objection.
+// Against returns a refusal with one final objection.
 func Against(format string, values ...any) Refusal { return Refusal{model.Saidf(format, values...)} }
 
 // Objections to the whole plan.
@@ -96,12 +96,12 @@ func (o full) Override() string {
 
 // Objections to an undo or a resume.
 
-// StillRuns is why a running record can be neither undone nor resumed.
+// StillRuns returns why a running record can be neither undone nor resumed.
 func StillRuns(r *Record) model.Said {
 	return model.Saidf("the %s %d is still running: wait for its end, or stop it", r.Operation, r.ID)
 }
 
-// DoneElsewhere is why a record of another broker cannot; hint says how to override that.
+// DoneElsewhere returns why a record of another broker cannot; hint says how to override that.
 func DoneElsewhere(r *Record, broker, cluster, hint string) model.Said {
 	return model.Saidf("it was done on %s, and this is %s: connect to that broker%s",
 		model.Printable(brokerWords(r.Broker, r.Cluster)), model.Printable(brokerWords(broker, cluster)), hint).

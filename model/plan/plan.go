@@ -207,7 +207,7 @@ func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64, highes
 	p.judge(remain, want.Insist)
 }
 
-// beside are the queues that messages for a queue reach, too.
+// beside returns the queues that messages for a queue reach, too.
 func (p *Plan) beside(queue model.QueueRef) (found []model.QueueRef) {
 	for i := range p.Ways {
 		if to := p.Ways[i].Reaches; slices.Contains(to, queue) {
@@ -217,7 +217,7 @@ func (p *Plan) beside(queue model.QueueRef) (found []model.QueueRef) {
 	return found
 }
 
-// depth is how far an action may have to read: to the end of the queue, unless the first messages are asked for.
+// depth returns how far an action may have to read: to the end of the queue, unless the first messages are asked for.
 func (w ActionWant) depth(t *model.Topology) int {
 	s := w.Selection
 	if s.Limit > 0 && s.Fingerprints == nil && !s.ByContent() {
@@ -335,8 +335,8 @@ func (p *Plan) Irrevocable() (some, all bool) {
 	return some, all
 }
 
-// Counted are the queues whose exact counts make the plan better (ActionWant.Counts): recipients with a limit, queues
-// with one behind them, and requesters.
+// Counted returns the queues whose exact counts make the plan better (ActionWant.Counts): recipients with a limit,
+// queues with one behind them, and requesters.
 func (p *Plan) Counted(t *model.Topology) []model.QueueRef {
 	var refs []model.QueueRef
 	for _, r := range p.Recipients {
@@ -408,7 +408,7 @@ type Run struct {
 	GoOn <-chan struct{}
 }
 
-// On is the plan with the topology that it was made from.
+// On returns the plan with the topology that it was made from.
 func (p Plan) On(t *model.Topology) Run { return Run{Plan: p, Topology: t} }
 
 // Routable reports whether the run can work out where its messages go.

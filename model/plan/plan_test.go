@@ -324,7 +324,7 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// deadMessage is a message with a history, and with everything that a move must leave behind.
+// deadMessage returns a message with a history, and with everything that a move must leave behind.
 func deadMessage() message.Message {
 	m := message.Message{
 		Exchange: "dead", RoutingKey: "k", Body: []byte("a body"), BodyBytes: 6,

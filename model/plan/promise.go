@@ -81,7 +81,7 @@ func ChangesWords(changes []Change) string {
 	return strings.Join(model.Mapped(changes, (*Change).Words), "; ")
 }
 
-// Changes are the differences between what was agreed to and a newer promise, the most important first; none when
+// Changes returns the differences between what was agreed to and a newer promise, the most important first; none when
 // nothing differs.
 func (p *Promise) Changes(now *Promise) []Change {
 	if now.Refusal.Refused() { // a plan that must not run promises nothing else

@@ -74,8 +74,8 @@ func (p *Plan) Adds() []string {
 	return nil
 }
 
-// Publishing is what acting on m publishes, or an error in one sentence when the plan does not allow it: the message
-// then stays where it is.
+// Publishing returns what acting on m publishes, or an error in one sentence when the plan does not allow it: the
+// message then stays where it is.
 func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 	p := &r.Plan
 	o, _ := p.reopening(m)
@@ -116,7 +116,7 @@ type Unpublished struct{ model.Objection }
 
 func (u *Unpublished) Error() string { return u.Words() }
 
-// publishing is what is published for an opened message, without a mark.
+// publishing returns what is published for an opened message, without a mark.
 func (p *Plan) publishing(m *message.Message, way target.Way) message.Publishing {
 	out := message.Publishing{Address: way.Address, Properties: m.Properties, Body: m.Body, Reaches: way.Reaches}
 	if p.Edited == nil { // otherwise the edit asked for it
@@ -130,7 +130,7 @@ func (p *Plan) publishing(m *message.Message, way target.Way) message.Publishing
 	return out
 }
 
-// without is a copy of headers without some; nil when none are left.
+// without returns a copy of headers without some; nil when none are left.
 func without(headers model.Table, drops func(key string) bool) model.Table {
 	kept := maps.Clone(headers)
 	if maps.DeleteFunc(kept, func(key string, _ any) bool { return drops(key) }); len(kept) == 0 {
@@ -141,7 +141,8 @@ func without(headers model.Table, drops func(key string) bool) model.Table {
 
 func isMark(key string) bool { return key == message.ReplayHeader }
 
-// NewDraft is what a replay of a message would publish. Where its target is unknown, it has the address of its origin.
+// NewDraft returns what a replay of a message would publish. Where its target is unknown, it has the address of its
+// origin.
 func NewDraft(t *model.Topology, from model.QueueRef, m *message.Message, user string) draft.Draft {
 	p := Plan{Operation: Replay, From: from, User: user, Target: target.New(t, from, target.ToAuto, model.Address{})}
 	o, _ := p.reopening(m)

@@ -65,8 +65,8 @@ func (c *LeftCopies) Words() string {
 		c.By, c.In)
 }
 
-// CopiesOf are the copies that a refusal of one message may have left, by the queues that it reaches. ends: the user
-// did not agree to them, and the run ends.
+// CopiesOf returns the copies that a refusal of one message may have left, by the queues that it reaches. ends: the
+// user did not agree to them, and the run ends.
 func CopiesOf(recipients []Recipient, reaches []model.QueueRef) (left []LeftCopies, ends bool) {
 	for r := range model.Each(recipients) {
 		if !slices.Contains(reaches, r.Queue) {
@@ -86,7 +86,7 @@ func CopiesOf(recipients []Recipient, reaches []model.QueueRef) (left []LeftCopi
 	return left, ends
 }
 
-// others are the queues except for one.
+// others returns the queues except for one.
 func others(refs []model.QueueRef, one model.QueueRef) []model.QueueRef {
 	return slices.DeleteFunc(slices.Clone(refs), func(ref model.QueueRef) bool { return ref == one })
 }

@@ -20,10 +20,10 @@ type PlannedReset struct {
 	Messages int
 }
 
-// Words are "resets retries 2 -> 0", "keeps retries 2", "removes rascal.error".
+// Words returns "resets retries 2 -> 0", "keeps retries 2", "removes rascal.error".
 func (r PlannedReset) Words() string { return r.Does() + " " + r.What() }
 
-// Does is the verb: "resets", "keeps", "removes".
+// Does returns the verb: "resets", "keeps", "removes".
 func (r PlannedReset) Does() string {
 	switch r.Kind {
 	case message.CounterReset:
@@ -35,7 +35,7 @@ func (r PlannedReset) Does() string {
 	return "removes"
 }
 
-// What is the object: "retries 2 -> 0".
+// What returns the object: "retries 2 -> 0".
 func (r PlannedReset) What() string {
 	was := model.Count(r.Was)
 	if r.Most > r.Was {
@@ -61,7 +61,7 @@ func (r PlannedReset) What() string {
 	return name
 }
 
-// shellQuoted is a text as one word of a shell.
+// shellQuoted returns a text as one word of a shell.
 func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // CountsTries reports whether messages of the plan have counters of tries, which a replay may reset or keep.
@@ -79,7 +79,7 @@ type PlannedGroup struct {
 	Messages  int
 }
 
-// Words are "312 Celery to orders", "3 without a target: stay".
+// Words returns "312 Celery to orders", "3 without a target: stay".
 func (g PlannedGroup) Words() string {
 	words := model.Count(int64(g.Messages))
 	if g.Framework != "" {
@@ -92,18 +92,18 @@ func (g PlannedGroup) Words() string {
 	return words + " to " + model.Printable(model.Names(g.To))
 }
 
-// GroupWords are all groups in one line; "" when there is only one kind.
+// GroupWords returns all groups in one line; "" when there is only one kind.
 func (p *Plan) GroupWords() string {
 	return strings.Join(model.Mapped(p.Groups, (*PlannedGroup).Words), ", ")
 }
 
-// wish is what the plan does about a message's tries. A move leaves a message as it is, except for marks that only make
-// sense with the death history, where that is stripped.
+// wish returns what the plan does about a message's tries. A move leaves a message as it is, except for marks that only
+// make sense with the death history, where that is stripped.
 func (p *Plan) wish() message.ResetWish {
 	return message.ResetWish{KeepTries: p.KeepTries, MarksOnly: p.Operation == Move}
 }
 
-// resetting is a message as its worker will see it, and the changes for that. An edited message is left as it is.
+// resetting returns a message as its worker will see it, and the changes for that. An edited message is left as it is.
 func (p *Plan) resetting(m *message.Message) (*message.Message, []message.Reset) {
 	if p.Edited != nil || p.Operation != Replay && p.Operation != Move || p.KeepDeaths {
 		return m, nil

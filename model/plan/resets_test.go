@@ -19,7 +19,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// celeryTask is a failed task of protocol 2.
+// celeryTask returns a failed task of protocol 2.
 func celeryTask(n int, headers model.Table) message.Message {
 	m := message.Message{
 		Exchange: "dead", RoutingKey: "orders", Body: fmt.Appendf(nil, `[[%d], {}, {"chord": null}]`, n),
@@ -173,7 +173,7 @@ func TestWhatAwaitsReplayedMessages(t *testing.T) {
 		"1 message asks for an answer by direct reply-to, and the requester is gone: the answer is lost")
 }
 
-// mixed are messages of five frameworks in one failed queue, and some without a known framework.
+// mixed returns messages of five frameworks in one failed queue, and some without a known framework.
 func mixed(n int) message.MessageList {
 	var list message.MessageList
 	for i := range n {

@@ -27,7 +27,7 @@ type Arrived struct {
 	Fingerprint message.Fingerprint // the original's
 }
 
-// unsure is how many messages of the earlier records stay unknown.
+// unsure returns how many messages of the earlier records stay unknown.
 func (g *Resuming) unsure() (n int) {
 	for _, settled := range g.Found {
 		for _, s := range settled {
@@ -80,7 +80,7 @@ func (r *Record) IsBack(counts model.CountsByQueue) bool {
 	return ready >= in.Depth
 }
 
-// Queues are the source and target queues of a record, as far as it says.
+// Queues returns the source and target queues of a record, as far as it says.
 func (r *Record) Queues() []model.QueueRef {
 	queues := []model.QueueRef{r.From}
 	if in := r.Intent; in != nil {

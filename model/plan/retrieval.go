@@ -28,7 +28,7 @@ type Sought struct {
 	Fingerprint message.Fingerprint // as it was published
 }
 
-// Claim is what this undo claims before it begins.
+// Claim returns what this undo claims before it begins.
 func (u *Undoing) Claim() Claim {
 	c := Claim{Known: u.Known}
 	for i := range u.Sent {
@@ -37,7 +37,7 @@ func (u *Undoing) Claim() Claim {
 	return c
 }
 
-// chosen are the messages to look for, and how many twins of each.
+// chosen returns the messages to look for, and how many twins of each.
 func (u *Undoing) chosen() message.Twins {
 	chosen := make(message.Twins, len(u.Sent))
 	for i := range u.Sent {
@@ -84,8 +84,8 @@ func (u *Undoing) Retrieval(entry func(position int) (Entry, error)) *Retrieval 
 	return r
 }
 
-// Publishing is what brings a sent message back, with the position of its entry. Each entry is used once; twins are
-// interchangeable.
+// Publishing returns what brings a sent message back, with the position of its entry. Each entry is used once; twins
+// are interchangeable.
 func (r *Retrieval) Publishing(m *message.Message) (p message.Publishing, undoes int, err error) {
 	first, known := slices.BinarySearchFunc(r.sought, m.Fingerprint, func(s Sought, f message.Fingerprint) int {
 		return bytes.Compare(s.Fingerprint[:], f[:])
@@ -115,7 +115,7 @@ func (r *Retrieval) Publishing(m *message.Message) (p message.Publishing, undoes
 	return p, e.Position, nil
 }
 
-// Left is the claim for the messages that were not found.
+// Left returns the claim for the messages that were not found.
 func (r *Retrieval) Left() Claim {
 	left := Claim{Known: r.undoing.Known}
 	for i, found := 0, 0; i < len(r.sought); i++ {

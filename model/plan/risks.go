@@ -22,7 +22,7 @@ func (h *Harm) loses() bool {
 		slices.ContainsFunc(h.Full, func(r loss.ByRefusal) bool { return r.Loses() })
 }
 
-// And is the harm of two actions together.
+// And returns the harm of two actions together.
 func (h Harm) And(o Harm) Harm {
 	return Harm{slices.Concat(h.Losses, o.Losses), slices.Concat(h.Full, o.Full), slices.Concat(h.Again, o.Again)}
 }

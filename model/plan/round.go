@@ -13,7 +13,7 @@ const (
 	longestWait = time.Hour
 )
 
-// watchOf is how long to watch whether failed messages come back: as long as that takes, plus a margin.
+// watchOf returns how long to watch whether failed messages come back: as long as that takes, plus a margin.
 func watchOf(round time.Duration) time.Duration {
 	if round <= 0 {
 		return leastWatch
@@ -24,7 +24,7 @@ func watchOf(round time.Duration) time.Duration {
 // rounds are the TTLs of workers' retry buffers, by worker and then by the buffer's queue name.
 type rounds map[model.QueueRef]map[string]time.Duration
 
-// of is how long a message takes at most to come back when its worker fails again: as long as it has waited in the
+// of returns how long a message takes at most to come back when its worker fails again: as long as it has waited in the
 // worker's retry buffers, by its deaths, and at least once through all of them.
 func (r rounds) of(t *model.Topology, m *message.Message, worker model.QueueRef) time.Duration {
 	waits, known := r[worker]

@@ -89,7 +89,7 @@ func (p *Picker) Done() bool {
 	return chosen && p.picked >= p.wanted
 }
 
-// Missing is how many of the selected messages were not found: they are gone.
+// Missing returns how many of the selected messages were not found: they are gone.
 func (p *Picker) Missing() int {
 	n := 0
 	for _, left := range p.left {

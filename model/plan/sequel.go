@@ -60,7 +60,7 @@ const (
 	AnyLeave         // those that came back, too: a look finds fewer
 )
 
-// leaving is what is known of that before a replay that is watched for some time; left messages stay.
+// leaving returns what is known of that before a replay that is watched for some time; left messages stay.
 func leaving(t *model.Topology, ref model.QueueRef, left int64, watch time.Duration) Leaving {
 	s := t.Settings(ref)
 	switch {
@@ -83,7 +83,7 @@ const (
 	Unclear Bound = "unknown"
 )
 
-// CameBack is how many messages came back. Messages that were read and are not recognized are others.
+// CameBack returns how many messages came back. Messages that were read and are not recognized are others.
 func (s *Sequel) CameBack() (n int64, is Bound) {
 	switch {
 	case s.Read && s.Leaves < AnyLeave:
@@ -157,7 +157,7 @@ func (s *Sequel) Words(now time.Time) string {
 	return text
 }
 
-// Short is its main point, for a list: "2 came back".
+// Short returns its main point, for a list: "2 came back".
 func (s *Sequel) Short() string {
 	if s == nil || s.Sent == 0 {
 		return ""

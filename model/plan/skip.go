@@ -33,7 +33,7 @@ type Skip struct {
 	Look     peek.Refusal // with TargetUnread
 }
 
-// Words are the reason, to follow the number of messages.
+// Words returns the reason, to follow the number of messages.
 func (s Skip) Words() string {
 	switch s.Kind {
 	case UndoneNow:

@@ -185,7 +185,7 @@ func delayed(r *model.Topology, headers model.Table) (time.Time, bool) {
 	return at, ok && r.Behaviour.DelaysByHeader && !now.IsZero() && at.After(now)
 }
 
-// copyWarnings are the warnings about what copied counted. stay: the delay's header is published.
+// copyWarnings returns the warnings about what copied counted. stay: the delay's header is published.
 func (t *tally) copyWarnings(stay bool, now time.Time) (warnings []Warning) {
 	if t.converted > 0 {
 		warnings = append(warnings, Warning{Says: ConvertedWords(t.converted)})

@@ -8,8 +8,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// To is where a replay or a move goes, as --to (and --key) would name it; "auto" when that differs between messages, ""
-// for other operations.
+// To returns where a replay or a move goes, as --to (and --key) would name it; "auto" when that differs between
+// messages, "" for other operations.
 func (p *Plan) To() string {
 	if p.Operation != Replay && p.Operation != Move {
 		return ""
@@ -27,7 +27,7 @@ func (p *Plan) To() string {
 	return string(mode)
 }
 
-// address is where all messages of the plan go, and the mode that names it; target.ToAuto when they differ.
+// address returns where all messages of the plan go, and the mode that names it; target.ToAuto when they differ.
 func (p *Plan) address() (model.Address, target.Mode) {
 	switch {
 	case p.Target.Mode != target.ToAuto || len(p.Ways) != 1:
@@ -66,8 +66,8 @@ func (p *Plan) Went() string {
 	return string(target.ToQueue) + ":" + strings.Join(names, ", ")
 }
 
-// Evidence is one line for each way in which the workers were found, with its number of messages. Ways that differ only
-// in the routing key share a line; a worker known from its flow alone has none.
+// Evidence returns one line for each way in which the workers were found, with its number of messages. Ways that differ
+// only in the routing key share a line; a worker known from its flow alone has none.
 func (p *Plan) Evidence() []string {
 	type told struct {
 		clue                *target.Clue

@@ -28,7 +28,7 @@ type UndoPlan struct {
 	Delayed   bool    // RabbitMQ holds some of them back in Back, where no peek finds them
 }
 
-// Planned is how many messages may come back: those of Takes only if no consumer has taken them.
+// Planned returns how many messages may come back: those of Takes only if no consumer has taken them.
 func (p *UndoPlan) Planned() int {
 	n := p.Restores
 	for i := range p.Takes {
@@ -37,7 +37,7 @@ func (p *UndoPlan) Planned() int {
 	return n
 }
 
-// Expected are the warnings, plus what it takes back and what it does not undo, worded like those of other actions.
+// Expected returns the warnings, plus what it takes back and what it does not undo, worded like those of other actions.
 func (p *UndoPlan) Expected() []Warning {
 	all := slices.Clone(p.Warnings)
 	for take := range model.Each(p.Takes) {
@@ -55,7 +55,7 @@ func (p *UndoPlan) Expected() []Warning {
 	return all
 }
 
-// Claim is what the undo claims before it publishes from the journal.
+// Claim returns what the undo claims before it publishes from the journal.
 func (p *UndoPlan) Claim() Claim { return Claim{Positions: p.Positions, Known: p.Known} }
 
 type UndoWant struct {

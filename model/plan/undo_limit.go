@@ -100,7 +100,7 @@ func goneWhy(t *model.Topology, ref model.QueueRef, took *taking, want *UndoWant
 	return GoneEither
 }
 
-// Gone is what may have happened to messages that are no longer where they were sent.
+// Gone returns what may have happened to messages that are no longer where they were sent.
 func (p *UndoPlan) Gone() GoneWhy {
 	var why GoneWhy
 	for i := range p.Takes {
@@ -127,7 +127,7 @@ func (b *undoBuilder) limits(t *model.Topology, want *UndoWant) {
 	p.judge(inJournalOnly, want.Insist)
 }
 
-// Limited are the queues of the plan that have a limit and that can be counted exactly: UndoWant.Counts.
+// Limited returns the queues of the plan that have a limit and that can be counted exactly: UndoWant.Counts.
 func (p *UndoPlan) Limited(t *model.Topology) []model.QueueRef {
 	refs := []model.QueueRef{p.Back}
 	for i := range p.Takes {

@@ -64,7 +64,7 @@ func Whole(
 	return others, "", err
 }
 
-// OthersAt is what others do with a queue in which a look has found that many messages.
+// OthersAt returns what others do with a queue in which a look has found that many messages.
 func OthersAt(ctx context.Context, r Reads, look peek.Plan, found int64) (Others, error) {
 	others, err := r.Others(ctx, []Left{{Queue: look.Queue, Type: look.Type, Ready: found}})
 	if err != nil || others != nil {
@@ -86,7 +86,7 @@ func (e *UndoNotLooked) Error() string {
 
 func (e *UndoNotLooked) Unwrap() error { return e.Err }
 
-// Refusal is the overridable refusal that follows: it is unknown what is there.
+// Refusal returns the overridable refusal that follows: it is unknown what is there.
 func (e *UndoNotLooked) Refusal() Refusal { return Refusal{maybeThere(e.Messages)} }
 
 // Looked adds the messages in the queue to want when it is uncertain whether the record's are among them, or

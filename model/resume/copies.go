@@ -128,8 +128,8 @@ func (c *targetCopies) judge() {
 	}
 }
 
-// beyond is how many copies like p's there are in addition to those that have certainly arrived. Without a mark, one
-// that is ahead of an earlier, certainly arrived copy does not belong to this record.
+// beyond returns how many copies like p's there are in addition to those that have certainly arrived. Without a mark,
+// one that is ahead of an earlier, certainly arrived copy does not belong to this record.
 func (c *targetCopies) beyond(p *pending) (n int) {
 	f, last := *p.sent, 0
 	if c.arrivals[f].certain > 0 || c.mark != "" {

@@ -70,7 +70,7 @@ func (f *resumption) decide(p *Plan, choice Choice) *decision {
 	return d
 }
 
-// outcome is what is recorded for one message. "" means untouched: it is left to do.
+// outcome returns what is recorded for one message. "" means untouched: it is left to do.
 func (d *decision) outcome(q *pending) (plan.Outcome, why) {
 	switch {
 	case q.there == no && d.held && (q.sent == nil || q.arrived == yes):
@@ -123,8 +123,8 @@ func (d *decision) over(q *pending, outcome plan.Outcome) (plan.Outcome, why) {
 	return outcome, certain
 }
 
-// outcomeOfGone is the outcome of a message whose original is gone. It was acknowledged, which happens only after its
-// copy has arrived, unless something else can have taken it.
+// outcomeOfGone returns the outcome of a message whose original is gone. It was acknowledged, which happens only after
+// its copy has arrived, unless something else can have taken it.
 func (d *decision) outcomeOfGone(q *pending) (plan.Outcome, why) {
 	if q.arrived == yes || q.arrived == maybe && !d.leaves() {
 		return d.over(q, plan.Moved)
@@ -159,8 +159,8 @@ type ImportPlan struct {
 	Resuming *plan.Resuming // nil: it resumes nothing
 }
 
-// FromFile is the import of a file with that many messages. The path is absolute, so that it can be found again from
-// another directory.
+// FromFile returns the import of a file with that many messages. The path is absolute, so that it can be found again
+// from another directory.
 func FromFile(t *model.Topology, queue model.QueueRef, path string, messages int, keepDelay bool) ImportPlan {
 	delays := t.Behaviour.DelaysByHeader
 	return ImportPlan{
@@ -173,7 +173,7 @@ func FromFile(t *model.Topology, queue model.QueueRef, path string, messages int
 	}
 }
 
-// Intent is what the journal keeps of the plan.
+// Intent returns what the journal keeps of the plan.
 func (p *ImportPlan) Intent() *plan.Intent {
 	return &plan.Intent{
 		File: p.File, Depth: int64(p.Total), Recipients: []plan.Recipient{p.Into},

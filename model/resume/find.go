@@ -74,7 +74,7 @@ func (t *tally) leave(original message.Fingerprint, position int) {
 	t.stay[original]++
 }
 
-// total is how many messages these are.
+// total returns how many messages these are.
 func total(counts message.Twins) (n int) {
 	for _, count := range counts {
 		n += count
@@ -380,8 +380,8 @@ func (f *resumption) untouched(q *model.Queue, c *targetCopies) bool {
 	return !known || q.Taken().Or(before) <= before
 }
 
-// verdict is whether a message has arrived: yes if any of its target queues has it, no if it is certainly missing from
-// one of them.
+// verdict reports whether a message has arrived: yes if any of its target queues has it, no if it is certainly missing
+// from one of them.
 func (f *resumption) verdict(p *pending) verdict {
 	v := maybe
 	for _, to := range p.reached {

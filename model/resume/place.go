@@ -89,8 +89,8 @@ func (f *resumption) settle(first, last int, inSource, ahead message.Twins, shor
 // all reports whether the record acts on everything: otherwise what else is in the source says nothing.
 func (f *resumption) all() bool { return f.intent != nil && f.intent.Selection.All() }
 
-// ahead are how many of each message may be those of the records: a queue that keeps its order has a message no further
-// back than it was.
+// ahead returns how many of each message may be those of the records: a queue that keeps its order has a message no
+// further back than it was.
 func (f *resumption) ahead(seen []sighting) message.Twins {
 	last := map[message.Fingerprint]int{}
 	for _, i := range f.items {
@@ -107,8 +107,8 @@ func (f *resumption) ahead(seen []sighting) message.Twins {
 	return ahead
 }
 
-// short is how many messages of the source look like the records' without being theirs: they are twins that the records
-// have not reached yet. 0: none, or it is unknown.
+// short returns how many messages of the source look like the records' without being theirs: they are twins that the
+// records have not reached yet. 0: none, or it is unknown.
 func (f *resumption) short(inSource message.Twins) int {
 	if !f.all() || f.leaves() {
 		return 0
@@ -125,7 +125,7 @@ func (f *resumption) short(inSource message.Twins) int {
 	return max(there+int(f.unreached()-f.depth), 0)
 }
 
-// unreached is how many messages of the source the records had not reached.
+// unreached returns how many messages of the source the records had not reached.
 func (f *resumption) unreached() int64 {
 	return f.intent.Depth - int64(f.certain.acted+len(f.pending))
 }
@@ -171,7 +171,7 @@ func (f *resumption) fits(seen []sighting, k int) bool {
 	return true
 }
 
-// counts are how many messages of the records have the same original, and how many of each are in the source.
+// counts returns how many messages of the records have the same original, and how many of each are in the source.
 func (f *resumption) counts(seen []sighting) (times, inSource message.Twins) {
 	times, inSource = maps.Clone(f.certain.originals), message.Twins{}
 	for _, p := range f.pending {
@@ -206,7 +206,7 @@ func (f *resumption) scattered(seen []sighting, k int) bool {
 // byChance is how many messages in a row may have indistinguishable twins.
 const byChance = 3
 
-// lastByTwins is the highest possible answer. It exceeds the first only if messages in the source may be twins of
+// lastByTwins returns the highest possible answer. It exceeds the first only if messages in the source may be twins of
 // missing ones: those have other twins, or they have no message_id and are few.
 func (f *resumption) lastByTwins(possible []int, times, inSource message.Twins) int {
 	first, last := possible[0], possible[0]

@@ -50,14 +50,14 @@ type Run struct {
 	File func(ctx context.Context, path string, each message.Visit) error
 }
 
-// RestOn is the run of the rest.
+// RestOn returns the run of the rest.
 func (r *Run) RestOn() plan.Run {
 	run := r.Rest.On(r.Topology)
 	run.Resuming = r.Resuming
 	return run
 }
 
-// Acks is how many messages have arrived and are acknowledged first.
+// Acks returns how many messages have arrived and are acknowledged first.
 func (p *Plan) Acks() int {
 	if p.Resuming == nil {
 		return 0
@@ -65,7 +65,7 @@ func (p *Plan) Acks() int {
 	return len(p.Resuming.Acks)
 }
 
-// Planned is how many messages are published, or dropped, at most.
+// Planned returns how many messages are published, or dropped, at most.
 func (p *Plan) Planned() int {
 	switch {
 	case p.Import != nil:
@@ -77,7 +77,7 @@ func (p *Plan) Planned() int {
 	return p.Rest.Planned
 }
 
-// Promise is what a user agrees to with the plan.
+// Promise returns what a user agrees to with the plan.
 func (p *Plan) Promise() plan.Promise {
 	promise := p.Rest.Promise()
 	if p.Undo != nil {
@@ -203,8 +203,8 @@ func (notedReads) Others(context.Context, []plan.Left) (map[model.QueueRef]plan.
 	return nil, nil
 }
 
-// On is the inquiry with a newer topology and newer counts of queues with a limit; it does not look for the messages
-// again.
+// On returns the inquiry with a newer topology and newer counts of queues with a limit; it does not look for the
+// messages again.
 func (q Inquiry) On(t *model.Topology, counts model.CountsByQueue) Inquiry {
 	q.topology = t
 	if q.found == nil {
@@ -267,7 +267,7 @@ func (d *decision) restOfUndo() error {
 	return err
 }
 
-// queueOf is the queue that a record's messages come from; for an undo and an import: the one that they go to.
+// queueOf returns the queue that a record's messages come from; for an undo and an import: the one that they go to.
 func queueOf(r *plan.Record) model.QueueRef {
 	if in := r.Intent; in != nil && in.Source.Name != "" {
 		return in.Source
@@ -312,7 +312,7 @@ func (d *decision) rest() plan.Plan {
 	return p
 }
 
-// nothing is a plan without messages: only what was found out is recorded and acknowledged.
+// nothing returns a plan without messages: only what was found out is recorded and acknowledged.
 func (d *decision) nothing() plan.Plan {
 	from := d.source
 	if from.Name == "" {
@@ -343,7 +343,7 @@ func (d *decision) nothing() plan.Plan {
 	return p
 }
 
-// left is the part of the record's selection that is left to do.
+// left returns the part of the record's selection that is left to do.
 func (d *decision) left(in *plan.Intent) plan.Selection {
 	s := in.Selection
 	s.Except = d.stay

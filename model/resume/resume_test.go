@@ -470,7 +470,7 @@ func (k *killedAt) source() (kinds []int) {
 	return append(kinds, k.arrived...)
 }
 
-// acknowledged are those that a drop has removed from the source for good.
+// acknowledged returns those that a drop has removed from the source for good.
 func (k *killedAt) acknowledged() []int {
 	return slices.Concat(k.queue[:k.settled], k.queue[k.settled+k.forgotten:k.acked])
 }
@@ -647,7 +647,7 @@ func TestResumeAtRandom(t *testing.T) {
 	t.Logf("%d decided, %d left something open", decided, open)
 }
 
-// kept is a message that the journal keeps.
+// kept returns a message that the journal keeps.
 func kept(id string) *message.Message {
 	m := message.Message{RoutingKey: "failed", Properties: message.Properties{MessageID: id}}
 	m.Identify()

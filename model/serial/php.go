@@ -40,7 +40,7 @@ func (p *php) until(delimiter byte, most int) string {
 
 func (p *php) expect(s string) { Check(string(p.Next(uint64(len(s)))) == s) }
 
-// number is a length or a count, which cannot exceed the length of the text.
+// number returns a length or a count, which cannot exceed the length of the text.
 func (p *php) number() uint64 {
 	n, err := strconv.Atoi(p.until(':', 10))
 	Check(err == nil && n >= 0 && n <= p.size)

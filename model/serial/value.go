@@ -56,7 +56,7 @@ func OfFloat(f float64, bits int) *Value {
 	return Of(s)
 }
 
-// OfBytes are bytes, as text if they are one.
+// OfBytes returns bytes, as text if they are one.
 func OfBytes(b []byte) *Value {
 	if utf8.Valid(b) && !LooksBinary(b) {
 		return OfText(string(b))

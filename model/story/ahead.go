@@ -11,7 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Ahead is what a message's queue adds to its story: how often its worker has had it, its position on a ladder of
+// Ahead returns what a message's queue adds to its story: how often its worker has had it, its position on a ladder of
 // retries, what happens to it next, and when its worker runs it at the earliest. wait is when it leaves, as a peek
 // found, nil when it does not expire; now is this machine's time.
 func Ahead(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, now time.Time) []Event {
@@ -138,7 +138,7 @@ func expires(e *Event, t *model.Topology, q *model.Queue, m *message.Message, wa
 	e.What = what
 }
 
-// RetryFlow is the flow of a queue whose messages are retried; nil without one.
+// RetryFlow returns the flow of a queue whose messages are retried; nil without one.
 func RetryFlow(t *model.Topology, in model.QueueRef) *model.Flow {
 	for _, f := range t.FlowsOf(in) {
 		if f.Retries() {
@@ -149,8 +149,8 @@ func RetryFlow(t *model.Topology, in model.QueueRef) *model.Flow {
 	return nil
 }
 
-// ladderWords are the retry buffers of a flow in the order of their TTLs, with those that a message has passed and the
-// one that it is in: "10s ✓ › 1m ✓×2 › ▸5m". It is "" for a flow with fewer than two.
+// ladderWords returns the retry buffers of a flow in the order of their TTLs, with those that a message has passed and
+// the one that it is in: "10s ✓ › 1m ✓×2 › ▸5m". It is "" for a flow with fewer than two.
 func ladderWords(f *model.Flow, m *message.Message, in model.QueueRef) string {
 	if f == nil {
 		return ""

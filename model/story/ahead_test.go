@@ -16,8 +16,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// ladder is a worker whose failures wait 10 s, 60 s and 300 s, and then go to a failed queue; the worker publishes them
-// there.
+// ladder returns a worker whose failures wait 10 s, 60 s and 300 s, and then go to a failed queue; the worker publishes
+// them there.
 func ladder(more ...build.Part) []build.Part {
 	return append([]build.Part{
 		build.Text(`
@@ -41,7 +41,7 @@ func diedIn(counts ...any) []message.Death {
 	return deaths
 }
 
-// deathHeader is the x-death for deaths in this order.
+// deathHeader returns the x-death for deaths in this order.
 func deathHeader(deaths []message.Death) model.Table {
 	var entries []any
 	for _, d := range deaths {
@@ -97,7 +97,7 @@ func TestStoryAhead(t *testing.T) {
 	}
 }
 
-// circle is a worker and its retry buffer.
+// circle returns a worker and its retry buffer.
 func circle(settings ...build.Setting) []build.Part {
 	settings = append(settings, build.DLX("", "w"), build.TTL(30_000))
 	return []build.Part{build.Text("queue w dlx= key=retry"), build.Queue("retry", settings...)}
@@ -130,7 +130,7 @@ func TestDeathsByVersion(t *testing.T) {
 	}
 }
 
-// limited is a flow whose worker gives up at its delivery limit, 20 by default.
+// limited returns a flow whose worker gives up at its delivery limit, 20 by default.
 func limited(settings ...build.Setting) []build.Part {
 	worker := []build.Setting{build.OfType(model.Quorum), build.DLX("", "w.retry"), build.Consumers(1)}
 	return []build.Part{
@@ -139,7 +139,7 @@ func limited(settings ...build.Setting) []build.Part {
 	}
 }
 
-// limitDeaths are the deaths of a message that returned from the buffer after each of them.
+// limitDeaths returns the deaths of a message that returned from the buffer after each of them.
 func limitDeaths(n int64) []message.Death {
 	return []message.Death{
 		{Queue: "w", Reason: model.DeliveryLimit, Count: n}, {Queue: "w.retry", Reason: model.Expired, Count: n},

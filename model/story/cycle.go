@@ -28,8 +28,8 @@ func arrivals(targets []model.QueueRef, in model.QueueRef, died []string) []mode
 	return model.Without(targets, func(ref model.QueueRef) bool { return ref == in || slices.Contains(died, ref.Name) })
 }
 
-// diedSince are the queues, other than the current one, in which a message died without being rejected since. The death
-// in the current one becomes the newest when it expires there again.
+// diedSince returns the queues, other than the current one, in which a message died without being rejected since. The
+// death in the current one becomes the newest when it expires there again.
 func diedSince(t *model.Topology, m *message.Message, in model.QueueRef) (queues []string) {
 	if m.DeathsError != "" || !countsDeaths(t, m, in) {
 		return nil

@@ -47,7 +47,7 @@ type Sight struct {
 	Clock   model.Clock   // the broker's
 }
 
-// arrival is the time range in which the message came; from is zero when unknown.
+// arrival returns the time range in which the message came; from is zero when unknown.
 func (s Sight) arrival() (from, to time.Time) {
 	to = s.At
 	if !s.Since.IsZero() {
@@ -60,7 +60,7 @@ func (s Sight) arrival() (from, to time.Time) {
 	return from, to
 }
 
-// Due is when a message that waits in a buffer expires. ttl is the queue's effective message TTL.
+// Due returns when a message that waits in a buffer expires. ttl is the queue's effective message TTL.
 //
 // The broker does not record the time of enqueueing. It is taken from the publisher's timestamp, or the broker's
 // timestamp_in_ms, if the message was neither dead-lettered nor republished since; from the time at which a worker
@@ -153,8 +153,8 @@ func (told *toldOfDue) due(behind bool, ttl model.Setting[time.Duration], seen S
 	return dueWithin(from.Add(wait), to.Add(wait))
 }
 
-// arrival is the time range in which the message came as it says itself, by this machine's clock; zero when unknown.
-// Where the broker's clock differs from this machine's, a publisher's may agree with either.
+// arrival returns the time range in which the message came as it says itself, by this machine's clock; zero when
+// unknown. Where the broker's clock differs from this machine's, a publisher's may agree with either.
 func (told *toldOfDue) arrival(clock model.Clock) (from, to time.Time) {
 	if told.came.IsZero() {
 		return from, to
@@ -219,7 +219,7 @@ func dueWithin(from, to time.Time) DueTime {
 	return due
 }
 
-// ttl is the TTL of the message in a queue: the lower one of its own and the queue's.
+// ttl returns the TTL of the message in a queue: the lower one of its own and the queue's.
 func (told *toldOfDue) ttl(queue model.Setting[time.Duration]) (ttl time.Duration, ofQueue, ok bool) {
 	ttl = queue.Value
 	ok = queue.Set && queue.Value >= 0
@@ -249,8 +249,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// In is the remaining time, for people: "3.2s", "≤ 2s", "overdue", "unknown". Tenths of seconds are shown only if they
-// are known.
+// In returns the remaining time, for people: "3.2s", "≤ 2s", "overdue", "unknown". Tenths of seconds are shown only if
+// they are known.
 func (d DueTime) In(now time.Time) string {
 	left := d.Time.Sub(now)
 	switch {

@@ -29,7 +29,7 @@ type DueHistogram struct {
 	Longest time.Duration        // all of Within leaves within that time
 }
 
-// Total is how many messages it counts.
+// Total returns how many messages it counts.
 func (h *DueHistogram) Total() int64 {
 	n := h.Blocked + h.Cut + h.Never + h.Older + h.Unknown
 	for _, w := range h.Within {
@@ -143,7 +143,7 @@ func (h *DueHistogram) Add(other DueHistogram) {
 	h.Longest = max(h.Longest, other.Longest)
 }
 
-// Words are the histogram in one line: "≤ 1m 12 ≤ 10m 3 overdue 4, behind another not looked at 88,000". When
+// Words returns the histogram in one line: "≤ 1m 12 ≤ 10m 3 overdue 4, behind another not looked at 88,000". When
 // everything leaves within one known time, that comes first: "all 1,204 within 30s".
 func (h *DueHistogram) Words() string {
 	total := h.Total()

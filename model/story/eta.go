@@ -15,7 +15,7 @@ import (
 // publisher derived the delay, in whole seconds, from the eta, and its routing key contains the levels that make up
 // this delay.
 
-// runs is the event of the time before which a message's worker does not run it.
+// runs returns the event of the time before which a message's worker does not run it.
 func runs(m *message.Message, now time.Time) (Event, bool) {
 	at, held, ok := m.Eta()
 	if !ok || !held || !at.After(now) {
@@ -34,7 +34,7 @@ type passage struct {
 	at     int
 }
 
-// passageThrough is the passage from a queue on; it has no levels when the queue is not a level.
+// passageThrough returns the passage from a queue on; it has no levels when the queue is not a level.
 func passageThrough(t *model.Topology, ref model.QueueRef) passage {
 	for _, f := range t.FlowsOf(ref) {
 		for _, b := range f.Buffers {
@@ -60,8 +60,8 @@ func (p passage) enteredBy(m *message.Message, t *model.Topology) (from, to time
 	return at.Add(-ahead - time.Second), at.Add(-ahead), ok
 }
 
-// ahead is how long a message waits from its arrival in the level on: its routing key has a word for each level, which
-// is 1 where it waits. It is false when the key does not pass this level.
+// ahead returns how long a message waits from its arrival in the level on: its routing key has a word for each level,
+// which is 1 where it waits. It is false when the key does not pass this level.
 func (p passage) ahead(t *model.Topology, key string) (time.Duration, bool) {
 	words := strings.SplitN(key, ".", len(p.levels)+1)
 	if len(words) < len(p.levels) || words[p.at] != "1" {

@@ -39,8 +39,8 @@ type Event struct {
 	Count     int64        // for Died; 0: unknown
 }
 
-// Of is the known history of a message, oldest first: published, each group of deaths at the time of its first, the
-// failure that a worker recorded, and the queue it is in now.
+// Of returns the known history of a message, oldest first: published, each group of deaths at the time of its first,
+// the failure that a worker recorded, and the queue it is in now.
 func Of(m *message.Message, in model.QueueRef) []Event {
 	deaths := deathsByTime(m)
 	events := beginning(m, deaths)
@@ -96,7 +96,7 @@ func Of(m *message.Message, in model.QueueRef) []Event {
 	return append(events, now)
 }
 
-// beginning is the first publish, and the republish with which x-death begins when a header shows one.
+// beginning returns the first publish, and the republish with which x-death begins when a header shows one.
 func beginning(m *message.Message, deaths []*message.Death) []Event {
 	origin, _ := m.OriginOrWhy()
 	e := Event{
@@ -138,8 +138,8 @@ func beginning(m *message.Message, deaths []*message.Death) []Event {
 	return []Event{e, again}
 }
 
-// deathsByTime are the deaths by the time of the first in each group, oldest first. One without a time keeps its place
-// in x-death, where the newest is first.
+// deathsByTime returns the deaths by the time of the first in each group, oldest first. One without a time keeps its
+// place in x-death, where the newest is first.
 func deathsByTime(m *message.Message) []*message.Death {
 	deaths := make([]*message.Death, 0, len(m.Deaths))
 	for i := range slices.Backward(m.Deaths) {
@@ -166,9 +166,9 @@ func deathsByTime(m *message.Message) []*message.Death {
 	return deaths
 }
 
-// waited is how long the message had waited when it died: the time since the previous event, if both times are known
-// and nothing unknown happened in between. That is shown as its own TTL only if it agrees: messages ahead can hold it
-// up longer, and a lower TTL of the queue ends the wait sooner.
+// waited returns how long the message had waited when it died: the time since the previous event, if both times are
+// known and nothing unknown happened in between. That is shown as its own TTL only if it agrees: messages ahead can
+// hold it up longer, and a lower TTL of the queue ends the wait sooner.
 func waited(d *message.Death, before Event) string {
 	ttl, hasTTL := message.ParseExpiration(d.OriginalExpiration)
 	hasTTL = hasTTL && d.Reason == model.Expired

@@ -79,7 +79,7 @@ func TestStoryShowsReplays(t *testing.T) {
 	assert.Equal(t, whats[1], "replayed 2 times")
 }
 
-// junk is any possible header value, and some that are not.
+// junk returns any possible header value, and some that are not.
 func junk(depth int) *rapid.Generator[any] {
 	others := rapid.SampledFrom([]any{model.Expired, math.NaN(), "queue", struct{}{}})
 	return build.AnyValueWith(depth, headerNames(), others)

@@ -16,7 +16,7 @@ type Tries struct {
 	Note        string // why it is not exact; "" when it is
 }
 
-// Words are "3", "3 at least", "1 to 214".
+// Words returns "3", "3 at least", "1 to 214".
 func (t Tries) Words() string {
 	switch {
 	case t.Most == t.Least:
@@ -86,9 +86,9 @@ func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.
 	return tries
 }
 
-// limitedTries is how often a worker had a message before its deaths by delivery_limit, at least: a message dies when
-// it is returned once more than the limit. One that keeps its count (4.3) already exceeds it when it comes again. note
-// says why there may be more; "" without such deaths.
+// limitedTries returns how often a worker had a message before its deaths by delivery_limit, at least: a message dies
+// when it is returned once more than the limit. One that keeps its count (4.3) already exceeds it when it comes again.
+// note says why there may be more; "" without such deaths.
 func limitedTries(t *model.Topology, m *message.Message, worker model.QueueRef) (tries int64, note string) {
 	deaths := deathsIn(m, worker, model.DeliveryLimit)
 	if deaths == 0 {
@@ -111,7 +111,7 @@ func limitedTries(t *model.Topology, m *message.Message, worker model.QueueRef) 
 		model.Count(each), limit)
 }
 
-// countedTries is what a worker itself counts in a message; a framework may leave the first try out.
+// countedTries returns what a worker itself counts in a message; a framework may leave the first try out.
 func countedTries(m *message.Message, failed bool) (counted int64) {
 	counted = m.CountedByWorker()
 	if n, more, ok := m.Retried(); ok && n < math.MaxInt32 {

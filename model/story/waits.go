@@ -105,8 +105,8 @@ func (w *Waiting) After(before *Waits) {
 	}
 }
 
-// known are the due times from an earlier peek for messages that still wait: for all by position when nothing has left
-// since, otherwise for those in the same stay.
+// known returns the due times from an earlier peek for messages that still wait: for all by position when nothing has
+// left since, otherwise for those in the same stay.
 func (w *Waiting) known() func(this *Wait) DueTime {
 	if w.before == nil {
 		return func(*Wait) DueTime { return DueTime{} }
@@ -192,8 +192,8 @@ func (w *Waiting) See(i int, m *message.Message) {
 	w.expires = w.expires || ok || !w.head.Changed.IsZero()
 }
 
-// diedInto is when the broker dead-lettered a message into the queue, by its clock: x-death has the time of its first
-// death in another queue, and it has no other there. It is zero where a worker may have republished it since.
+// diedInto returns when the broker dead-lettered a message into the queue, by its clock: x-death has the time of its
+// first death in another queue, and it has no other there. It is zero where a worker may have republished it since.
 func (w *Waiting) diedInto(m *message.Message) time.Time {
 	if len(m.Deaths) == 0 || m.Deaths[0].Count != 1 {
 		return time.Time{}
@@ -208,7 +208,8 @@ func (w *Waiting) diedInto(m *message.Message) time.Time {
 	return d.Time
 }
 
-// Waits is when they leave; nil when neither these nor messages behind them expire, or when not all of them were seen.
+// Waits returns when they leave; nil when neither these nor messages behind them expire, or when not all of them were
+// seen.
 func (w *Waiting) Waits() *Waits {
 	if w == nil || !w.expires && w.waits.Expired == 0 || w.seen < len(w.told) {
 		return nil
@@ -294,7 +295,7 @@ func (w *Wait) hold(before *Wait) {
 	}
 }
 
-// left is how many messages must have left by now.
+// left returns how many messages must have left by now.
 func (w *Waits) left(now time.Time) int {
 	for i := range w.Messages {
 		if l := w.Messages[i].Leaves; !l.Known() || !l.Time.Before(now) {
@@ -305,7 +306,7 @@ func (w *Waits) left(now time.Time) int {
 	return len(w.Messages)
 }
 
-// Head is the message that leaves next; ok is false when all of them must have left.
+// Head returns the message that leaves next; ok is false when all of them must have left.
 func (w *Waits) Head(now time.Time) (head *Wait, ok bool) {
 	if i := w.left(now); i < len(w.Messages) {
 		return &w.Messages[i], true
@@ -385,7 +386,7 @@ func (b Blocked) Words(now time.Time) string {
 	return words + "; " + model.Count(int64(b.Past)) + " are overdue"
 }
 
-// TTLWords is "TTL 5s", "older than the TTL 5s", or "no TTL".
+// TTLWords returns "TTL 5s", "older than the TTL 5s", or "no TTL".
 func (w *Wait) TTLWords() string {
 	ttl, ok := w.TTL.Get()
 	switch {
@@ -413,7 +414,7 @@ func (w *Waits) HeadTTLWords() string {
 	return words
 }
 
-// Older is how many of the messages wait under an earlier TTL than the queue's.
+// Older returns how many of the messages wait under an earlier TTL than the queue's.
 func (w *Waits) Older() (n int) {
 	for m := range model.Each(w.Messages) {
 		if m.Due.Kind == DueEarlierTTL {
@@ -424,7 +425,7 @@ func (w *Waits) Older() (n int) {
 	return n
 }
 
-// LeavesWords are "leaves in 3.2s", "never leaves".
+// LeavesWords returns "leaves in 3.2s", "never leaves".
 func (w *Wait) LeavesWords(now time.Time) string {
 	d := w.Leaves
 	switch {

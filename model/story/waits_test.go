@@ -18,8 +18,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// buffered is a peek at a buffer at noon: TTLs in seconds (negative: none), each message published some seconds before,
-// by the broker's clock (negative: unknown).
+// buffered returns a peek at a buffer at noon: TTLs in seconds (negative: none), each message published some seconds
+// before, by the broker's clock (negative: unknown).
 func buffered(ages []float64, ttls ...float64) peek.Peeked {
 	var messages message.MessageList
 	for i, s := range ttls {
@@ -53,7 +53,7 @@ type waiting struct {
 	Ages, TTLs []float64 // of buffered
 }
 
-// waits are those of the peek, at noon.
+// waits returns those of the peek, at noon.
 func (c *waiting) waits() *Waits {
 	topology := build.TopologyOf("4.0.5", build.Text("queue w consumers=1"), c.Queue)
 	return waitsIn(topology, build.Ref("q"), buffered(c.Ages, c.TTLs...), Sight{})
@@ -164,13 +164,13 @@ func TestWaitsUnderAnEarlierTTL(t *testing.T) {
 
 func nothing(model.QueueRef) *Waits { return nil }
 
-// flowTo is the flow of a worker w with these buffers.
+// flowTo returns the flow of a worker w with these buffers.
 func flowTo(parts ...build.Part) (*model.Topology, *model.Flow) {
 	topology := build.TopologyOf("4.0.5", append([]build.Part{build.Text("queue w consumers=1")}, parts...)...)
 	return topology, &topology.Flows()[0]
 }
 
-// dueWords are the words of the histogram of all buffers.
+// dueWords returns the words of the histogram of all buffers.
 func dueWords(t *model.Topology, f *model.Flow, looks func(model.QueueRef) *Waits, now time.Time) string {
 	var h DueHistogram
 	for _, b := range f.Buffers {
@@ -342,8 +342,8 @@ func TestTwoBoundsNarrowADueTime(t *testing.T) {
 	}
 }
 
-// sentAgain is a message as Symfony's worker sends it to a buffer for another try, this long after noon. It has no id
-// and no timestamp.
+// sentAgain returns a message as Symfony's worker sends it to a buffer for another try, this long after noon. It has no
+// id and no timestamp.
 func sentAgain(after time.Duration, deaths ...any) message.Message {
 	at := build.Noon.Add(after).Format(time.RFC3339)
 	m := message.Message{Position: 1, Body: []byte("{}"), BodyBytes: 2, Headers: model.Table{

@@ -146,13 +146,13 @@ func (w *Ways) expires(m *message.Message) bool {
 		(w.topology.Settings(w.queue).TTL.Set || m.Properties.Expiration != "")
 }
 
-// Seen are the queues that messages go to, by the queue that they leave, and those from which they came here.
+// Seen returns the queues that messages go to, by the queue that they leave, and those from which they came here.
 func (w *Ways) Seen() model.Seen { return w.seen }
 
-// Cut is how many messages RabbitMQ drops when they expire, and where the first would return to.
+// Cut returns how many messages RabbitMQ drops when they expire, and where the first would return to.
 func (w *Ways) Cut() (n int, to []model.QueueRef) { return w.cut, w.cutTo }
 
-// Lost is how many messages will go nowhere when they expire, and the keys of the first in words; 0 if none will.
+// Lost returns how many messages will go nowhere when they expire, and the keys of the first in words; 0 if none will.
 func (w *Ways) Lost() (n int, keys string) {
 	if w.lost == 0 {
 		return 0, ""

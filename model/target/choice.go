@@ -80,12 +80,12 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 	return choice{against: told} // for queues that are gone
 }
 
-// goneRecords are the records of queues that do not exist: other evidence weighs more.
+// goneRecords returns the records of queues that do not exist: other evidence weighs more.
 func goneRecords(told []Clue) []Clue {
 	return model.Without(told, func(c Clue) bool { return c.Kind != ByRecord || !c.Gone })
 }
 
-// ties are the flows of the queue as clues.
+// ties returns the flows of the queue as clues.
 func (t *Target) ties() (clues []Clue) {
 	kind := ByFlow
 	if t.ByName {

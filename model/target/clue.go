@@ -44,7 +44,7 @@ type Clue struct {
 	Passage message.Passage
 }
 
-// cluesIn are the clues in a message itself, except its origin: strongest first.
+// cluesIn returns the clues in a message itself, except its origin: strongest first.
 func (t *Target) cluesIn(r *model.Topology, m *message.Message, e *message.Envelope) (clues []Clue) {
 	for _, s := range m.Stated(e) {
 		if s.Unusable == "" {
@@ -61,7 +61,7 @@ func (t *Target) cluesIn(r *model.Topology, m *message.Message, e *message.Envel
 	return slices.DeleteFunc(clues, func(c Clue) bool { return c.Queue == t.From || c.Weak && c.Gone })
 }
 
-// stated is the clue of a record. Of several names that the queue can have, one that exists is believed.
+// stated returns the clue of a record. Of several names that the queue can have, one that exists is believed.
 func (t *Target) stated(r *model.Topology, s *message.Statement) Clue {
 	c := Clue{
 		Kind: ByFramework, Queue: t.From.Beside(s.Queue), Framework: s.Framework, Topic: s.Topic,
@@ -91,7 +91,7 @@ func (t *Target) stated(r *model.Topology, s *message.Statement) Clue {
 	return t.locate(r, c)
 }
 
-// died are the clues of x-death, or of the headers of a single death, if an application took x-death away.
+// died returns the clues of x-death, or of the headers of a single death, if an application took x-death away.
 func (t *Target) died(r *model.Topology, m *message.Message) (clues []Clue) {
 	deaths := m.Deaths
 	if d := m.FailingDeath(); len(deaths) == 0 && d != nil {
@@ -114,9 +114,9 @@ func (t *Target) died(r *model.Topology, m *message.Message) (clues []Clue) {
 	return clues
 }
 
-// diedElsewhere is the clue of a message that a shovel or a federation brought here after it had failed: x-death has no
-// vhost, and a queue of the same name here never had it. A queue here whose dead letters come to From is believed,
-// unless the message was published into From directly.
+// diedElsewhere returns the clue of a message that a shovel or a federation brought here after it had failed: x-death
+// has no vhost, and a queue of the same name here never had it. A queue here whose dead letters come to From is
+// believed, unless the message was published into From directly.
 func (t *Target) diedElsewhere(r *model.Topology, m *message.Message) (c Clue, ok bool) {
 	passages := m.Passages()
 	if len(passages) == 0 {
@@ -165,8 +165,8 @@ func (t *Target) deadLettersHere(r *model.Topology, ref model.QueueRef) bool {
 	return false
 }
 
-// Parted is the queue that a message left last, when it was given up there, and where such dead letters go now: not to
-// From any more.
+// Parted returns the queue that a message left last, when it was given up there, and where such dead letters go now:
+// not to From any more.
 func (t *Target) Parted(r *model.Topology, m *message.Message) (last model.QueueRef, to []model.QueueRef, parted bool) {
 	if len(m.Deaths) == 0 || m.Deaths[0].Reason == model.Expired || len(m.Passages()) > 0 {
 		return
@@ -287,8 +287,8 @@ func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok
 	return queue, len(found) == 1
 }
 
-// origin are the queues that the first exchange and key of a message reach, if it records these: otherwise, without a
-// dead-lettering, only its last publish is known. A topic can be a fanout exchange, to which each of its queues is
+// origin returns the queues that the first exchange and key of a message reach, if it records these: otherwise, without
+// a dead-lettering, only its last publish is known. A topic can be a fanout exchange, to which each of its queues is
 // bound.
 func (t *Target) origin(r *model.Topology, m *message.Message, e *message.Envelope) (clues []Clue) {
 	address, ok := m.ToldOrigin(e)
@@ -318,8 +318,8 @@ func (t *Target) origin(r *model.Topology, m *message.Message, e *message.Envelo
 	return clues
 }
 
-// keyed is the clue of an application that publishes its failures under the name of the worker's queue. A copy of what
-// the same key brings to that queue is no failure.
+// keyed returns the clue of an application that publishes its failures under the name of the worker's queue. A copy of
+// what the same key brings to that queue is no failure.
 func (t *Target) keyed(r *model.Topology, m *message.Message) (Clue, bool) {
 	c := Clue{
 		Kind: ByRecord, Queue: t.From.Beside(m.RoutingKey), Where: "its routing key",
@@ -333,7 +333,8 @@ func (t *Target) mayWork(r *model.Topology, ref model.QueueRef) bool {
 	return ref != t.From && r.Works(ref)
 }
 
-// mentioned are the workers that a text of the message names: one, or an exchange that reaches some whatever the key.
+// mentioned returns the workers that a text of the message names: one, or an exchange that reaches some whatever the
+// key.
 func (t *Target) mentioned(r *model.Topology, m *message.Message) (clues []Clue) {
 	_, where, _ := m.Mentions(func(text string) bool {
 		c := Clue{Kind: ByMention, Queue: t.From.Beside(text)}

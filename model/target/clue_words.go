@@ -29,7 +29,7 @@ func (c *Clue) queueWords() string {
 	return name
 }
 
-// Source is how the queue is known.
+// Source returns how the queue is known.
 func (c *Clue) Source() string {
 	switch c.Kind {
 	case ByFramework:

@@ -90,7 +90,8 @@ type wayBack struct {
 	reaches  int
 }
 
-// waysBack are the ways by which the flow's buffers pass messages to the worker: first those that reach no other queue.
+// waysBack returns the ways by which the flow's buffers pass messages to the worker: first those that reach no other
+// queue.
 func waysBack(t *model.Topology, flow *model.Flow) []wayBack {
 	var found []wayBack
 	for _, b := range flow.Buffers {
@@ -159,8 +160,8 @@ func intoItself(from model.QueueRef) model.Said {
 		"queue: name a target, for example queue:NAME", from)
 }
 
-// wayTo is the way for a message whose origin does not lead to the worker alone, or would lose it if it fails again:
-// the first way that reaches only the worker and does not lose it. Without a clue, the flows name the worker.
+// wayTo returns the way for a message whose origin does not lead to the worker alone, or would lose it if it fails
+// again: the first way that reaches only the worker and does not lose it. Without a clue, the flows name the worker.
 func (t *Target) wayTo(c copied, by *choice) Way {
 	worker := model.QueueRef{}
 	why := "the worker by name"
@@ -206,10 +207,11 @@ type reasoned struct {
 	why string
 }
 
-// addressesOf are the addresses by which a worker expects its messages, best first: those that keep the key which it
-// saw, through each exchange that routes it to the worker by that key, through the flow's buffers' exchanges, or by its
-// name; the ways by which its retries, or this message's own delay, come back; the one key that it is bound with; its
-// name, for the reason byName. At last the ways of delayed messages: their key can mean something else to the worker.
+// addressesOf returns the addresses by which a worker expects its messages, best first: those that keep the key which
+// it saw, through each exchange that routes it to the worker by that key, through the flow's buffers' exchanges, or by
+// its name; the ways by which its retries, or this message's own delay, come back; the one key that it is bound with;
+// its name, for the reason byName. At last the ways of delayed messages: their key can mean something else to the
+// worker.
 func (t *Target) addressesOf(c copied, worker model.QueueRef, byName string) (found []reasoned) {
 	var exchanges []string
 	for b := range c.topology.BindingsTo(worker) {
@@ -268,7 +270,7 @@ func (t *Target) addressesOf(c copied, worker model.QueueRef, byName string) (fo
 	return append(found, delayed...)
 }
 
-// keysSeen are the keys with which a worker saw a message, as far as that says: first the one that an application
+// keysSeen returns the keys with which a worker saw a message, as far as that says: first the one that an application
 // recorded, then that of its death there, or else the one that it was first published with.
 func keysSeen(m *message.Message, e *message.Envelope, worker model.QueueRef) (keys []string) {
 	add := func(key string) {
@@ -294,9 +296,9 @@ func keysSeen(m *message.Message, e *message.Envelope, worker model.QueueRef) (k
 	return keys
 }
 
-// OtherKey is the key with which a worker at the end of a way sees a message, where it has not seen it with that key
-// before: also behind a buffer, which may give messages a key of its own. was is the one that it saw; unknown where the
-// message does not say.
+// OtherKey returns the key with which a worker at the end of a way sees a message, where it has not seen it with that
+// key before: also behind a buffer, which may give messages a key of its own. was is the one that it saw; unknown where
+// the message does not say.
 func (t *Target) OtherKey(
 	r *model.Topology, m *message.Message, e *message.Envelope, w *Way,
 ) (key string, was model.Opt[string], differs bool) {
@@ -360,7 +362,7 @@ type copied struct {
 	recorded bool // the application recorded in the message which queue it is for
 }
 
-// WayBy is the way of a message by an address; its copy will have these headers.
+// WayBy returns the way of a message by an address; its copy will have these headers.
 func (t *Target) WayBy(
 	r *model.Topology, m *message.Message, e *message.Envelope, headers model.Table, a model.Address, why string,
 ) Way {
@@ -403,7 +405,7 @@ func (t *Target) routeBy(c copied, a model.Address, why string) Way {
 	return w
 }
 
-// secondFailure is how the copy is lost if it fails again in one of the queues that a way reaches.
+// secondFailure returns how the copy is lost if it fails again in one of the queues that a way reaches.
 func (c *copied) secondFailure(w *Way) (again *loss.SecondFailure) {
 	for _, ref := range w.Reaches {
 		own := func() [][]string { return loss.OwnKeysOf(c.topology, ref, c.message, c.envelope) }

@@ -11,7 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// shop is a worker orders with a failed queue, whose exchange leads to an audit, too.
+// shop returns a worker orders with a failed queue, whose exchange leads to an audit, too.
 func shop(parts ...build.Part) *model.Topology {
 	return build.TopologyOf("4.0.5", append([]build.Part{
 		build.Text(`
@@ -27,7 +27,7 @@ func shop(parts ...build.Part) *model.Topology {
 	}, parts...)...)
 }
 
-// died is a message that orders rejected, where it had this address.
+// died returns a message that orders rejected, where it had this address.
 func died(exchange, key string, more ...message.Death) message.Message {
 	m := message.Message{Exchange: "dead", RoutingKey: "orders.failed", Headers: model.Table{}}
 	m.Deaths = append(m.Deaths, message.Death{

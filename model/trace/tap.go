@@ -190,7 +190,8 @@ func (p *Passing) byPriority(ref model.QueueRef) bool {
 	return set
 }
 
-// beganToWait is when a dead letter entered the queue that it left, according to the message, by this machine's clock.
+// beganToWait returns when a dead letter entered the queue that it left, according to the message, by this machine's
+// clock.
 func (p *Passing) beganToWait(m *message.Message) (began time.Time, how WaitKnown, ok bool) {
 	skew := p.topology.Snapshot.Overview.ClockSkew.Or(0) // of the broker
 	if m.DeathsError != "" {
@@ -214,7 +215,7 @@ func (p *Passing) beganToWait(m *message.Message) (began time.Time, how WaitKnow
 	return at, how, ok
 }
 
-// diedBefore is when the previous death sent a message straight into the queue that it left now.
+// diedBefore returns when the previous death sent a message straight into the queue that it left now.
 func (p *Passing) diedBefore(m *message.Message, skew time.Duration) (at time.Time, how WaitKnown, ok bool) {
 	if len(m.Deaths) < 2 || m.Deaths[0].Count > 1 || m.Deaths[1].Count > 1 || m.Deaths[1].Time.IsZero() {
 		return at, "", false
@@ -320,8 +321,8 @@ func tapIdentity(m *message.Message) message.Fingerprint {
 	return w.Sum(m.Body[:min(len(m.Body), tapHashes)])
 }
 
-// tries is how often a worker has failed with a message: as often as it rejected it; otherwise the larger one of its
-// expiries in a buffer and the worker's own count.
+// tries returns how often a worker has failed with a message: as often as it rejected it; otherwise the larger one of
+// its expiries in a buffer and the worker's own count.
 func tries(m *message.Message) model.Opt[int64] {
 	if m.DeathsError != "" {
 		return model.Unknown[int64]()

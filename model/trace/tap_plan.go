@@ -105,7 +105,7 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 	return p
 }
 
-// bindingsOf are the bindings with which a queue sees what passes an exchange, or why there are none.
+// bindingsOf returns the bindings with which a queue sees what passes an exchange, or why there are none.
 func bindingsOf(t *model.Topology, ref model.ExchangeRef, unrouted bool) (found []TapBinding, why Refusal) {
 	x, exists := t.Handing(ref)
 	name := model.Printable(ref.Name)
@@ -136,7 +136,7 @@ func bindingsOf(t *model.Topology, ref model.ExchangeRef, unrouted bool) (found 
 	return found, nil
 }
 
-// repeated are the bindings of an exchange that lead to a queue, without duplicates.
+// repeated returns the bindings of an exchange that lead to a queue, without duplicates.
 func repeated(t *model.Topology, ref model.ExchangeRef, x model.Handing) []TapBinding {
 	type key struct{ key, identity string }
 	seen := map[key]bool{}
@@ -164,7 +164,7 @@ func repeated(t *model.Topology, ref model.ExchangeRef, x model.Handing) []TapBi
 	return found
 }
 
-// tapAll are the bindings with which a queue sees everything, as far as keys are known.
+// tapAll returns the bindings with which a queue sees everything, as far as keys are known.
 func tapAll(t *model.Topology, ref model.ExchangeRef, x model.Handing, found []TapBinding) []TapBinding {
 	switch x.Kind {
 	case "fanout", "headers": // without arguments all messages match
@@ -227,8 +227,8 @@ func (c TapCounts) MissedWords() string {
 	return ""
 }
 
-// TapChoices are the useful taps on a flow: the exchange behind each buffer, beginning with the queue ref's, once with
-// the exchanges in front of it, which make the waits exact, and once alone; then the exchanges through which the
+// TapChoices returns the useful taps on a flow: the exchange behind each buffer, beginning with the queue ref's, once
+// with the exchanges in front of it, which make the waits exact, and once alone; then the exchanges through which the
 // worker's failures leave.
 func TapChoices(t *model.Topology, f *model.Flow, ref model.QueueRef) []TapWant {
 	var wants []TapWant
@@ -257,7 +257,8 @@ func TapChoices(t *model.Topology, f *model.Flow, ref model.QueueRef) []TapWant 
 	return wants
 }
 
-// TapsOf are the useful taps on one exchange: together with those in front of the buffers that lead to it, and alone.
+// TapsOf returns the useful taps on one exchange: together with those in front of the buffers that lead to it, and
+// alone.
 func TapsOf(t *model.Topology, x model.ExchangeRef) []TapWant {
 	exchanges := []string{x.Name}
 	for f := range model.Each(t.Flows()) {
@@ -281,7 +282,7 @@ func TapsOf(t *model.Topology, x model.ExchangeRef) []TapWant {
 	return []TapWant{{VHost: x.VHost, Exchanges: exchanges}, alone}
 }
 
-// frontsOf are the exchanges bound to a buffer that can be tapped, except its own DLX.
+// frontsOf returns the exchanges bound to a buffer that can be tapped, except its own DLX.
 func frontsOf(t *model.Topology, b *model.Buffer) []string {
 	var fronts []string
 	for binding := range model.Each(t.Snapshot.Bindings) {

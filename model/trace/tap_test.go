@@ -95,7 +95,7 @@ func TestPlanTap(t *testing.T) {
 	assert.Contains(t, p.Refusal.Words(), "could not be read", "without bindings")
 }
 
-// tapTopology is a flow whose buffers lead to dlx.
+// tapTopology returns a flow whose buffers lead to dlx.
 func tapTopology(skew model.Opt[time.Duration]) *model.Topology {
 	s := build.Broker("4.0.5", build.Text(`
 		exchange fanout dlx

@@ -6,8 +6,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// WaitedWords is how long a message waited: "5.003s", "≈ 5s" when it is known in seconds, "?" when unknown; "" when it
-// was published.
+// WaitedWords returns how long a message waited: "5.003s", "≈ 5s" when it is known in seconds, "?" when unknown; ""
+// when it was published.
 func (p *Passed) WaitedWords() string {
 	waited, known := p.Waited.Get()
 	switch {
@@ -22,7 +22,7 @@ func (p *Passed) WaitedWords() string {
 	return model.ShortDuration(waited.Round(time.Millisecond))
 }
 
-// ShouldWords is how long a message should have waited.
+// ShouldWords returns how long a message should have waited.
 func (p *Passed) ShouldWords() string {
 	should, known := p.Should.Get()
 	switch {
@@ -35,8 +35,8 @@ func (p *Passed) ShouldWords() string {
 	return model.ShortDuration(should)
 }
 
-// LateWords is how much longer a message waited than it should have: "+3ms", "+2.9s held" when others ahead held it up;
-// "" when unknown.
+// LateWords returns how much longer a message waited than it should have: "+3ms", "+2.9s held" when others ahead held
+// it up; "" when unknown.
 func (p *Passed) LateWords() string {
 	late, known := p.Late.Get()
 	if !known {

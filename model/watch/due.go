@@ -13,8 +13,8 @@ type Head struct {
 	Left  time.Time // when something was last seen leaving the queue; zero: never since counting began
 }
 
-// HeadArrived is what is known of the message at the head of a queue: nothing for a queue with consumers, or without
-// counts other than polls.
+// HeadArrived returns what is known of the message at the head of a queue: nothing for a queue with consumers, or
+// without counts other than polls.
 func (w *Watch) HeadArrived(ref model.QueueRef) (Head, bool) {
 	p := w.places[ref]
 	if p == nil || p.consumed || !p.fast || len(p.line.earliest) == 0 || len(p.line.latest) == 0 {

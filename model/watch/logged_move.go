@@ -63,12 +63,12 @@ type Reached struct {
 	went  int64            // what had left that queue at that time
 }
 
-// Waited is the shortest and the longest time that messages had waited, within about a quarter of a second.
+// Waited returns the shortest and the longest time that messages had waited, within about a quarter of a second.
 func (m *LoggedMove) Waited() (least, most model.Opt[time.Duration]) {
 	return m.waited.least, m.waited.most
 }
 
-// Missing is how many messages of a hop are certainly lost.
+// Missing returns how many messages of a hop are certainly lost.
 func (m *LoggedMove) Missing() (n int64) {
 	for _, r := range m.To {
 		n = max(n, r.Missing)
@@ -82,7 +82,7 @@ var moveWords = map[MoveKind]string{
 	MoveGivenUp: "%s given up to %s", MoveLeft: "%s left %s: taken or purged",
 }
 
-// String is the movement in words, printable: "5 left buffer-queue, 5 arrived in worker-queue after 5.0s".
+// String returns the movement in words, printable: "5 left buffer-queue, 5 arrived in worker-queue after 5.0s".
 func (m *LoggedMove) String() string {
 	n := model.Count(m.N)
 	name := model.Printable(m.Queue.Name)

@@ -96,7 +96,7 @@ func (w *Watch) unlikely(p *watched, at time.Time) bool {
 	return missing
 }
 
-// arrival is what an arrival in a queue means.
+// arrival returns what an arrival in a queue means.
 func (p *watched) arrival() MoveKind {
 	switch {
 	case p.mixed:

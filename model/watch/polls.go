@@ -34,7 +34,7 @@ func (p Polls) After(moves model.Moves, took time.Duration) Polls {
 	return append(append(Polls(nil), p[first:]...), polled{moves, took})
 }
 
-// Moves are the movements since the last poll, with rates over all that is remembered.
+// Moves returns the movements since the last poll, with rates over all that is remembered.
 func (p Polls) Moves() model.Moves {
 	if len(p) == 0 {
 		return nil
@@ -65,7 +65,7 @@ func (p Polls) Moves() model.Moves {
 	return moves
 }
 
-// Span is how far back movements are remembered.
+// Span returns how far back movements are remembered.
 func (p Polls) Span() time.Duration {
 	var span time.Duration
 	for i := range p {

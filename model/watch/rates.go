@@ -9,7 +9,7 @@ import (
 // Every displayed rate is computed in this package: from the polls of all queues (Polls) and, sooner, from the counts
 // of a flow (Watch).
 
-// perSecond is a rate.
+// perSecond returns a rate.
 func perSecond(n int64, over time.Duration) model.Opt[float64] {
 	return model.Some(float64(n) / over.Seconds())
 }
@@ -25,7 +25,7 @@ type Rates struct {
 	Latest model.Movement // over the last one
 }
 
-// Rates are those of counted queues without consumers; for others there are only polls.
+// Rates returns those of counted queues without consumers; for others there are only polls.
 func (w *Watch) Rates(now time.Time) map[model.QueueRef]Rates {
 	rates := make(map[model.QueueRef]Rates, len(w.order))
 	for _, ref := range w.order {
@@ -70,7 +70,7 @@ func (w *Watch) rates(p *watched, now time.Time) (Rates, bool) {
 	}, true
 }
 
-// Moves are the polls' movements of the flow's queues, with the counts' rates in place of theirs. Until the counts
+// Moves returns the polls' movements of the flow's queues, with the counts' rates in place of theirs. Until the counts
 // cover as much time as the polls, the higher rate is used.
 func (w *Watch) Moves(byPolls model.Moves, rates map[model.QueueRef]Rates, now time.Time) model.Moves {
 	if len(rates) == 0 {

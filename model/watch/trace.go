@@ -25,7 +25,7 @@ type TracePoint struct {
 	In, Out model.Opt[float64] // messages per second
 }
 
-// at is the entry of a second, a new one if nothing was known of it.
+// at returns the entry of a second, a new one if nothing was known of it.
 func (t *trace) at(at time.Time) *traced {
 	second := at.Unix()
 	if n := len(*t); n == 0 || (*t)[n-1].second < second {
@@ -39,7 +39,8 @@ func (t *trace) at(at time.Time) *traced {
 	return &(*t)[len(*t)-1]
 }
 
-// Trace is the depth and the movements of a queue over the last five minutes, in equal steps; the last one ends now.
+// Trace returns the depth and the movements of a queue over the last five minutes, in equal steps; the last one ends
+// now.
 func (w *Watch) Trace(ref model.QueueRef, now time.Time, steps int) []TracePoint {
 	points := make([]TracePoint, steps)
 	p := w.places[ref]

@@ -67,7 +67,7 @@ func halved(moments []moment, which int) []moment {
 	return half
 }
 
-// size is how many messages wait.
+// size returns how many messages wait.
 func (l *waitingLine) size() (n int64) {
 	for _, m := range l.earliest {
 		n += m.n
@@ -122,7 +122,7 @@ func (l *waitingLine) join(others waitingLine) {
 	}
 }
 
-// overdue is how many messages certainly came before a moment.
+// overdue returns how many messages certainly came before a moment.
 func (l *waitingLine) overdue(before time.Time) (n int64) {
 	for _, m := range l.latest {
 		if !m.at.Before(before) {
@@ -137,7 +137,7 @@ func (l *waitingLine) overdue(before time.Time) (n int64) {
 // span is the shortest and the longest time that messages waited, each at least as exact as vagueWait.
 type span struct{ least, most model.Opt[time.Duration] }
 
-// waitedFor is how long messages had waited that left between two moments, and came not before another one. It is
+// waitedFor returns how long messages had waited that left between two moments, and came not before another one. It is
 // unknown when the arrival of one of them is not known well enough.
 func (l *waitingLine) waitedFor(from, to, notBefore time.Time) span {
 	var s span
@@ -174,7 +174,7 @@ func (s span) near(ttl time.Duration) bool {
 	return s.least.Known() && s.least.Or(0) > ttl-vagueWait/2 && s.most.Or(0) < ttl+vagueWait/2
 }
 
-// and is the span over both; unknown when one is.
+// and returns the span over both; unknown when one is.
 func (s span) and(other span) span {
 	if !s.least.Known() || !other.least.Known() {
 		return span{}

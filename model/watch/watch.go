@@ -143,10 +143,10 @@ func (w *Watch) add(ref model.QueueRef) {
 	}
 }
 
-// Queues are the queues to count: those of the flow, and those behind its buffers.
+// Queues returns the queues to count: those of the flow, and those behind its buffers.
 func (w *Watch) Queues() []model.QueueRef { return w.order }
 
-// age is how long the watch has received counts or polls.
+// age returns how long the watch has received counts or polls.
 func (w *Watch) age(now time.Time) time.Duration {
 	if w.began.IsZero() {
 		return 0
@@ -154,11 +154,11 @@ func (w *Watch) age(now time.Time) time.Duration {
 	return now.Sub(w.began)
 }
 
-// Log are the movements, newest last. It changes with the next count.
+// Log returns the movements, newest last. It changes with the next count.
 func (w *Watch) Log() []*LoggedMove { return w.log }
 
-// Total is how many messages entered and left a queue since the watch began, as far as they were seen, without what
-// consumers took.
+// Total returns how many messages entered and left a queue since the watch began, as far as they were seen, without
+// what consumers took.
 func (w *Watch) Total(ref model.QueueRef) (came, went int64) {
 	if p := w.places[ref]; p != nil {
 		return p.came, p.went

@@ -72,7 +72,7 @@ func inside(is bool) float64 {
 	return 0
 }
 
-// thin is the thickness of a light line, in pixels.
+// thin returns the thickness of a light line, in pixels.
 func (g *glyphs) thin() int { return max(1, int(math.Round(float64(g.width)/9))) }
 
 // middle returns the point where lines cross. It is on whole pixels, so that lines are sharp.

@@ -14,7 +14,7 @@ import (
 // around is how many equal lines are shown around a differing one.
 const around = 2
 
-// comparedWidth is the width of one side: between them are a mark and its blanks.
+// comparedWidth returns the width of one side: between them are a mark and its blanks.
 func comparedWidth(width int) int { return max((width-5)/2, 1) }
 
 // layRows lays out two texts side by side, without the stretches in which they are equal, also within lines.
@@ -74,7 +74,7 @@ func changed(s *term.Styles, line string, before, after int, style term.Style) [
 	}
 }
 
-// CommonEnds are the bytes that two lines share at their beginning and at their end, in whole characters.
+// CommonEnds returns the bytes that two lines share at their beginning and at their end, in whole characters.
 func CommonEnds(a, b string) (before, after int) {
 	for before < len(a) && before < len(b) {
 		r, size := utf8.DecodeRuneInString(a[before:])

@@ -22,7 +22,7 @@ import (
 // usualEditors are tried when none is configured.
 var usualEditors = []string{"vi", "nano"}
 
-// findEditor is the command that edits a file: the configured one, otherwise a usual one.
+// findEditor returns the command that edits a file: the configured one, otherwise a usual one.
 func findEditor(named string) (string, error) {
 	if named != "" {
 		return named, nil

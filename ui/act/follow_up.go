@@ -168,7 +168,7 @@ func (f *FollowUpScreen) offer() *shell.Offer {
 	return o
 }
 
-// offerOf is what enter would do about an action, or why it is refused, and whether a user may insist.
+// offerOf returns what enter would do about an action, or why it is refused, and whether a user may insist.
 func offerOf(d *shell.Dialog, a action.Action) *shell.Offer {
 	outline, words := a.Outline(), a.Words()
 	o := &shell.Offer{Does: words.Does}

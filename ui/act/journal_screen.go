@@ -81,7 +81,7 @@ func (j *JournalScreen) setColumns(outcome int) {
 	})
 }
 
-// dayOrTime is the time of what was done today, to the second, and the day and time of what was done before.
+// dayOrTime returns the time of what was done today, to the second, and the day and time of what was done before.
 func dayOrTime(at, now time.Time) string {
 	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return at.Format(time.TimeOnly)

@@ -59,7 +59,7 @@ func NewMendPrompt(e *shell.Env, messages int, words string) MendPrompt {
 
 func (p *MendPrompt) Open() bool { return p.State != mendIdle }
 
-// Keys are its keys.
+// Keys returns its keys.
 func (p *MendPrompt) Keys(on MendAnswers) []term.Key {
 	k, typing, shown := p.env.Keys, p.State == MendTyping, p.State == mendShown
 	recall := func(by int) func() {
@@ -233,7 +233,7 @@ func ofSeveralQueues(m *plan.Mended) bool {
 	return slices.ContainsFunc(m.Shown, func(o plan.MendedMessage) bool { return o.Queue != m.Shown[0].Queue })
 }
 
-// mendedMessage is one example, named with its queue if others are from another one.
+// mendedMessage returns one example, named with its queue if others are from another one.
 func mendedMessage(s *term.Styles, m *plan.MendedMessage, several bool, width int) []string {
 	was := m.Was.Message()
 	was.Position = m.Position

@@ -27,7 +27,7 @@ func NewPlanDialog(e *shell.Env, operation plan.Operation, about Subject) (PlanD
 	return d, cmd
 }
 
-// newDialog is a dialog for which no plan is being made yet.
+// newDialog returns a dialog for which no plan is being made yet.
 func newDialog(e *shell.Env, operation plan.Operation, about Subject) PlanDialog {
 	d := PlanDialog{QueueAction: NewQueueAction(e, operation, about)}
 	if operation == plan.Move {
@@ -133,7 +133,7 @@ func (d *PlanDialog) then(screen func(*shell.Env, int64) shell.Screen) func() te
 	}
 }
 
-// OtherKeys are the keys of a dialog, and those where a queue is chosen.
+// OtherKeys returns the keys of a dialog, and those where a queue is chosen.
 func OtherKeys(e *shell.Env) (dialog, choice []term.Key) {
 	d := PlanDialog{QueueAction: QueueAction{Dialog: shell.NewDialog(e, shell.DialogPlanning)}}
 	c := QueueChooser{env: e}

@@ -97,7 +97,7 @@ func (a *shownAction) say(l *shell.DialogLines, d *shell.Dialog) {
 	}
 }
 
-// Action is the plan as an action. Without a plan yet it has only what is known of it.
+// Action returns the plan as an action. Without a plan yet it has only what is known of it.
 func (d *QueueAction) Action() *action.Messages {
 	m := &action.Messages{Run: d.Plan.On(d.Topology)}
 	m.Operation, m.From, m.Planned = d.Operation, d.Queue, len(d.Rows)

@@ -232,8 +232,8 @@ type PlanOptions struct {
 	Over    int  // the index in Spreads
 }
 
-// Options are the keys that change options, with what they do now; work plans with the changed ones. They are disabled
-// where this plan does not have them.
+// Options returns the keys that change options, with what they do now; work plans with the changed ones. They are
+// disabled where this plan does not have them.
 func (d *QueueAction) Options(o *PlanOptions, work func() tea.Cmd) []term.Key {
 	k, p := d.Env.Keys, &d.Plan
 	refused := d.Env.ReadOnly || p.Acquire.Refusal.Refused()
@@ -287,7 +287,7 @@ func (d *QueueAction) run() tea.Cmd {
 	return d.Execute(d.Action())
 }
 
-// RunKeys are its keys while it runs, or is checked before; back leaves the check.
+// RunKeys returns its keys while it runs, or is checked before; back leaves the check.
 func (d *QueueAction) RunKeys(back func() tea.Cmd) []term.Key {
 	return d.Dialog.Keys(&shell.Offer{}, shell.Answers{Back: back}, d.goingOn())
 }

@@ -37,7 +37,7 @@ func (c *QueueChooser) Polled(queues []*model.Queue) {
 
 func (c *QueueChooser) Current() (*model.Queue, bool) { return c.list.Current() }
 
-// Keys are its keys. choose gets the queue under the cursor.
+// Keys returns its keys. choose gets the queue under the cursor.
 func (c *QueueChooser) Keys(choose func(*model.Queue) tea.Cmd, back func() tea.Cmd) []term.Key {
 	k := c.env.Keys
 	move := func(by int) func() { return func() { c.list.MoveTo(c.list.Index + by) } }

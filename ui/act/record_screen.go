@@ -177,7 +177,7 @@ func (r RecordScreen) View(width, height int) string {
 	return r.List.View(width, height-len(feet), lines) + "\n" + term.Block(feet, width, len(feet))
 }
 
-// feet are the lines below the list: what changed the messages, that there are more, and why some may be missing.
+// feet returns the lines below the list: what changed the messages, that there are more, and why some may be missing.
 func (r RecordScreen) feet(width int) (feet []string) {
 	say := func(words string) {
 		feet = append(feet, "   "+r.Env.Styles.Muted.Render(term.Cut(words, width-4)))

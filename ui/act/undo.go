@@ -89,8 +89,8 @@ func (r reads) Count(ctx context.Context, refs []model.QueueRef) (model.CountsBy
 	return r.Broker.Count(ctx, refs)
 }
 
-// recordToUndo is the record with this number; 0 is the last one on the broker of this cluster of which something can
-// be undone.
+// recordToUndo returns the record with this number; 0 is the last one on the broker of this cluster of which something
+// can be undone.
 func recordToUndo(ctx context.Context, e *shell.Env, cluster string, id int64) (plan.Record, error) {
 	if id > 0 {
 		return e.Journal.Record(ctx, id)

@@ -83,12 +83,12 @@ func (c *Reading) agree() {
 	}
 }
 
-// consentKeys are the keys of peek.Consents.
+// consentKeys returns the keys of peek.Consents.
 func consentKeys(k *shell.KeyMap) []key.Binding {
 	return []key.Binding{k.AskEach, k.WhileHalf, k.Always}
 }
 
-// of are the queues for which a condition holds.
+// of returns the queues for which a condition holds.
 func (c *Reading) of(is func(*Queue) bool) []*Queue { return only(c.Order, is) }
 
 func only(queues []*Queue, is func(*Queue) bool) []*Queue {
@@ -98,7 +98,7 @@ func only(queues []*Queue, is func(*Queue) bool) []*Queue {
 // counts reports whether looks at the queue use up its delivery limit.
 func (q *Queue) counts() bool { return q.Plan.Counts }
 
-// Keys are the keys that read more, or those of the open question.
+// Keys returns the keys that read more, or those of the open question.
 func (c *Reading) Keys() []term.Key {
 	k := c.Env.Keys
 	cancel := term.On(k.Cancel, "", c.close)
@@ -120,7 +120,7 @@ func (c *Reading) Keys() []term.Key {
 	}
 }
 
-// consents are the answers to the question when looks begin that use up a delivery limit.
+// consents returns the answers to the question when looks begin that use up a delivery limit.
 func (c *Reading) consents() (keys []term.Key) {
 	answers := []string{
 		"ask each time", "by themselves while more than half of the looks are left", "always by themselves",
@@ -132,7 +132,7 @@ func (c *Reading) consents() (keys []term.Key) {
 	return keys
 }
 
-// Dialog is the open question.
+// Dialog returns the open question.
 func (c *Reading) Dialog(width int) string {
 	s := c.Env.Styles
 	l := shell.NewDialogLines(s, width)
@@ -213,7 +213,7 @@ func sayCosts(l *shell.DialogLines, queues []*Queue) {
 	}
 }
 
-// reads is how many messages the next look takes.
+// reads returns how many messages the next look takes.
 func (q *Queue) reads() int64 { return min(q.total().Or(int64(q.Plan.Limit)), int64(q.Plan.Limit)) }
 
 func (q *Queue) deliveriesLeft() int64 {
@@ -221,7 +221,7 @@ func (q *Queue) deliveriesLeft() int64 {
 	return left
 }
 
-// looksLeft is "17 looks left of 20", or "at most 20 looks left of 20" before the first look.
+// looksLeft returns "17 looks left of 20", or "at most 20 looks left of 20" before the first look.
 func (q *Queue) looksLeft() string {
 	words := peek.LooksLeft(q.deliveriesLeft(), q.Plan.Budget)
 	if !q.Plan.Delivered.Known() {
@@ -310,7 +310,7 @@ func fewestLeft(queues []*Queue) string {
 	return words
 }
 
-// freeing are the commands that make looks at queues free, for a shell.
+// freeing returns the commands that make looks at queues free, for a shell.
 func (c *Reading) freeing(queues []*Queue) []peek.Freed {
 	refs := make([]model.QueueRef, len(queues))
 	for i, q := range queues {
@@ -319,7 +319,7 @@ func (c *Reading) freeing(queues []*Queue) []peek.Freed {
 	return peek.Freeing(c.topology, refs)
 }
 
-// commands are these commands for all queues, a line each; "" without any.
+// commands returns these commands for all queues, a line each; "" without any.
 func (c *Reading) commands() string {
 	var all []string
 	for _, f := range c.freeing(c.of((*Queue).counts)) {

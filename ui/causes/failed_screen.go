@@ -298,7 +298,7 @@ func fullestFirst(a, b failedRow) int {
 	return cmp.Or(cmp.Compare(some(b), some(a)), cmp.Compare(a.name, b.name))
 }
 
-// failedColumns are the columns; limited adds the remaining looks, which only some versions limit.
+// failedColumns returns the columns; limited adds the remaining looks, which only some versions limit.
 func failedColumns(limited bool) []term.Column {
 	columns := []term.Column{
 		{Title: "FAILED QUEUE", Width: 24, Flex: 3, Max: 52, Middle: true, Sorts: true},
@@ -327,7 +327,7 @@ func (r failedRow) cells(s *term.Styles) []term.Field {
 	}
 }
 
-// FailedRefs are the failed queues by topology and names, and those in which a look found failures; or those of one
+// FailedRefs returns the failed queues by topology and names, and those in which a look found failures; or those of one
 // worker's flow.
 func FailedRefs(msg shell.TopologyMsg, worker model.QueueRef) []model.QueueRef {
 	if worker != (model.QueueRef{}) {

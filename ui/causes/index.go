@@ -220,5 +220,5 @@ func (c *Reading) earlier() string {
 
 func (c *Reading) clock(at time.Time) string { return shell.ClockOf(model.Some(at), c.Env.Shown) }
 
-// recalled are the queues that are only known from the index.
+// recalled returns the queues that are only known from the index.
 func (c *Reading) recalled() []*Queue { return c.of(func(q *Queue) bool { return q.Earlier != nil }) }

@@ -63,7 +63,7 @@ func newCausesList(e *shell.Env) causesList {
 	return c
 }
 
-// causeCells are the cells of a cause; least stands before its count.
+// causeCells returns the cells of a cause; least stands before its count.
 func causeCells(e *shell.Env, least *string, r causeRow) []term.Field {
 	s := e.Styles
 	count := *least + model.Count(r.Messages)
@@ -318,7 +318,7 @@ func (q *Queue) atLeast() string {
 	return ""
 }
 
-// why is why messages of the queue were not read; "" when they were, or will be automatically.
+// why returns why messages of the queue were not read; "" when they were, or will be automatically.
 func (q *Queue) why() string {
 	left := q.left()
 	switch {
@@ -343,7 +343,7 @@ func (q *Queue) why() string {
 	return ""
 }
 
-// Unread are the queues with unread messages, each with its reason, in at most this many lines.
+// Unread returns the queues with unread messages, each with its reason, in at most this many lines.
 func (c *Reading) Unread(s *term.Styles, width, most int) []string {
 	unread := c.of(func(q *Queue) bool { return q.why() != "" })
 	each, more := 1, 0 // lines for one queue
@@ -391,7 +391,7 @@ func (c *Reading) unreadWords(q *Queue) string {
 	return fmt.Sprintf("not read: %s of %s: %s", model.Count(left), name, q.why())
 }
 
-// oneOf is the first name of a list, and how many more there are, for a narrow column: "orders +2"; "?" for none.
+// oneOf returns the first name of a list, and how many more there are, for a narrow column: "orders +2"; "?" for none.
 func oneOf(names []string) string {
 	if len(names) == 0 {
 		return "?"
@@ -404,7 +404,7 @@ func oneOf(names []string) string {
 	return text
 }
 
-// namesOf are the first names of a list, and how many more there are; "?" for none.
+// namesOf returns the first names of a list, and how many more there are; "?" for none.
 func namesOf(names []string, most int) string {
 	if len(names) == 0 {
 		return "?"

@@ -95,7 +95,7 @@ func (s causeMessagesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	return s, cmd
 }
 
-// resolve is the key that marks a cause as resolved.
+// resolve returns the key that marks a cause as resolved.
 func resolve(e *shell.Env, latest *shell.TopologyMsg, of messages.OfCause) term.Key {
 	return term.On(e.Keys.Resolve, "mark it as resolved; again: not resolved. If it fails again, it is shown as back",
 		func() tea.Cmd { return e.Marks.Turn(latest.Topology, of.Group, cause.Resolved) })

@@ -60,7 +60,7 @@ const (
 	causePlansEnded
 )
 
-// actOnCause is the screen that acts on all messages of a cause in several queues.
+// actOnCause returns the screen that acts on all messages of a cause in several queues.
 func actOnCause(
 	e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int, wish messages.Wish,
 ) shell.Screen {
@@ -128,15 +128,15 @@ func (c causePlansScreen) Close() {
 	}
 }
 
-// running is the plan of the queue being read, or running.
+// running returns the plan of the queue being read, or running.
 func (c *causePlansScreen) running() *act.QueueAction { return &c.queues[c.at].QueueAction }
 
-// ready are the plans that can run: they are shown, and not refused.
+// ready returns the plans that can run: they are shown, and not refused.
 func (c *causePlansScreen) ready() []int {
 	return c.where(func(d *act.QueueAction) bool { return d.State == shell.DialogAsking && d.Offer().Refusal == "" })
 }
 
-// planned are the plans that are shown and have not run, including refused ones.
+// planned returns the plans that are shown and have not run, including refused ones.
 func (c *causePlansScreen) planned() []int { return c.where((*act.QueueAction).Asks) }
 
 func (c *causePlansScreen) messages(queues []int) (n int) {
@@ -211,7 +211,7 @@ func (c *causePlansScreen) keys() []term.Key {
 		term.On(k.Cancel, leaving, shell.Pop).As(leave))
 }
 
-// options are the keys that change all plans which have not run.
+// options returns the keys that change all plans which have not run.
 func (c *causePlansScreen) options() (keys []term.Key) {
 	k, planned := c.env.Keys, c.planned()
 	if c.state != causePlansAsking || len(planned) == 0 {
@@ -501,7 +501,7 @@ func (c *causePlansScreen) goOn() tea.Cmd {
 	return c.polled()
 }
 
-// undoable are the records of what was done, newest first.
+// undoable returns the records of what was done, newest first.
 func (c *causePlansScreen) undoable() (ids []int64) {
 	for _, i := range slices.Backward(c.where(func(d *act.QueueAction) bool {
 		return d.State == shell.DialogEnded && d.CanUndo()

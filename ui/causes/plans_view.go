@@ -203,7 +203,7 @@ func (c *causePlansScreen) headline() string {
 	return c.summary()
 }
 
-// done is how many messages have left their queues, of those that should.
+// done returns how many messages have left their queues, of those that should.
 func (c *causePlansScreen) done() (done, planned int) {
 	for i := range c.queues {
 		if a := &c.queues[i].Account; a.Operation != "" {
@@ -259,7 +259,7 @@ func (c *causePlansScreen) pane(width, height int) []string {
 	return append([]string{head}, l.Indented()...)
 }
 
-// paneLines are all lines about the queue under the cursor.
+// paneLines returns all lines about the queue under the cursor.
 func (c *causePlansScreen) paneLines(width int) *shell.DialogLines {
 	s := c.env.Styles
 	l := c.lines(width)
@@ -354,7 +354,7 @@ func (c *causePlansScreen) ask() {
 	}
 }
 
-// left is how many messages of the cause were read and not acted on yet, and in how many queues.
+// left returns how many messages of the cause were read and not acted on yet, and in how many queues.
 func (c *causePlansScreen) left() (count, queues int) {
 	for i := range c.queues {
 		if n := len(c.queues[i].Rows); n > 0 && c.queues[i].State != shell.DialogEnded {
@@ -389,7 +389,7 @@ func (c *causePlansScreen) unread() string {
 	return "not read: " + strings.Join(words, ", ")
 }
 
-// moveTargets are the queues that messages can be moved to, each name once: it stands for the queue of that name in
+// moveTargets returns the queues that messages can be moved to, each name once: it stands for the queue of that name in
 // each virtual host.
 func (c *causePlansScreen) moveTargets() (targets []*model.Queue) {
 	named := map[string]bool{}

@@ -71,7 +71,7 @@ func (r queueRow) cells(s *term.Styles) []term.Field {
 	}
 }
 
-// kind is the queue's type; for an exclusive queue only that, because only its owner can read it.
+// kind returns the queue's type; for an exclusive queue only that, because only its owner can read it.
 func (r queueRow) kind() string {
 	switch {
 	case r.Exclusive:
@@ -113,7 +113,7 @@ func (r queueRow) wayOut(s *term.Styles) term.Field {
 	return s.Text.Field(name + " → " + model.Count(len(targets)) + " queues")
 }
 
-// deadLetterTargets are the queues that any of a queue's hops reaches.
+// deadLetterTargets returns the queues that any of a queue's hops reaches.
 func deadLetterTargets(t *model.Topology, ref model.QueueRef) []model.QueueRef {
 	for _, hop := range t.Hops(ref) {
 		if len(hop.Route.Queues) > 0 {

@@ -161,7 +161,7 @@ func (c *Reading) Polled(t *model.Topology, refs []model.QueueRef) {
 // rest releases the poll of a hidden screen. What was read stays, and the next poll comes before the screen is seen.
 func (c *Reading) rest() { c.topology = nil }
 
-// total is how many messages the queue has, as far as known: by the newer of the poll and the look.
+// total returns how many messages the queue has, as far as known: by the newer of the poll and the look.
 func (q *Queue) total() model.Opt[int64] {
 	if !q.ReadAt.IsZero() && (!q.Ready.Known() || q.CountedAt.Before(q.ReadAt)) {
 		return q.Depth
@@ -169,7 +169,7 @@ func (q *Queue) total() model.Opt[int64] {
 	return q.Ready
 }
 
-// left is how many of them were not read, as far as known.
+// left returns how many of them were not read, as far as known.
 func (q *Queue) left() int64 { return max(q.total().Or(0)-q.Read, 0) }
 
 // changed reports whether another look would show other messages: the queue's depth has changed. Messages behind a full
@@ -189,8 +189,8 @@ func (c *Reading) kept(q *Queue) bool {
 	return !q.Plan.Free && !q.Agreed && (q.ReadAt.IsZero() || q.Earlier != nil) && c.Env.Peeks.Has(q.Ref, 0)
 }
 
-// byItself is the plan of a look that costs and may begin without a key: once since the start, for a queue of which
-// nothing is known. A queue that fills, or from which messages are taken, would soon use up its delivery limit.
+// byItself returns the plan of a look that costs and may begin without a key: once since the start, for a queue of
+// which nothing is known. A queue that fills, or from which messages are taken, would soon use up its delivery limit.
 func (c *Reading) byItself(q *Queue) (peek.Plan, bool) {
 	if q.begun || !q.ReadAt.IsZero() || q.err != nil {
 		return q.Plan, false
@@ -351,7 +351,7 @@ func (c caching) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 	return peeked, err
 }
 
-// command is the command in flight: it reads a queue (nil: none) after removing what has left the groups.
+// command returns the command in flight: it reads a queue (nil: none) after removing what has left the groups.
 func (c *Reading) command(
 	q *Queue, now time.Time, timeout time.Duration, read func(context.Context, *ReadMsg),
 ) tea.Cmd {
@@ -393,8 +393,8 @@ func (m *ReadMsg) group(ctx context.Context, from peeker, plan peek.Plan, groups
 	return nil
 }
 
-// takenAt is when its messages were read. It is never zero, which would mean that the queue was not read: then it would
-// be read again and again.
+// takenAt returns when its messages were read. It is never zero, which would mean that the queue was not read: then it
+// would be read again and again.
 func (m *ReadMsg) takenAt() time.Time {
 	if m.before.IsZero() {
 		return m.At
@@ -457,7 +457,7 @@ func (c *Reading) rereadFree() {
 	}
 }
 
-// More is how many queues have further messages to read on.
+// More returns how many queues have further messages to read on.
 func (c *Reading) More() int { return len(c.of((*Queue).extends)) }
 
 // extends reports whether more of a queue can be read. Where a look costs, it has read all that there was, so that is
@@ -493,8 +493,8 @@ func (c *Reading) Extend() {
 	c.ask(costly)
 }
 
-// Costly are the queues with messages where a look has a cost, and needs agreement: those that were not read, otherwise
-// those that an earlier start has read.
+// Costly returns the queues with messages where a look has a cost, and needs agreement: those that were not read,
+// otherwise those that an earlier start has read.
 func (c *Reading) Costly() []*Queue {
 	var queues, earlier []*Queue
 	for _, q := range c.Order {

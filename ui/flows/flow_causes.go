@@ -126,7 +126,7 @@ func (c *flowCauses) nothing() string {
 	return "no messages were read"
 }
 
-// keys are the keys that read more, if there is more.
+// keys returns the keys that read more, if there is more.
 func (c *flowCauses) keys() []term.Key {
 	if len(c.lines) == 0 && !c.Asking() {
 		return nil
@@ -134,7 +134,7 @@ func (c *flowCauses) keys() []term.Key {
 	return c.Keys()
 }
 
-// about are the lines of one cause: how many messages, what failed, when last, and its state.
+// about returns the lines of one cause: how many messages, what failed, when last, and its state.
 func (c *flowCauses) about(g *cause.Group, width int) []string {
 	e := c.Env
 	s, marks := e.Styles, e.Marks

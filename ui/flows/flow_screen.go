@@ -285,7 +285,7 @@ type part struct {
 	why   string // printable
 }
 
-// flowParts are the flow's queues in the order in which a message passes them.
+// flowParts returns the flow's queues in the order in which a message passes them.
 func flowParts(s *term.Styles, t *model.Topology, flow *model.Flow) []part {
 	queuePart := func(role string, m model.Member, some term.Style, how term.Field) part {
 		ready := shell.NumberField(s, shell.ReadyOf(t, m.Queue), some)
@@ -428,7 +428,7 @@ func (s FlowScreen) captionLines(width, height int) []string {
 	return lines
 }
 
-// findingLines are the flow's findings, worst first, with the remedy of the first.
+// findingLines returns the flow's findings, worst first, with the remedy of the first.
 func (s FlowScreen) findingLines(width, room int) []string {
 	styles := s.env.Styles
 	var lines []string
@@ -455,7 +455,7 @@ func (s FlowScreen) findingLines(width, room int) []string {
 // LogTime is the time format of the log: tenths of seconds, as counts are a quarter of a second apart.
 const LogTime = "15:04:05.0"
 
-// logLines are the newest movements, below how well they are known.
+// logLines returns the newest movements, below how well they are known.
 func (s FlowScreen) logLines(width, room int) []string {
 	styles := s.env.Styles
 	if room < 2 {

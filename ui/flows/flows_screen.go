@@ -132,7 +132,7 @@ func (f flowsScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	return f, cmd
 }
 
-// rowOf is the row of a flow: the one in the picture agrees with the picture.
+// rowOf returns the row of a flow: the one in the picture agrees with the picture.
 func (f *flowsScreen) rowOf(flow *model.Flow, poll *shell.TopologyMsg, now time.Time) shell.FlowRow {
 	if f.moving.Flow != nil && flow.Worker.Queue == f.moving.Worker {
 		own := f.moving.into(*poll, now)
@@ -160,7 +160,7 @@ func (f *flowsScreen) recount(msg shell.CountedMsg) {
 	f.Table.Set(rows)
 }
 
-// deepestFailed is the failed queue of a flow with the most messages.
+// deepestFailed returns the failed queue of a flow with the most messages.
 func deepestFailed(t *model.Topology, flow *model.Flow) (ref model.QueueRef) {
 	most := int64(-1)
 	for _, m := range flow.Failed {
@@ -179,7 +179,7 @@ const (
 	mostPicture = 120 // columns of the picture beside it: more room goes to the list
 )
 
-// listSize is the room of the list. The flow at the cursor has the rest: below it, or beside it.
+// listSize returns the room of the list. The flow at the cursor has the rest: below it, or beside it.
 func (f flowsScreen) listSize(width, height int) (columns, rows int) {
 	if f.beside > 0 {
 		return f.beside, f.Rows(height, 0)
@@ -215,7 +215,7 @@ func (f flowsScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	return f, cmd
 }
 
-// Watched are the queues of the picture, while it is visible.
+// Watched returns the queues of the picture, while it is visible.
 func (f flowsScreen) Watched() (declare, totals []model.QueueRef) {
 	if !f.drawn {
 		return nil, nil
@@ -237,7 +237,7 @@ func (f flowsScreen) View(width, height int) string {
 		term.Block(f.detail, width-columns-1, height))
 }
 
-// about is the flow at the cursor: its picture, what is wrong with it, and, if there is room, its queues with the
+// about returns the flow at the cursor: its picture, what is wrong with it, and, if there is room, its queues with the
 // reasons for their parts. Without room for the picture it is only these.
 func (f *flowsScreen) about(width, height int) []string {
 	s := f.Env.Styles

@@ -105,7 +105,7 @@ func (m *movingFlow) seen() bool {
 	return m.picture != nil
 }
 
-// Watched are the queues of the flow, by how each may be counted.
+// Watched returns the queues of the flow, by how each may be counted.
 func (m movingFlow) Watched() (declare, totals []model.QueueRef) {
 	if m.watch == nil || m.gone {
 		return nil, nil
@@ -150,7 +150,7 @@ func (m *movingFlow) step() tea.Cmd {
 	return m.tick()
 }
 
-// scene is the picture laid out: as boxes if they fit into the width and the height, otherwise as a rail.
+// scene returns the picture laid out: as boxes if they fit into the width and the height, otherwise as a rail.
 func (m movingFlow) scene(width, height int) *picture.Scene {
 	d, of := m.drawn, drawnOf{m.picture, width, height, m.Cursor}
 	if d.scene != nil && d.of == of {

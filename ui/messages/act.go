@@ -38,7 +38,7 @@ type box interface {
 	View(width, height int) string
 }
 
-// box is the open dialog; nil: none is.
+// box returns the open dialog; nil: none is.
 func (a *messageActions) box() box {
 	switch {
 	case a.Dialog.Open():
@@ -142,7 +142,7 @@ func (s *Screen) regain(came message.Twins) bool {
 	return true
 }
 
-// Subject is what an action on some of the messages is about.
+// Subject returns what an action on some of the messages is about.
 func (s Screen) Subject(rows []*shell.MessageRow, words string) act.Subject {
 	return act.Subject{
 		Topology: s.Topology,
@@ -153,7 +153,7 @@ func (s Screen) Subject(rows []*shell.MessageRow, words string) act.Subject {
 	}
 }
 
-// Others are what else is in the queue. Later arrivals are counted with each plan: polls are late, and would take
+// Others returns what else is in the queue. Later arrivals are counted with each plan: polls are late, and would take
 // messages for new that an action has just taken out.
 func (s Screen) Others() act.OtherMessages {
 	o := act.OtherMessages{Frozen: plan.Frozen{At: s.Peeked.TakenAt}}
@@ -243,7 +243,7 @@ func (s *Screen) offer() {
 	}
 }
 
-// custom are the actions of the configuration.
+// custom returns the actions of the configuration.
 func (s *Screen) custom() []term.Key {
 	keys := make([]term.Key, len(s.env.Actions))
 	for i := range s.env.Actions {
@@ -272,7 +272,7 @@ func (s *Screen) runAction(a *filter.Action) tea.Cmd {
 	})
 }
 
-// copies are the keys that say what to copy.
+// copies returns the keys that say what to copy.
 func (s *Screen) copies() []term.Key {
 	k := s.env.Keys
 	copies := func(b key.Binding, does string, of func(*message.Message) (what, text string)) term.Key {
@@ -339,7 +339,7 @@ func (c OfCause) Has(in model.QueueRef, m *message.Message) bool {
 	return c.Group == nil || cause.MatchesID(in, m, c.ID)
 }
 
-// match is the condition of the table: the cause, and the filter. nil shows all.
+// match returns the condition of the table: the cause, and the filter. nil shows all.
 func (s Screen) match() func(*shell.MessageRow) bool {
 	matches := s.filter.match()
 	if s.only.Group == nil {
@@ -382,7 +382,7 @@ const (
 	AsksPath
 )
 
-// CauseKeys are the keys that act on all messages of a cause.
+// CauseKeys returns the keys that act on all messages of a cause.
 func CauseKeys(e *shell.Env, do func(Wish) tea.Cmd) []term.Key {
 	k := e.Keys
 	on := func(b key.Binding, does string, w Wish) term.Key {
@@ -424,7 +424,7 @@ func OnRow(operation plan.Operation) afterLook {
 	return func(s *Screen) tea.Cmd { return s.act(operation, s.aimed) }
 }
 
-// OtherKeys are the keys of the detail of a message, and those that say what to copy.
+// OtherKeys returns the keys of the detail of a message, and those that say what to copy.
 func OtherKeys(e *shell.Env) (detail, copies []term.Key) {
 	s := NewCauseScreen(e, model.QueueRef{}, OfCause{}, 0, nil)
 	s.detail.zoomed = true

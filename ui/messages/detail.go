@@ -77,8 +77,8 @@ func newMessageDetail(read func(*message.Message) body.View, k *term.ListKeys) m
 	}
 }
 
-// top is the first visible line of a pane: a message other than the scrolled one starts at its first match, or at its
-// top.
+// top returns the first visible line of a pane: a message other than the scrolled one starts at its first match, or at
+// its top.
 func (d *messageDetail) top(id shell.MessageID, p pane) int {
 	if d.of != id {
 		return d.topOf(p, 0)
@@ -89,7 +89,7 @@ func (d *messageDetail) top(id shell.MessageID, p pane) int {
 // inFocus reports whether one of the panes has the keys.
 func (d *messageDetail) inFocus() bool { return d.zoomed || d.focus != paneNone }
 
-// panes are the keys that go to another pane, or into the detail.
+// panes returns the keys that go to another pane, or into the detail.
 func (d *messageDetail) panes(k *shell.KeyMap) []term.Key {
 	next, before := "into the detail beside the list, where there is room for it", "the same, from its end"
 	if d.inFocus() {
@@ -102,7 +102,7 @@ func (d *messageDetail) panes(k *shell.KeyMap) []term.Key {
 	}
 }
 
-// keys are those for the body, and those that end the detail or show less of it.
+// keys returns those for the body, and those that end the detail or show less of it.
 func (d *messageDetail) keys(k *shell.KeyMap) (shows, ends []term.Key) {
 	shows = k.Body(&d.raw, &d.folded, func() { d.widths[paneBody] = 0 })
 	return shows, []term.Key{
@@ -187,7 +187,8 @@ func (d *messageDetail) lay(
 
 const leastPane = 28 // columns of a pane whose neighbours could use them
 
-// shares are the widths of the panes: what one does not need goes to those that need more, and otherwise to the body.
+// shares returns the widths of the panes: what one does not need goes to those that need more, and otherwise to the
+// body.
 func (d *messageDetail) shares(s *term.Styles, past func() []story.Event, width int) (widths [paneCount]int) {
 	if m := d.message; m != nil && d.needs[paneHeaders] == 0 {
 		d.needs = [paneCount]int{
@@ -253,7 +254,7 @@ func (d *messageDetail) view(s *term.Styles, r *shell.MessageRow, width int) []s
 	return lines
 }
 
-// heads are the panes' names: the one in focus is marked, with how much of it is below.
+// heads returns the panes' names: the one in focus is marked, with how much of it is below.
 func (d *messageDetail) heads(s *term.Styles, r *shell.MessageRow, panes []pane, widths [paneCount]int) string {
 	if len(panes) == 1 {
 		var names []string
@@ -343,7 +344,7 @@ func (d *messageDetail) prepare(
 	}
 }
 
-// headerLines are a message's properties and headers. If it is in an envelope with others, these come first.
+// headerLines returns a message's properties and headers. If it is in an envelope with others, these come first.
 func headerLines(s *term.Styles, m *message.Message, width int) []string {
 	e, ok := m.Envelope()
 	if !ok || e.Problem != "" || e.Original.Properties == m.Properties && len(e.Original.Headers) == len(m.Headers) {
@@ -413,7 +414,7 @@ func (d *messageDetail) seek(p pane) {
 	}
 }
 
-// topOf is the first visible line of a pane that shows one of its matches: scrolled as little as possible.
+// topOf returns the first visible line of a pane that shows one of its matches: scrolled as little as possible.
 func (d *messageDetail) topOf(p pane, hit int) int {
 	if hit >= len(d.matches[p]) || d.matches[p][hit] < d.height {
 		return 0
@@ -432,8 +433,8 @@ func (d *messageDetail) begin(id shell.MessageID) {
 	d.of = id
 }
 
-// hits are all lines with a match, in the order of the panes, and the index of the current one: before is true if the
-// pane in focus has none, and the index is that of the first one behind it.
+// hits returns all lines with a match, in the order of the panes, and the index of the current one: before is true if
+// the pane in focus has none, and the index is that of the first one behind it.
 func (d *messageDetail) hits(id shell.MessageID) (all []hit, at int, before bool) {
 	before = true
 	stepped := d.of == id

@@ -43,7 +43,7 @@ func newMessageFilter(e *shell.Env) messageFilter {
 
 func (f messageFilter) pending() bool { return f.request != 0 }
 
-// match is the condition of the table; nil shows all.
+// match returns the condition of the table; nil shows all.
 func (f messageFilter) match() func(*shell.MessageRow) bool {
 	if f.parsed == nil {
 		return nil
@@ -51,7 +51,7 @@ func (f messageFilter) match() func(*shell.MessageRow) bool {
 	return func(r *shell.MessageRow) bool { return r.Matched }
 }
 
-// sought is the text that is looked for; "" for none or for an expression.
+// sought returns the text that is looked for; "" for none or for an expression.
 func (f messageFilter) sought() string {
 	if f.parsed == nil || f.parsed.Expression() != "" {
 		return ""
@@ -171,7 +171,7 @@ func (f *messageFilter) open(headers map[string]bool, current *message.Message) 
 	f.search()
 }
 
-// current is the message under the cursor, if it was read or is in memory; otherwise nil.
+// current returns the message under the cursor, if it was read or is in memory; otherwise nil.
 func (s Screen) current() *message.Message {
 	row, ok := s.Table.Current()
 	switch {
@@ -232,7 +232,7 @@ func (f *messageFilter) typed(k *shell.KeyMap, msg tea.KeyMsg) {
 	}
 }
 
-// keys are its keys while it is typed.
+// keys returns its keys while it is typed.
 func (f *messageFilter) keys(k *shell.KeyMap) []term.Key {
 	complete := func(by int) func() { return func() { f.acceptCompletion(by) } }
 	return append(f.TypingKeys(),
@@ -251,7 +251,7 @@ func (f *messageFilter) lines() int {
 	return 0
 }
 
-// hint is the line below the filter: what tab offers, or why the text cannot be parsed.
+// hint returns the line below the filter: what tab offers, or why the text cannot be parsed.
 func (f *messageFilter) hint(s *term.Styles, width int) string {
 	c := &f.complete
 	switch {

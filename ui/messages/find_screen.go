@@ -130,7 +130,7 @@ func (s FindScreen) Close() {
 func (s FindScreen) searching() bool  { return s.Request != 0 && !s.Ended }
 func (s FindScreen) Keys() []term.Key { return s.KeysWith() }
 
-// KeysWith are the keys for what was found, with others after the one that opens a message.
+// KeysWith returns the keys for what was found, with others after the one that opens a message.
 func (s *FindScreen) KeysWith(others ...term.Key) []term.Key {
 	k := s.Env.Keys
 	row, ok := s.Table.Current()
@@ -375,7 +375,7 @@ func (s FindScreen) pane(width, height int) []string {
 	return lines[:min(len(lines), height)]
 }
 
-// missedLines are what was not read, and why: there may be more than was found.
+// missedLines returns what was not read, and why: there may be more than was found.
 func (s FindScreen) missedLines(width, height int) (lines []string) {
 	styles := s.Env.Styles
 	for i := range s.Missed {

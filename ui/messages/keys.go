@@ -15,7 +15,7 @@ import (
 
 func (s Screen) Keys() []term.Key { return s.keys() }
 
-// keys are those of what has the keys now: a dialog, a text, the panes, or the table.
+// keys returns those of what has the keys now: a dialog, a text, the panes, or the table.
 func (s *Screen) keys() []term.Key {
 	k := s.env.Keys
 	b := s.box()
@@ -54,14 +54,14 @@ func (s *Screen) keys() []term.Key {
 		term.On(k.Peek, "look again", func() tea.Cmd { return s.look(false, false) }))
 }
 
-// acts is a key that plans an action on some of the messages.
+// acts returns a key that plans an action on some of the messages.
 func (s *Screen) acts(
 	b key.Binding, does string, operation plan.Operation, on func() ([]*shell.MessageRow, string),
 ) term.Key {
 	return term.On(b, does, func() tea.Cmd { return s.act(operation, on) })
 }
 
-// each are the keys for the message under the cursor that the table and the panes share.
+// each returns the keys for the message under the cursor that the table and the panes share.
 func (s *Screen) each() (move, edit, mends, copies term.Key) {
 	k := s.env.Keys
 	_, ok := s.Table.Current()
@@ -74,7 +74,7 @@ func (s *Screen) each() (move, edit, mends, copies term.Key) {
 	return move, edit, mends, term.On(k.Copy, "copy something of this message", func() { s.copying = ok })
 }
 
-// listKeys are the keys of the table. Without messages it has nothing to name.
+// listKeys returns the keys of the table. Without messages it has nothing to name.
 func (s *Screen) listKeys(some bool) []term.Key {
 	k := s.env.Keys
 	move, edit, mends, copies := s.each()
@@ -115,7 +115,7 @@ func (s *Screen) listKeys(some bool) []term.Key {
 	return keys
 }
 
-// paneKeys are the keys of the detail, between those for its message.
+// paneKeys returns the keys of the detail, between those for its message.
 func (s *Screen) paneKeys() []term.Key {
 	k := s.env.Keys
 	other := func(by int) func() { return func() { s.Table.MoveTo(s.Table.Index + by) } }
@@ -138,7 +138,7 @@ func (s *Screen) paneKeys() []term.Key {
 	return append(slices.Concat(keys, s.steps(true), s.custom(), ends), mends.Shown(false))
 }
 
-// steps are the keys that go to a match.
+// steps returns the keys that go to a match.
 func (s *Screen) steps(shown bool) []term.Key {
 	k := s.env.Keys
 	next, before := "the next row that matches the filter; from the last one to the first", "the row before"
@@ -226,7 +226,7 @@ func (s Screen) AllShown() ([]*shell.MessageRow, string) {
 	return s.Table.Shown, "all that were read"
 }
 
-// selected are the selection, or all that are shown, and how they were selected.
+// selected returns the selection, or all that are shown, and how they were selected.
 func (s Screen) selected() ([]*shell.MessageRow, string) {
 	if rows := s.Table.Selection(); len(rows) > 0 {
 		return rows, "the selection"
@@ -234,7 +234,7 @@ func (s Screen) selected() ([]*shell.MessageRow, string) {
 	return s.AllShown()
 }
 
-// unready is why nothing can be done yet with the displayed messages; "" when it can.
+// unready returns why nothing can be done yet with the displayed messages; "" when it can.
 func (s Screen) unready() string {
 	switch {
 	case s.filter.pending():

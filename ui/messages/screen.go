@@ -194,7 +194,7 @@ func (s *Screen) polled(msg shell.TopologyMsg) tea.Cmd {
 	return s.look(false, kept)
 }
 
-// consent is what the user has agreed to about looks at the queue that use up its delivery limit.
+// consent returns what the user has agreed to about looks at the queue that use up its delivery limit.
 func (s Screen) consent() peek.Consent {
 	return s.env.LookConsent(s.Topology.Snapshot.Overview.ClusterName)
 }

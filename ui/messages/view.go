@@ -79,7 +79,7 @@ func (s Screen) aboveLines(width, height int) []string {
 	return lines[:min(len(lines), max(height/2, 0))]
 }
 
-// shares are the lines of the table and of the detail below it, 0 without one.
+// shares returns the lines of the table and of the detail below it, 0 without one.
 func (s Screen) shares(height int) (list, detail int) {
 	if !s.detail.split {
 		return height, 0
@@ -181,7 +181,7 @@ func (s Screen) emptiness() string {
 	return "the queue is empty"
 }
 
-// headLine is the queue with how much of it is shown, and how old that is.
+// headLine returns the queue with how much of it is shown, and how old that is.
 func (s Screen) headLine(width int) string {
 	styles := s.env.Styles
 	left := []string{" " + styles.Title.Render(s.Queue.Printable())}
@@ -239,7 +239,7 @@ func (s Screen) headLine(width int) string {
 	return term.Spread(strings.Join(left, "   "), right, width)
 }
 
-// newerCount is what the queue holds by the newest poll, when that is newer than the displayed messages.
+// newerCount returns what the queue holds by the newest poll, when that is newer than the displayed messages.
 func (s Screen) newerCount() (int64, bool) {
 	if s.Topology == nil {
 		return 0, false
@@ -252,8 +252,8 @@ func (s Screen) newerCount() (int64, bool) {
 	return q.Ready.Get()
 }
 
-// ReadyNow is what the queue holds now, and whether that differs from when it was read: what a look left out is not a
-// change.
+// ReadyNow returns what the queue holds now, and whether that differs from when it was read: what a look left out is
+// not a change.
 func (s Screen) ReadyNow() (int64, bool) {
 	now, newer := s.newerCount()
 	if !newer {
@@ -300,7 +300,7 @@ func (s Screen) costLine(width int) string {
 	return term.Pad(s.env.Styles.Muted.Render(words), width)
 }
 
-// troubles are the problems with the displayed messages, each in a sentence.
+// troubles returns the problems with the displayed messages, each in a sentence.
 func (s Screen) troubles() []term.Span {
 	var all []term.Span
 	say := func(t term.Tone, format string, values ...any) {
@@ -395,7 +395,7 @@ func (s Screen) dueLines() []term.Span {
 	return lines
 }
 
-// story is a message's history so far, by this machine's clock, and what comes next.
+// story returns a message's history so far, by this machine's clock, and what comes next.
 func (s Screen) story(m *message.Message) func() []story.Event {
 	return func() []story.Event {
 		events := story.Of(m, s.Queue)

@@ -36,7 +36,7 @@ type Chart struct {
 	Now    model.Movement // as in the picture
 }
 
-// ChartColumns are the points that fit beside the labels; 0: there is no room for a chart.
+// ChartColumns returns the points that fit beside the labels; 0: there is no room for a chart.
 func ChartColumns(width, height int) int {
 	if columns := width - chartLabels - 3; height >= LeastChart && columns >= 10 {
 		return columns

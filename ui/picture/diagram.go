@@ -85,7 +85,7 @@ func stationBlock(s Station, cursor model.QueueRef) boxed {
 	return b.measured()
 }
 
-// groupBlock is a box for one queue and a list for several: at most ListRows of them, around the cursor.
+// groupBlock returns a box for one queue and a list for several: at most ListRows of them, around the cursor.
 func groupBlock(g group, cursor model.QueueRef) boxed {
 	switch len(g.stations) {
 	case 0:
@@ -369,7 +369,7 @@ func (l *wideLane) boxes() []placed {
 	return slices.DeleteFunc(boxes, func(b placed) bool { return b.empty() })
 }
 
-// deadFrom is where the words of a lane that leads nowhere begin.
+// deadFrom returns where the words of a lane that leads nowhere begin.
 func (l *wideLane) deadFrom() int {
 	if l.deadAt {
 		return l.buffers.right() + 13
@@ -379,7 +379,7 @@ func (l *wideLane) deadFrom() int {
 
 func (l *wideLane) deadHeight(width int) int { return len(term.Wrap(l.dead, width-l.deadFrom())) + 1 }
 
-// loopLane is the lane whose entrance the worker sends its failures back to, -1 without one.
+// loopLane returns the lane whose entrance the worker sends its failures back to, -1 without one.
 func (w *wide) loopLane() int {
 	return slices.IndexFunc(w.lanes, func(l wideLane) bool { return l.loop })
 }

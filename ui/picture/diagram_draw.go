@@ -94,7 +94,7 @@ func (s *Scene) arrow(a Arrow, head string, corners ...term.Point) {
 	s.Paths = append(s.Paths, way)
 }
 
-// corner is the character in which a line turns from one direction to another.
+// corner returns the character in which a line turns from one direction to another.
 func corner(inX, inY, outX, outY int) string {
 	switch {
 	case inX > 0 && outY > 0, inY < 0 && outX < 0:

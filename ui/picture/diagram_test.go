@@ -173,7 +173,7 @@ func BenchmarkFlowFrame(b *testing.B) {
 	}
 }
 
-// textOf is a scene without its colours.
+// textOf returns a scene without its colours.
 func textOf(s *Scene) string {
 	lines := s.Canvas.Render(term.NewStyles(term.ANSI, termenv.ANSI), 0, s.Canvas.Height)
 	return ansi.Strip(strings.Join(lines, "\n"))

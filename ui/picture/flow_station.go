@@ -12,7 +12,7 @@ import (
 
 const trendCells = 10
 
-// trend is the depth of queues over the last five minutes; "" when nothing is known or they were empty.
+// trend returns the depth of queues over the last five minutes; "" when nothing is known or they were empty.
 func (b *builder) trend(refs ...model.QueueRef) term.Span {
 	if b.Depths == nil {
 		return term.Span{}
@@ -48,7 +48,7 @@ func readyWords(q *model.Queue, some term.Tone) term.Span {
 	return some.Span(model.Count(n) + " ready")
 }
 
-// facts are the lines of a queue's box and the columns of its one line, from the same pieces.
+// facts returns the lines of a queue's box and the columns of its one line, from the same pieces.
 func facts(lines ...term.Spans) []term.Spans {
 	var out []term.Spans
 	for _, l := range lines {
@@ -143,7 +143,7 @@ func (b *builder) bufferStation(buffer *model.Buffer) Station {
 	return s
 }
 
-// headDue is when the head of a buffer leaves it, as exactly as known: for its box, and shorter for a line.
+// headDue returns when the head of a buffer leaves it, as exactly as known: for its box, and shorter for a line.
 func (b *builder) headDue(buffer *model.Buffer, q *model.Queue) (long, short term.Span) {
 	h := b.Head(buffer)
 	kind, words := h.Kind(b.Now), h.Words(b.Now)
@@ -224,8 +224,8 @@ func (b *builder) workerStation() Station {
 	return s
 }
 
-// Again is how fast a queue redelivers what consumers returned, or held when they ended: "24.0/s redelivered", "" when
-// nothing is.
+// Again returns how fast a queue redelivers what consumers returned, or held when they ended: "24.0/s redelivered", ""
+// when nothing is.
 func Again(q *model.Queue) string {
 	if rate := q.RedeliverRate.Or(0); rate > 0 {
 		return perSecond(rate) + " redelivered"
@@ -241,7 +241,7 @@ func (b *builder) redelivering(q *model.Queue) term.Span {
 	return term.ToneText.Span(Again(q))
 }
 
-// endStation is a queue in which messages rest; some is the tone of their number.
+// endStation returns a queue in which messages rest; some is the tone of their number.
 func (b *builder) endStation(ref model.QueueRef, some term.Tone) Station {
 	s, q := b.queueStation(ref)
 	if q == nil {
@@ -318,7 +318,7 @@ func (h HeadState) Kind(now time.Time) headKind {
 	return headDue
 }
 
-// Words are when the head leaves: "3.2s", "≤ 30s", "overdue", "never", "?" when unknown, "-" when nothing waits.
+// Words returns when the head leaves: "3.2s", "≤ 30s", "overdue", "never", "?" when unknown, "-" when nothing waits.
 func (h HeadState) Words(now time.Time) string {
 	switch h.Kind(now) {
 	case HeadNone:
@@ -336,8 +336,8 @@ func (h HeadState) Words(now time.Time) string {
 	return h.Due.In(now)
 }
 
-// sumOfLevels is what is in the levels of a buffer by the newest counts, as if they were one queue, and in how many of
-// them something is ready. If one is unavailable, so is the sum.
+// sumOfLevels returns what is in the levels of a buffer by the newest counts, as if they were one queue, and in how
+// many of them something is ready. If one is unavailable, so is the sum.
 func (b *builder) sumOfLevels(buffer *model.Buffer) (_ *model.Queue, in string) {
 	sum, holding := &model.Queue{}, 0
 	for _, ref := range buffer.Levels {

@@ -31,7 +31,7 @@ type Station struct {
 	tone  term.Tone      // of the name
 }
 
-// aligned are the first columns of the short facts of stations, aligned with each other.
+// aligned returns the first columns of the short facts of stations, aligned with each other.
 func aligned(stations []Station, columns int) []term.Spans {
 	var widths []int
 	for _, s := range stations {
@@ -115,13 +115,13 @@ const loopWords = "failures are sent again by the worker"
 // rateWidth is the room for a rate, kept even while nothing moves: arrows that change their length are hard to watch.
 const rateWidth = 6
 
-// room is the width that the words need one below the other, and side by side.
+// room returns the width that the words need one below the other, and side by side.
 func (a Arrow) room() (stacked, abreast int) {
 	label := ansi.StringWidthWc(a.label)
 	return max(label, rateWidth), label + 1 + rateWidth
 }
 
-// Stations are all queues of the picture in reading order, in which the cursor visits them.
+// Stations returns all queues of the picture in reading order, in which the cursor visits them.
 func (p *Picture) Stations() []Station {
 	var all []Station
 	for _, l := range p.lanes {
@@ -335,7 +335,7 @@ func (b *builder) rateLanes() {
 	}
 }
 
-// deadEnd is why nothing that expires in a buffer arrives anywhere, in the finding's words; "" when it does.
+// deadEnd returns why nothing that expires in a buffer arrives anywhere, in the finding's words; "" when it does.
 func (b *builder) deadEnd(buffer *model.Buffer) string {
 	if len(buffer.Targets) > 0 {
 		return ""
@@ -349,7 +349,7 @@ func (b *builder) deadEnd(buffer *model.Buffer) string {
 	return "messages that expire here reach no queue"
 }
 
-// howInto is how the worker's messages come into a queue: rejected by the broker, or published by the application.
+// howInto returns how the worker's messages come into a queue: rejected by the broker, or published by the application.
 func (b *builder) howInto(ref model.QueueRef, otherwise string) string {
 	for _, hop := range b.Topology.Hops(b.flow.Worker.Queue) {
 		if hop.Reason == model.Rejected && slices.Contains(hop.Route.Queues, ref) {
@@ -364,7 +364,7 @@ func (b *builder) howInto(ref model.QueueRef, otherwise string) string {
 	return otherwise
 }
 
-// entrance is the exchanges through which publishers reach buffers.
+// entrance returns the exchanges through which publishers reach buffers.
 func (b *builder) entrance(members []*model.Buffer) Station {
 	var names []string
 	for _, m := range members {
@@ -417,7 +417,7 @@ func grouped[T any](all []T, key func(T) string) (groups [][]T) {
 	return groups
 }
 
-// keyWords are binding keys, short enough for an arrow.
+// keyWords returns binding keys, short enough for an arrow.
 func keyWords(keys []string) string {
 	words := model.Printable(strings.Join(keys, " "))
 	if len(words) > 16 && len(keys) > 1 {

@@ -185,7 +185,7 @@ var shownStates = map[cause.State]struct {
 	cause.Ignored: {2, "marked as ignored", "ignored {ago}"},
 }
 
-// Look is the style of a cause: what came back is the most prominent.
+// Look returns the style of a cause: what came back is the most prominent.
 func (c *causeMarks) Look(id cause.ID) term.Style {
 	s, state := c.env.Styles, c.States.Of(id).State
 	switch {
@@ -200,7 +200,7 @@ func (c *causeMarks) Look(id cause.ID) term.Style {
 	return s.Text
 }
 
-// Words are the state in a column: "back 04:10".
+// Words returns the state in a column: "back 04:10".
 func (c *causeMarks) Words(id cause.ID) string {
 	m := c.States.Of(id)
 	if m.State == cause.Back {

@@ -28,7 +28,7 @@ type KeptChoices struct {
 	Looks map[string]peek.Consent `json:"looks,omitempty"`
 }
 
-// ChoicesIn are the choices in a file. A damaged or foreign file has none.
+// ChoicesIn returns the choices in a file. A damaged or foreign file has none.
 func ChoicesIn(text []byte) KeptChoices {
 	var c KeptChoices
 	if json.Unmarshal(text, &c) != nil {
@@ -43,7 +43,7 @@ func ChoicesIn(text []byte) KeptChoices {
 	return c
 }
 
-// rememberable are the texts of a file short enough to be remembered.
+// rememberable returns the texts of a file short enough to be remembered.
 func rememberable(texts []string) (past []string) {
 	for _, text := range texts {
 		if len(text) <= longestCommand {

@@ -35,7 +35,7 @@ type Pace struct {
 	Share       int
 }
 
-// Every is the time from the start of a question that took this long to the start of the next.
+// Every returns the time from the start of a question that took this long to the start of the next.
 func (p Pace) Every(took time.Duration) time.Duration {
 	return min(max(p.Least, time.Duration(p.Share)*took), max(p.Most, p.Least))
 }

@@ -135,7 +135,7 @@ func (d *Dialog) TypingIn(o *Offer) bool {
 // IsBusy reports whether ctrl-c stops the run instead of the program.
 func (d *Dialog) IsBusy() bool { return d.State == DialogRunning }
 
-// Keys are the keys of the dialog. more are added by its action.
+// Keys returns the keys of the dialog. more are added by its action.
 func (d *Dialog) Keys(o *Offer, on Answers, more ...term.Key) []term.Key {
 	k := d.Env.Keys
 	asking, runs, ended := d.State == DialogAsking, d.State == DialogRunning, d.State == DialogEnded

@@ -30,18 +30,18 @@ type DialogLines struct {
 	more   string // how the lines are reached for which there is no room
 }
 
-// NewDialogLines are the lines of a box within this number of columns.
+// NewDialogLines returns the lines of a box within this number of columns.
 func NewDialogLines(s *term.Styles, width int) *DialogLines {
 	outer := min(dialogWidth, width-4)
 	return &DialogLines{Styles: s, Width: outer - 4, Outer: outer}
 }
 
-// NewPaneLines are the lines of a pane of this number of columns.
+// NewPaneLines returns the lines of a pane of this number of columns.
 func NewPaneLines(s *term.Styles, width int) *DialogLines {
 	return &DialogLines{Styles: s, Width: width - 6}
 }
 
-// Indented are the lines as on a page, indented like the rows of a table.
+// Indented returns the lines as on a page, indented like the rows of a table.
 func (l *DialogLines) Indented() (lines []string) {
 	for _, line := range l.Lines {
 		lines = append(lines, "   "+line)
@@ -49,7 +49,7 @@ func (l *DialogLines) Indented() (lines []string) {
 	return lines
 }
 
-// Indented is a text on a page of this number of columns.
+// Indented returns a text on a page of this number of columns.
 func Indented(look term.Style, text string, width int) []string {
 	return look.Wrap("   ", text, width-6)
 }

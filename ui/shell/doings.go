@@ -30,7 +30,7 @@ func (e *Env) Did(d Doing) int {
 	return e.Done()
 }
 
-// Done is how many doings there were.
+// Done returns how many doings there were.
 func (m *Memory) Done() int { return len(m.doings) }
 
 // SetActing says whether an action takes messages of a queue now.
@@ -43,7 +43,7 @@ func (m *Memory) ActTogether(records ...int64) { m.together = records }
 
 func (m *Memory) Together() []int64 { return m.together }
 
-// Took is what a record of this session took out of a queue; nil: unknown.
+// Took returns what a record of this session took out of a queue; nil: unknown.
 func (e *Env) Took(record int64, queue model.QueueRef) message.Twins {
 	for _, d := range slices.Backward(e.doings) {
 		if d.Record == record && d.Queue == queue {
@@ -80,8 +80,8 @@ func Among[R any](
 // mostUnsettled bounds how many queues are counted because of actions.
 const mostUnsettled = 100
 
-// Unsettled are the queues of recent actions that the statistics may not include yet: they are counted, because polls
-// would still show replayed messages at their old place.
+// Unsettled returns the queues of recent actions that the statistics may not include yet: they are counted, because
+// polls would still show replayed messages at their old place.
 func (e *Env) Unsettled() (queues []model.QueueRef) {
 	for _, d := range slices.Backward(e.doings) {
 		if e.Shown.Sub(d.At) > model.LateStatistics+CountedFor || len(queues) == mostUnsettled {
@@ -95,7 +95,7 @@ func (e *Env) Unsettled() (queues []model.QueueRef) {
 	return queues
 }
 
-// Since are the doings that a list has not processed yet, and marks them as processed.
+// Since returns the doings that a list has not processed yet, and marks them as processed.
 func (e *Env) Since(taken *int) []Doing {
 	later := e.doings[*taken:]
 	*taken = len(e.doings)

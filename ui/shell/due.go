@@ -13,8 +13,8 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Head is when the next message leaves a buffer: from what the broker and the counts know of its head, and from a look
-// that still holds. A less precise source never makes it less exact.
+// Head returns when the next message leaves a buffer: from what the broker and the counts know of its head, and from a
+// look that still holds. A less precise source never makes it less exact.
 func (m *TopologyMsg) Head(b *model.Buffer, now time.Time) picture.HeadState {
 	var h picture.HeadState
 	h.Waits = m.Topology.Waiting(b).Or(0) > 0
@@ -54,8 +54,8 @@ func (m *TopologyMsg) Head(b *model.Buffer, now time.Time) picture.HeadState {
 	return h
 }
 
-// levelsDue is when the next message leaves levels that delay as one: at the latest after the TTLs of its level and of
-// all below it.
+// levelsDue returns when the next message leaves levels that delay as one: at the latest after the TTLs of its level
+// and of all below it.
 func (m *TopologyMsg) levelsDue(b *model.Buffer, now time.Time) story.DueTime {
 	var soonest story.DueTime
 	below := time.Duration(0)
@@ -83,7 +83,7 @@ type held struct {
 	ready int64
 }
 
-// Holding are the levels of a buffer with ready messages, fullest first, and of two equal ones the lower first.
+// Holding returns the levels of a buffer with ready messages, fullest first, and of two equal ones the lower first.
 func (m *TopologyMsg) Holding(b *model.Buffer) []held {
 	var some []held
 	for _, ref := range b.Levels {
@@ -115,7 +115,7 @@ func (m *TopologyMsg) holdingWords(b *model.Buffer, messagesKey string) string {
 	return strings.Join(words, ", ") + "; " + messagesKey + " opens " + model.Printable(levels[0].Ref.Name)
 }
 
-// Sight is what the polls and the counts saw of the message at the head of a queue.
+// Sight returns what the polls and the counts saw of the message at the head of a queue.
 func (m *TopologyMsg) Sight(ref model.QueueRef, q *model.Queue, now time.Time) story.Sight {
 	seen := story.Sight{
 		At: now, Lag: model.StatisticsLag, Changed: m.Topology.TTLChanged(ref),
@@ -142,7 +142,7 @@ func (m *TopologyMsg) Sight(ref model.QueueRef, q *model.Queue, now time.Time) s
 	return seen
 }
 
-// Soonest is the head that leaves first among all buffers of a flow.
+// Soonest returns the head that leaves first among all buffers of a flow.
 func (m *TopologyMsg) Soonest(f *model.Flow, now time.Time) picture.HeadState {
 	var soonest picture.HeadState
 	for _, b := range f.Buffers {
@@ -165,7 +165,7 @@ func (m *TopologyMsg) Soonest(f *model.Flow, now time.Time) picture.HeadState {
 	return soonest
 }
 
-// DueField is when the next message leaves a flow's buffers, or how many are held back beyond their time.
+// DueField returns when the next message leaves a flow's buffers, or how many are held back beyond their time.
 func DueField(s *term.Styles, h picture.HeadState, now time.Time) term.Field {
 	if h.Blocked.Past > 0 {
 		return s.Warning.Field("blocked " + model.Count(h.Blocked.Past))
@@ -218,8 +218,8 @@ func (m *TopologyMsg) BufferLines(b *model.Buffer, messagesKey string, now time.
 	return lines
 }
 
-// ComingLines are a line about when the messages in all buffers of a flow reach its worker; a ladder of retries counts
-// as one delay.
+// ComingLines returns a line about when the messages in all buffers of a flow reach its worker; a ladder of retries
+// counts as one delay.
 func (m *TopologyMsg) ComingLines(f *model.Flow, now time.Time) []term.Span {
 	var all story.DueHistogram
 	for _, b := range f.Buffers {

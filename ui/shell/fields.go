@@ -15,7 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// NumberField is a count: 0 is muted, others have the given style, unknown is "?".
+// NumberField returns a count: 0 is muted, others have the given style, unknown is "?".
 func NumberField(s *term.Styles, n model.Opt[int64], some term.Style) term.Field {
 	v, ok := n.Get()
 	switch {
@@ -31,7 +31,7 @@ func NumberField(s *term.Styles, n model.Opt[int64], some term.Style) term.Field
 // unknownField is sorted below all numbers.
 func unknownField(s *term.Styles) term.Field { return s.Muted.Field("?").By(-1) }
 
-// ReadyField is how many messages are ready in a queue, or that it is unknown because the queue is down.
+// ReadyField returns how many messages are ready in a queue, or that it is unknown because the queue is down.
 func ReadyField(s *term.Styles, ready model.Opt[int64], down bool, some term.Style) term.Field {
 	if down {
 		return s.Danger.Field("down").By(float64(ready.Or(-1)))
@@ -88,7 +88,7 @@ func ReadableError(err error) string {
 	return model.Printable(err.Error())
 }
 
-// Age is a duration for the header: whole seconds, then minutes, hours and days.
+// Age returns a duration for the header: whole seconds, then minutes, hours and days.
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -102,7 +102,7 @@ func Age(d time.Duration) string {
 	return model.Count(int(d.Hours())/24) + "d"
 }
 
-// Absolute is a typed path made absolute, with ~ expanded: it says where the file is.
+// Absolute returns a typed path made absolute, with ~ expanded: it says where the file is.
 func Absolute(path string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
 		home, err := os.UserHomeDir()
@@ -115,7 +115,7 @@ func Absolute(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// AgoOf is "2m ago", "?" when unknown.
+// AgoOf returns "2m ago", "?" when unknown.
 func AgoOf(t model.Opt[time.Time], now time.Time) string {
 	at, known := t.Get()
 	if !known {
@@ -125,7 +125,7 @@ func AgoOf(t model.Opt[time.Time], now time.Time) string {
 	return age + " ago"
 }
 
-// ClockOf is the time of day for today, "Nov 19" for another day, "?" when unknown.
+// ClockOf returns the time of day for today, "Nov 19" for another day, "?" when unknown.
 func ClockOf(t model.Opt[time.Time], now time.Time) string {
 	at, known := t.Get()
 	if !known {

@@ -79,7 +79,7 @@ func (e *Env) Followed(msg SequelMsg) tea.Cmd {
 	return f.next()
 }
 
-// Sequel is what is known of a replay after its end; nil: nothing yet.
+// Sequel returns what is known of a replay after its end; nil: nothing yet.
 func (e *Env) Sequel(mark string) *plan.Sequel {
 	f, ok := e.followed[mark]
 	if !ok || mark == "" || f.sequel.Sent == 0 {
@@ -88,7 +88,7 @@ func (e *Env) Sequel(mark string) *plan.Sequel {
 	return &f.sequel
 }
 
-// Watched is the queue of a replay that is still watched; ok is false without one.
+// Watched returns the queue of a replay that is still watched; ok is false without one.
 func (e *Env) Watched() (queue model.QueueRef, ok bool) {
 	for _, f := range e.followed {
 		select {

@@ -25,7 +25,7 @@ const (
 // Named is one line of a list of names and values.
 type Named struct{ Name, Value string }
 
-// PropertyLines are the properties that a message has, with AMQP's names.
+// PropertyLines returns the properties that a message has, with AMQP's names.
 func PropertyLines(m *message.Message) []Named {
 	p := &m.Properties
 	lines := []Named{{"exchange", model.ExchangeName(m.Exchange)}, {"routing_key", m.RoutingKey}}
@@ -61,7 +61,7 @@ func PropertyLines(m *message.Message) []Named {
 	return lines
 }
 
-// tableNames are the names of a table in order. x-death comes last: it is long, and the story shows it.
+// tableNames returns the names of a table in order. x-death comes last: it is long, and the story shows it.
 func tableNames(t model.Table) []string {
 	names := slices.Sorted(maps.Keys(t))
 	if i := slices.Index(names, "x-death"); i >= 0 {
@@ -79,7 +79,8 @@ func tableLines(t model.Table) []Named {
 	return lines
 }
 
-// TreeLines are the entries of a table with nested tables expanded and indented: "x-death" and below it "1 count 3".
+// TreeLines returns the entries of a table with nested tables expanded and indented: "x-death" and below it "1 count
+// 3".
 func TreeLines(t model.Table) []Named {
 	var lines []Named
 	var add func(name string, v any, depth int)
@@ -135,7 +136,7 @@ func TreeLines(t model.Table) []Named {
 	return lines
 }
 
-// valueText is one header's value on one line, printable and bounded.
+// valueText returns one header's value on one line, printable and bounded.
 func valueText(v any) string {
 	text := unbounded(v, 0)
 	if cut := message.WholeRunes(text, valueLimit); len(cut) < len(text) {
@@ -144,7 +145,7 @@ func valueText(v any) string {
 	return text
 }
 
-// unbounded is a value as printable text, as long as a frame allows.
+// unbounded returns a value as printable text, as long as a frame allows.
 func unbounded(v any, depth int) string {
 	switch v := v.(type) {
 	case nil:

@@ -69,8 +69,8 @@ func (h *History) Record(at time.Time, t *model.Topology, flows []model.Flow, mo
 	h.queues, h.heads = kept, heads
 }
 
-// Ready is the sum of waiting messages in queues over the span that ends now, in this number of steps: the mean of each
-// step, negative where unknown.
+// Ready returns the sum of waiting messages in queues over the span that ends now, in this number of steps: the mean of
+// each step, negative where unknown.
 func (h *History) Ready(now time.Time, steps int, queues ...model.QueueRef) []float64 {
 	sums := make([]float64, steps)
 	counts := make([]int, steps)
@@ -110,7 +110,7 @@ func (h *History) Ready(now time.Time, steps int, queues ...model.QueueRef) []fl
 // seen arriving. It is kept for as long as nothing leaves the queue: less precise counts do not replace it.
 type Arrival struct{ After, Since time.Time }
 
-// HeadArrived is the arrival of the message that is at the head of a queue now.
+// HeadArrived returns the arrival of the message that is at the head of a queue now.
 func (h *History) HeadArrived(now time.Time, ref model.QueueRef) Arrival {
 	return cmp.Or(h.heads[ref], Arrival{Since: now})
 }

@@ -134,7 +134,7 @@ func NewKeyMap() *KeyMap {
 	return k
 }
 
-// Body are the keys that change how a body is shown: each switches to the other state.
+// Body returns the keys that change how a body is shown: each switches to the other state.
 func (k *KeyMap) Body(raw, folded *bool, changed func()) []term.Key {
 	turn := func(state *bool) func() {
 		return func() {

@@ -69,7 +69,7 @@ func storyLook(s *term.Styles, e *story.Event) term.Style {
 	return s.Text
 }
 
-// FindingLines are findings in words, each with its remedy.
+// FindingLines returns findings in words, each with its remedy.
 func FindingLines(s *term.Styles, found []*findings.Finding, width int) []string {
 	var lines []string
 	for _, f := range found {
@@ -84,7 +84,7 @@ func FindingLines(s *term.Styles, found []*findings.Finding, width int) []string
 	return lines
 }
 
-// Happening is a finding's message, with since when, if that matters: it may have begun before dlxtop saw it.
+// Happening returns a finding's message, with since when, if that matters: it may have begun before dlxtop saw it.
 func Happening(f *findings.Finding) string {
 	if !f.Happening || f.Since.IsZero() {
 		return f.Message

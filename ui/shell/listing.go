@@ -71,7 +71,7 @@ type List interface {
 	Listed(width, height int) string
 }
 
-// Pane is the pane below the list about the row at the cursor: tell fills the lines, and returns the row's name.
+// Pane returns the pane below the list about the row at the cursor: tell fills the lines, and returns the row's name.
 func (l *Listing[K, T]) Pane(what string, width int, tell func(row T, lines *DialogLines) (name string)) []string {
 	r, ok := l.Table.Current()
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// LookConsent is what the user has agreed to about looks that use up delivery limits of a cluster's queues: what was
-// chosen by a key since the start, or what the configuration says, or what was chosen earlier.
+// LookConsent returns what the user has agreed to about looks that use up delivery limits of a cluster's queues: what
+// was chosen by a key since the start, or what the configuration says, or what was chosen earlier.
 func (e *Env) LookConsent(cluster string) peek.Consent {
 	if c, chosen := e.consents[cluster]; chosen {
 		return c

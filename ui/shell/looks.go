@@ -49,7 +49,7 @@ func (l *DueTimes) Remember(ref model.QueueRef, w *story.Waits) {
 	}
 }
 
-// At is the last look at a queue; nil without one that knows when messages leave.
+// At returns the last look at a queue; nil without one that knows when messages leave.
 func (l *DueTimes) At(ref model.QueueRef) *story.Waits {
 	if l == nil {
 		return nil
@@ -82,7 +82,7 @@ func (l *DueTimes) meet(ref model.QueueRef, w *story.Waits) {
 	l.met[ref] = now
 }
 
-// Back is how many of the messages of a look have come back since an earlier one, and which did so most often.
+// Back returns how many of the messages of a look have come back since an earlier one, and which did so most often.
 func (l *DueTimes) Back(w *story.Waits) (n int, id string, times int) {
 	if l == nil || w == nil {
 		return 0, "", 0
@@ -113,8 +113,8 @@ func (l *DueTimes) in(t *model.Topology) func(model.QueueRef) *story.Waits {
 	}
 }
 
-// Failed is why a queue without a flow is a failed queue, by what a look found in it; "" when it is not. Without a look
-// it is unknown: looking has a cost.
+// Failed returns why a queue without a flow is a failed queue, by what a look found in it; "" when it is not. Without a
+// look it is unknown: looking has a cost.
 func (l *DueTimes) Failed(t *model.Topology, q *model.Queue) string {
 	if _, stated := t.StatedRole(q.QueueRef); stated {
 		return ""
@@ -140,7 +140,7 @@ func NewLooksField(t *model.Topology, ref model.QueueRef) LooksField {
 	return l
 }
 
-// Field is "17 of 20", "≤ 20" without an earlier look, and "-" where looks are not limited.
+// Field returns "17 of 20", "≤ 20" without an earlier look, and "-" where looks are not limited.
 func (l LooksField) Field(s *term.Styles) term.Field {
 	left := fmt.Sprintf("%d of %d", l.Left, l.limit)
 	switch {
@@ -155,7 +155,7 @@ func (l LooksField) Field(s *term.Styles) term.Field {
 	return s.Text.Field(left)
 }
 
-// LooksLeft is the same in words, "" where looks are not limited.
+// LooksLeft returns the same in words, "" where looks are not limited.
 func LooksLeft(t *model.Topology, ref model.QueueRef) string {
 	l := NewLooksField(t, ref)
 	switch {

@@ -53,7 +53,7 @@ func (b *Bodies) Width(m *message.Message, raw bool) int {
 	return widest
 }
 
-// Lines are a message's body, as far as it was kept. If it is in an envelope, the original body comes first.
+// Lines returns a message's body, as far as it was kept. If it is in an envelope, the original body comes first.
 func (b *Bodies) Lines(s *term.Styles, m *message.Message, width int, raw, folded bool) []string {
 	b.make(m, raw)
 	own := ViewLines(s, &b.own, width, folded)
@@ -68,7 +68,7 @@ func (b *Bodies) Lines(s *term.Styles, m *message.Message, width int, raw, folde
 	return append(append(lines, RawHead(s)...), own...)
 }
 
-// ViewLines are a body below a line that says how it was decoded.
+// ViewLines returns a body below a line that says how it was decoded.
 func ViewLines(s *term.Styles, v *body.View, width int, folded bool) []string {
 	lines := s.Muted.Wrap("", v.Title, width)
 	if v.Problem != "" {
@@ -90,7 +90,7 @@ func ViewLines(s *term.Styles, v *body.View, width int, folded bool) []string {
 	return lines
 }
 
-// Dressed is a line of a body with its parts styled, broken at the width, at any character.
+// Dressed returns a line of a body with its parts styled, broken at the width, at any character.
 func Dressed(s *term.Styles, l body.Line, width int) []string {
 	parts := make([]term.Field, len(l.Spans))
 	for i, span := range l.Spans {
@@ -99,7 +99,7 @@ func Dressed(s *term.Styles, l body.Line, width int) []string {
 	return InkedLines(parts, width)
 }
 
-// InkedLines are the parts of a line, broken at the width: each piece is styled separately.
+// InkedLines returns the parts of a line, broken at the width: each piece is styled separately.
 func InkedLines(parts []term.Field, width int) []string {
 	var whole strings.Builder
 	for _, p := range parts {
@@ -166,7 +166,7 @@ func Pieces(text string, width int) (lines []string) {
 	}
 }
 
-// EnvelopeHead is the heading of an envelope's content, RawHead that of the body in the queue.
+// EnvelopeHead returns the heading of an envelope's content, RawHead that of the body in the queue.
 func EnvelopeHead(s *term.Styles, e *message.Envelope, width int) []string {
 	return s.Muted.Wrap("", "The original: a replay "+model.Printable(e.Does)+".", width)
 }

@@ -61,7 +61,7 @@ const (
 	rowsAtOnce   = 512     // one processor's share of the work
 )
 
-// Whole is the message for display, if it was the last one read: only the beginning of a huge body.
+// Whole returns the message for display, if it was the last one read: only the beginning of a huge body.
 func (r *MessageRow) Whole() *message.Message {
 	if r.Peeked.at != r.Index {
 		return nil
@@ -165,7 +165,7 @@ func (r *MessageRow) describe(m *message.Message, queue model.QueueRef, buffer b
 // interned keeps each text once: a hundred thousand messages have few different ones.
 type interned map[string]string
 
-// text is the beginning of a text, printable, that retains nothing else of its message.
+// text returns the beginning of a text, printable, that retains nothing else of its message.
 func (in interned) text(s string) string {
 	s = message.WholeRunes(s, previewWidth)
 	known, ok := in[s]
@@ -177,7 +177,7 @@ func (in interned) text(s string) string {
 	return known
 }
 
-// SampleOf are the messages of rows, and the selection of exactly these.
+// SampleOf returns the messages of rows, and the selection of exactly these.
 func SampleOf(rows []*MessageRow) (message.Messages, plan.Selection) {
 	part := message.Part{Messages: rows[0].Peeked.Messages, Indexes: make([]int, len(rows))}
 	selection := plan.Selection{Fingerprints: make(message.Twins, len(rows))}
@@ -189,7 +189,7 @@ func SampleOf(rows []*MessageRow) (message.Messages, plan.Selection) {
 	return part, selection
 }
 
-// age is how long ago the message was published: "2m 04s", "≥ 2m 04s" when only the latest possible time is known.
+// age returns how long ago the message was published: "2m 04s", "≥ 2m 04s" when only the latest possible time is known.
 func (r *MessageRow) age(now time.Time) string {
 	age := Age(max(now.Sub(r.Since), 0))
 	switch {
@@ -202,7 +202,7 @@ func (r *MessageRow) age(now time.Time) string {
 	return "≥ " + age
 }
 
-// place is the position in six cells.
+// place returns the position in six cells.
 func (r *MessageRow) place() string {
 	if r.Position >= 100_000 {
 		return strconv.Itoa(int(r.Position))
@@ -261,7 +261,7 @@ func SetMessageColumns(e *Env, t *term.Table[MessageID, *MessageRow], waits *sto
 	t.SetColumns(columns)
 }
 
-// waitField is when a message leaves its buffer, from now. A mark says that its own time ends before that.
+// waitField returns when a message leaves its buffer, from now. A mark says that its own time ends before that.
 func waitField(s *term.Styles, w *story.Wait, now time.Time) term.Field {
 	if w == nil {
 		return s.Muted.Field("")
@@ -287,7 +287,7 @@ func waitField(s *term.Styles, w *story.Wait, now time.Time) term.Field {
 	return style.Field(w.Leaves.In(now) + late).ByTime(w.Leaves.Time)
 }
 
-// WaitOf is what a look found out about when a message leaves; nil when nothing.
+// WaitOf returns what a look found out about when a message leaves; nil when nothing.
 func WaitOf(waits *story.Waits, position int) *story.Wait {
 	if i := position - 1; waits != nil && i >= 0 && i < len(waits.Messages) {
 		return &waits.Messages[i]

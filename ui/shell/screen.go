@@ -93,7 +93,7 @@ type NoticeMsg struct {
 func Push(s Screen) tea.Cmd { return func() tea.Msg { return PushMsg{s} } }
 func Pop() tea.Msg          { return PopMsg{} }
 
-// Opening is what a key does that opens a screen about something.
+// Opening returns what a key does that opens a screen about something.
 func Opening[T any](screen func(*Env, T) Screen, e *Env, about T) func() tea.Cmd {
 	return func() tea.Cmd { return Push(screen(e, about)) }
 }
@@ -181,7 +181,7 @@ func (s *Scroll) Key(k *KeyMap, msg tea.KeyMsg) {
 	s.top = Scrolled(k, msg, s.top, len(s.Lines), s.room)
 }
 
-// Scrolled is the first visible line after a key, for a text of this many lines with room for some of them.
+// Scrolled returns the first visible line after a key, for a text of this many lines with room for some of them.
 func Scrolled(k *KeyMap, msg tea.KeyMsg, top, lines, room int) int {
 	step, _ := k.Step(msg, room)
 	return min(max(top+step, 0), max(lines-max(room, 1), 0))

@@ -25,7 +25,7 @@ func NewTextField(text string) TextField {
 	return TextField{&input}
 }
 
-// model is a copy that may be modified.
+// model returns a copy that may be modified.
 func (f TextField) model() textinput.Model {
 	if f.input == nil {
 		return textinput.Model{}
@@ -107,7 +107,7 @@ func (f *FilterField) Clear() {
 	f.Typing = false
 }
 
-// TypingKeys are its keys while it is typed.
+// TypingKeys returns its keys while it is typed.
 func (f *FilterField) TypingKeys() []Key {
 	return []Key{On(f.keys.Accept, "", func() { f.Typing = false }), On(f.keys.Abandon, "", f.Clear)}
 }

@@ -63,7 +63,7 @@ func (k Key) Shown(now bool) Key {
 // Named reports whether footer, help and palette name it.
 func (k Key) Named() bool { return k.Enabled() && !k.Hidden }
 
-// Named are keys with their words in the footer, which a field or a dialog handles.
+// Named returns keys with their words in the footer, which a field or a dialog handles.
 func Named(bindings ...key.Binding) []Key {
 	keys := make([]Key, len(bindings))
 	for i, b := range bindings {

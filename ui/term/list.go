@@ -174,7 +174,7 @@ func Binding(what string, keys ...string) key.Binding {
 	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(KeyName(keys[0]), what))
 }
 
-// KeyName is how a key is written, by Bubble Tea's name for it.
+// KeyName returns how a key is written, by Bubble Tea's name for it.
 func KeyName(pressed string) string {
 	signs := []string{"up", "↑", "down", "↓", "left", "←", "right", "→", " ", "space", "+", "+"}
 	if i := slices.Index(signs, pressed); i >= 0 && i%2 == 0 {
@@ -202,8 +202,8 @@ func (k *ListKeys) Motions() []key.Binding {
 	return []key.Binding{k.Up, k.Down, k.Top, k.Bottom, k.HalfUp, k.HalfDown, k.PageUp, k.PageDown}
 }
 
-// Step is how many rows a key moves when a page has this many, far beyond the ends for the first and the last row; ok
-// is false when it is none of the motions.
+// Step returns how many rows a key moves when a page has this many, far beyond the ends for the first and the last row;
+// ok is false when it is none of the motions.
 func (k *ListKeys) Step(msg tea.KeyMsg, page int) (rows int, ok bool) {
 	const far = 1 << 30
 	page, half := max(1, page), max(1, page/2)

@@ -109,8 +109,8 @@ func (l *Lines) change() string {
 	return b.String() + ansi.CursorPosition(column+1, row+1)
 }
 
-// aim is where the terminal's cursor belongs: in a text field, otherwise on the first row with the mark; row -1 for
-// neither.
+// aim returns where the terminal's cursor belongs: in a text field, otherwise on the first row with the mark; row -1
+// for neither.
 func (l *Lines) aim() (row, column int) {
 	field := PlainStyles().Cursor.open
 	for i, line := range l.drawn {

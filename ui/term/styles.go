@@ -129,8 +129,8 @@ func (h hues) styles(profile termenv.Profile) *Styles {
 	}
 }
 
-// precomputed is what Lip Gloss writes around a text. A frame has hundreds of styled pieces, each of one line, already
-// fitted to its cells: the rest of Style.Render is not needed.
+// precomputed returns what Lip Gloss writes around a text. A frame has hundreds of styled pieces, each of one line,
+// already fitted to its cells: the rest of Style.Render is not needed.
 func precomputed(style lipgloss.Style) Style {
 	const text = "x"
 	open, end, _ := strings.Cut(style.Render(text), text)

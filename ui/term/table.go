@@ -253,7 +253,7 @@ func (t *Table[K, T]) follow() bool {
 	return t.aimed
 }
 
-// find is the row of an item; negative: it is not shown.
+// find returns the row of an item; negative: it is not shown.
 func (t *Table[K, T]) find(k K) int {
 	return slices.IndexFunc(t.Shown, func(item T) bool { return t.key(item) == k })
 }
@@ -347,7 +347,7 @@ func (t *Table[K, T]) View(width, height int) string {
 	return strings.Join(lines, "\n")
 }
 
-// fields are the cells of the rows from the first visible one up to end.
+// fields returns the cells of the rows from the first visible one up to end.
 func (t *Table[K, T]) fields(end int) [][]Field {
 	if len(t.widest) != len(t.Columns) {
 		t.widest = make([]int, len(t.Columns))
@@ -449,7 +449,7 @@ func (t *Table[K, T]) chooseRange() {
 	}
 }
 
-// between are the items from the anchor to the cursor; none without a range.
+// between returns the items from the anchor to the cursor; none without a range.
 func (t *Table[K, T]) between() (keys []K) {
 	if t.anchor == nil || t.Index >= len(t.Shown) {
 		return nil

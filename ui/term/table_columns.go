@@ -239,7 +239,7 @@ func (t *Table[K, T]) Need(height int) int {
 	return taken(needs) + gutter + 1
 }
 
-// columns are those shown if there is room, their indexes among all, and what their cells need.
+// columns returns those shown if there is room, their indexes among all, and what their cells need.
 func (t *Table[K, T]) columns() (seen []Column, at, needs []int) {
 	for i, c := range t.Columns {
 		widest, heading := 0, ansi.StringWidthWc(c.Title)
