@@ -486,7 +486,7 @@ func frameOf(b *testing.B, snapshot *model.Snapshot, tab string) tea.Model {
 	return a
 }
 
-// BenchmarkFrameFlow takes in counts with movement, and redraws the flow: this happens four times a second.
+// BenchmarkFrameFlow applies counts with movement, and redraws the flow: this happens four times a second.
 func BenchmarkFrameFlow(b *testing.B) {
 	a := frameOf(b, busyBroker(), "1")
 	a, _ = a.Update(shell.PushMsg{Screen: flows.NewFlowScreen(a.(app).Env, ref("ucenter@user"))})

@@ -54,7 +54,7 @@ type asking struct {
 	failures int           // consecutive ones
 }
 
-// answered takes in the end of an answer. It returns the pause before the next question: after an error a short one.
+// answered handles the end of an answer. It returns the pause before the next question: after an error a short one.
 func (q *asking) answered(err error, pause time.Duration) time.Duration {
 	q.inFlight, q.err = 0, err
 	if err == nil {
@@ -137,7 +137,7 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 	})
 }
 
-// answered takes in the answer to the poll in flight and reports whether it brought data. Then comes the wait for the
+// answered applies the answer to the poll in flight and reports whether it brought data. Then comes the wait for the
 // next one.
 func (p *poller) answered(msg polledMsg, e *shell.Env) (ok bool, wait tea.Cmd) {
 	if msg.request != p.inFlight {
@@ -162,7 +162,7 @@ func (p *poller) answered(msg polledMsg, e *shell.Env) (ok bool, wait tea.Cmd) {
 	return msg.err == nil, p.wait(pause, e)
 }
 
-// lost takes in that an AMQP connection was lost: what is shown may be old, and the broker is polled at once. A poll in
+// lost handles the loss of an AMQP connection: what is shown may be old, and the broker is polled at once. A poll in
 // flight does not count: it may have been answered before.
 func (p *poller) lost(why error, e *shell.Env) tea.Cmd {
 	if p.err == nil {
@@ -296,7 +296,7 @@ func (a *app) count() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// counted takes in an answer, passes it to the screens of the visible tab, and waits for the next one.
+// counted applies an answer, passes it to the screens of the visible tab, and waits for the next one.
 func (a *app) counted(msg shell.CountedMsg) tea.Cmd {
 	c := &a.counters[msg.Lane]
 	if msg.Request != c.inFlight {

@@ -376,7 +376,7 @@ func TestASlowPollIsNotLive(t *testing.T) {
 	}
 }
 
-// pollTook takes in a poll that has just ended.
+// pollTook applies a poll that has just ended.
 func (a *app) pollTook(took time.Duration) {
 	a.poller.inFlight = a.NewRequest()
 	topology := shell.TopologyMsg{Topology: model.NewTopology(busyBroker())}

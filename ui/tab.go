@@ -247,7 +247,7 @@ func (a *app) undo() tea.Cmd {
 	return a.push(act.NewUndoScreen(a.Env, 0))
 }
 
-// chosen takes in the choices of earlier starts. Commands of this one are newer.
+// chosen adds the choices of earlier starts. Commands of this one are newer.
 func (a *app) chosen(c shell.KeptChoices) tea.Cmd {
 	a.Recall(c)
 	a.Commands.Precede(c.Commands)

@@ -231,7 +231,7 @@ type CanaryAcks struct {
 // manyRedeliveries for each message, without one acknowledgement, end the wait.
 const manyRedeliveries = 20
 
-// Count takes in newer counts; before are those from before the stage.
+// Count goes on with newer counts; before are those from before the stage.
 func (a *CanaryAcks) Count(before, now *model.Queue, at time.Time) {
 	redelivered := now.Redelivered.Or(0) - before.Redelivered.Or(0)
 	a.Ready, a.Unacked = now.Ready.Or(0), now.Unacked.Or(0)

@@ -31,7 +31,7 @@ func (r *Record) LostAcks(t *model.Topology, from model.QueueRef) *LostAcks {
 	return &LostAcks{more: -r.Intent.Depth}
 }
 
-// Recorded takes in an entry of the record. Call it with all entries in order before the first call of See.
+// Recorded remembers an entry of the record. Call it with all entries in order before the first call of See.
 func (l *LostAcks) Recorded(e *Entry) {
 	if l == nil || e.Outcome != Moved && e.Outcome != Dropped {
 		return

@@ -145,7 +145,7 @@ func newResumption(t *model.Topology, want *Want) *resumption {
 	return f
 }
 
-// note takes in one entry.
+// note sorts in one entry of a record.
 func (f *resumption) note(r *plan.Record, e *plan.Entry) {
 	f.lines[e.Position] = e.Fingerprint
 	f.rank++

@@ -145,7 +145,7 @@ func (d *PlanDialog) openEditor() tea.Cmd {
 	})
 }
 
-// edited takes in the edited text, and plans its replay or says why it cannot be. An edited address is the first
+// edited reads the edited text, and plans its replay or says why it cannot be. An edited address is the first
 // target.
 func (d *PlanDialog) edited(saved shell.EndedMsg[[]byte]) tea.Cmd {
 	if saved.Request != d.Request || d.edit.state != editOpen {

@@ -113,7 +113,7 @@ func (d *ExportDialog) write() tea.Cmd {
 	})
 }
 
-// written takes in the end of the writing. If it failed the path can be changed.
+// written handles the end of the writing. If it failed the path can be changed.
 func (d *ExportDialog) written(what ExportedFiles) tea.Cmd {
 	d.State = shell.DialogClosed
 	files := ""

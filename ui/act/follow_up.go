@@ -126,7 +126,7 @@ func (f *FollowUpScreen) replanner() func(context.Context, *model.Topology) (Fol
 	return func(ctx context.Context, t *model.Topology) (FollowUp, error) { return is.replan(ctx, e, t) }
 }
 
-// planned takes in a plan. An agreed one runs if it is what was agreed to; otherwise it is shown with the differences,
+// planned applies a new plan. An agreed one runs if it is what was agreed to; otherwise it is shown with differences,
 // and asked about again.
 func (f *FollowUpScreen) planned(msg shell.PlannedMsg[FollowUp]) tea.Cmd {
 	agreed := f.State == shell.DialogChecking

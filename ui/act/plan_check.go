@@ -111,7 +111,7 @@ func (d *QueueAction) sentBefore(ctx context.Context, t *model.Topology, like pl
 	return sent, nil
 }
 
-// planned takes in a plan. An agreed one runs if it is what was agreed to; otherwise it is shown with the differences,
+// planned applies a new plan. An agreed one runs if it is what was agreed to; otherwise it is shown with differences,
 // and asked about again.
 func (d *QueueAction) planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
 	if d.Err = msg.Err; d.Err != nil {

@@ -77,7 +77,7 @@ func (d *PlanDialog) leaveChoice() tea.Cmd {
 	return d.Work()
 }
 
-// Polled takes in a newer poll: queues to choose from, and what a plan is made of.
+// Polled applies a newer poll: queues to choose from, and what a plan is made of.
 func (d *PlanDialog) Polled(t *model.Topology) tea.Cmd {
 	if d.State == shell.DialogChoosing {
 		if d.Topology = t; !d.prompt.Open() && !d.edit.open() {

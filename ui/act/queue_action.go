@@ -123,7 +123,7 @@ func (d *QueueAction) Polled(t *model.Topology) tea.Cmd {
 	return d.replan()
 }
 
-// Update takes in plans, progress and the end.
+// Update handles plans, progress and the end.
 func (d *QueueAction) Update(msg tea.Msg) (cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.PlannedMsg[Acting]:

@@ -27,7 +27,7 @@ func NewQueueChooser(e *shell.Env, queues []*model.Queue) QueueChooser {
 	return c
 }
 
-// Polled takes in a newer list. The cursor stays on its queue.
+// Polled applies a newer list. The cursor stays on its queue.
 func (c *QueueChooser) Polled(queues []*model.Queue) {
 	c.list.Set(queues)
 	if _, ok := c.Current(); !ok {

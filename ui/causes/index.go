@@ -95,7 +95,7 @@ func (c *Reading) withdraw(q *Queue) {
 	c.Env.Peeks.Drop(q.Ref)
 }
 
-// catchUp takes in what actions did to the queues since they were read: no look is needed for that.
+// catchUp applies what actions did to the queues since they were read: no look is needed for that.
 func (c *Reading) catchUp() {
 	for _, d := range c.Env.Since(&c.done) {
 		q := c.Queues[d.Queue]

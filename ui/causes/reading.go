@@ -121,7 +121,7 @@ func NewReading(e *shell.Env) *Reading {
 	}
 }
 
-// Polled takes in a poll: these are the failed queues now.
+// Polled applies a poll: these are the failed queues now.
 func (c *Reading) Polled(t *model.Topology, refs []model.QueueRef) {
 	c.catchUp()
 	c.Order = nil

@@ -61,7 +61,7 @@ type drawnOf struct {
 
 type dotStepMsg struct{ request shell.Request }
 
-// moved takes in what changes the picture: a poll, counts, or a step of its dots.
+// moved applies what changes the picture: a poll, counts, or a step of its dots.
 func (m *movingFlow) moved(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
@@ -182,7 +182,7 @@ type liveFlow struct {
 	lanes  [2]error      // of the last count of each kind
 }
 
-// counted takes in counts, and reports whether anything visible changed.
+// counted applies counts, and reports whether anything visible changed.
 func (l *liveFlow) counted(msg shell.CountedMsg) (changed bool) {
 	changed = (l.lanes[msg.Lane] == nil) != (msg.Err == nil)
 	l.lanes[msg.Lane] = msg.Err

@@ -99,7 +99,7 @@ func (s *Screen) settle() {
 	s.Table.Regain()
 }
 
-// catchUp takes in messages that came back to the queue. It is read again if that costs nothing.
+// catchUp adds messages that came back to the queue. It is read again if that costs nothing.
 func (s *Screen) catchUp() tea.Cmd {
 	changed, back := false, 0
 	for _, d := range s.env.Since(&s.done) {

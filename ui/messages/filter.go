@@ -126,7 +126,7 @@ func search(ctx context.Context, sought *filter.Filter, rows []*shell.MessageRow
 	return matched, err
 }
 
-// answered takes in the answer to the search in flight, for each row whether it matches, and reports whether the rows
+// answered applies the answer to the search in flight, for each row whether it matches, and reports whether the rows
 // changed.
 func (f *messageFilter) answered(msg shell.EndedMsg[[]bool], rows []*shell.MessageRow) bool {
 	if msg.Request != f.request || len(msg.Result) != len(rows) {

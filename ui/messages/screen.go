@@ -169,7 +169,7 @@ func (s Screen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	return s, cmd
 }
 
-// polled takes in a poll: it shows what the queue holds now. A look can be planned from the first one on.
+// polled applies a poll: it shows what the queue holds now. A look can be planned from the first one on.
 func (s *Screen) polled(msg shell.TopologyMsg) tea.Cmd {
 	s.Topology, s.looks = msg.Topology, msg.Looks
 	if q, ok := s.Topology.Queue(s.Queue); ok {
@@ -290,7 +290,7 @@ func (m *PeekedMsg) Read(t *model.Topology, head story.Sight, before *story.Wait
 	return err
 }
 
-// looked takes in the answer to a look. If it failed, what was read before stays.
+// looked applies the answer to a look. If it failed, what was read before stays.
 func (s *Screen) looked(msg PeekedMsg) (cmd tea.Cmd) {
 	s.Peek = 0
 	s.Failed = msg.Err

@@ -257,7 +257,7 @@ func Running[R any](d *Dialog, run func(context.Context) (R, error)) tea.Cmd {
 	})
 }
 
-// Ended takes in the end of the awaited run, and reports whether this is it.
+// Ended handles the end of the awaited run, and reports whether this is it.
 func (d *Dialog) Ended(id Request, err error) bool {
 	if id != d.Request || d.State != DialogRunning && d.State != DialogStopping {
 		return false
@@ -286,7 +286,7 @@ func (d *Dialog) progress() tea.Cmd {
 	return d.feed.Next(func(a plan.Account) tea.Msg { return ProgressMsg{id, a} })
 }
 
-// Executing takes in how far the run has come, and reports whether this is its end.
+// Executing handles how far the run has come, and reports whether this is its end.
 func (d *Dialog) Executing(msg tea.Msg) (cmd tea.Cmd, ended bool) {
 	switch msg := msg.(type) {
 	case ProgressMsg:

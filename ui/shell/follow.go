@@ -69,7 +69,7 @@ func (f *followed) next() tea.Cmd {
 	return f.feed.Next(func(s plan.Sequel) tea.Msg { return SequelMsg{f, s} })
 }
 
-// Followed takes in the sequel of a replay. When messages come back, it returns a notice, whatever screen is open.
+// Followed handles the sequel of a replay. When messages come back, it returns a notice, whatever screen is open.
 func (e *Env) Followed(msg SequelMsg) tea.Cmd {
 	f := msg.of
 	f.sequel = msg.sequel

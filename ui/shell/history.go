@@ -132,7 +132,7 @@ func (h *History) headAfter(ref model.QueueRef, samples []sample) Arrival {
 	return fresh
 }
 
-// Saw takes in what counts know of a head, so that it stays known when they end.
+// Saw remembers what counts know of a head, so that it stays known when they end.
 func (h *History) Saw(ref model.QueueRef, head watch.Head) {
 	if known, ok := h.heads[ref]; ok {
 		h.heads[ref] = known.With(head)

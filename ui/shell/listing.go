@@ -33,7 +33,7 @@ type (
 	RestMsg struct{}
 )
 
-// Handle handles what concerns only the list, and takes in polls. It reports whether nothing else is to be done.
+// Handle handles what concerns only the list, and applies polls. It reports whether nothing else is to be done.
 func (l *Listing[K, T]) Handle(msg tea.Msg) bool {
 	switch msg := msg.(type) {
 	case TopologyMsg:

@@ -52,5 +52,5 @@ func (e *Env) ChooseLooks(cluster string, c peek.Consent) tea.Cmd {
 	})
 }
 
-// Recall takes in what was chosen before this start.
+// Recall restores what was chosen before this start.
 func (e *Env) Recall(c KeptChoices) { e.kept, e.recalled = c, true }

@@ -40,7 +40,7 @@ func NewLooks() *DueTimes {
 	}
 }
 
-// Remember takes in a new look at a queue; nil when it has no due times.
+// Remember stores a new look at a queue; nil when it has no due times.
 func (l *DueTimes) Remember(ref model.QueueRef, w *story.Waits) {
 	delete(l.waits, ref)
 	if w != nil && len(w.Messages) <= mostRemembered {
