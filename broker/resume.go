@@ -228,7 +228,7 @@ func (c *Client) others(
 			limit := time.Duration(0)
 			n, total := counts[l.Queue], totals[l.Queue]
 			ready := n.Ready.Or(0)
-			stale := total.Ready.Known() && total.Ready.Or(0) != ready
+			stale := total.Ready.Or(ready) != ready
 			empty := l.Changed && ready == 0 // as before the first message
 			if c.totals != nil && (stale || empty || l.Type == model.Quorum) {
 				limit = lateTotals

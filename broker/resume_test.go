@@ -215,9 +215,7 @@ func TestResumeSparesCopiesOfItsOwn(t *testing.T) {
 			t.Run(fmt.Sprint(outcomes), func(t *testing.T) {
 				const n = 3000 // more than the journal is ahead of what is sent
 				s := newUndoRace(t, plan.Replay, kind)
-				messages := numbered(n)
-				messages[n-1] = messages[0]
-				s.publish(s.from, messages...)
+				s.publish(s.from, append(numbered(n-1), numbered(1)...)...)
 
 				made := replayTo(t, s.from, s.to, plan.Selection{})
 				made.Mark, made.Doubles = true, false
@@ -553,8 +551,7 @@ func TestResumeOfHeldOriginals(t *testing.T) {
 	run := planResume(t, c, j, id, topology)
 	must.That(t, run.Acks() > 0, "%+v", run)
 	held := s.drain(s.from, s.ready(s.from))
-	account, err := c.Resume(t.Context(), run, nil)
-	must.Do(t, err)
+	account := must.Get(c.Resume(t.Context(), run, nil))(t)
 	assert.Contains(t, account.Stopped, "another look holds them")
 
 	for _, d := range held {
@@ -594,17 +591,16 @@ func TestPlanOfHeldOriginals(t *testing.T) {
 		<-held
 	}
 
-	record := must.Get(j.Record(t.Context(), id))(t)
 	want := resumeWant(c, j, must.Get(j.Chain(t.Context(), id))(t))
 	want.Insist = false
 	made, err := resume.Of(t.Context(), topology, want)
 	must.Do(t, err)
-	assert.That(t, made.Refusal.Overridable(), "%v %v", err, made.Refusal.Words())
+	assert.That(t, made.Refusal.Overridable(), "%v", made.Refusal.Words())
 	assert.Contains(t, made.Refusal.Words(), "may hold some")
 	made = planResume(t, c, j, id, topology)
 	assert.Equal(t, made.Done, 0, "are taken for done")
 	_, err = plan.UndoWant{
-		Record: record, User: c.User(), Broker: c.Address(), Entries: entriesOf(j, id),
+		Record: must.Get(j.Record(t.Context(), id))(t), User: c.User(), Broker: c.Address(), Entries: entriesOf(j, id),
 	}.Looked(t.Context(), topology, want.Reads)
 	assert.Fails(t, err, "may hold them")
 	must.Do(t, channel.Close())

@@ -23,9 +23,9 @@ func (f *resumption) place(seen []sighting) {
 				continue
 			}
 			n := times[p.original]
-			if short == 0 && ahead[p.original] == n && (n == 1 || p.id != "") { // all that are the same are there
+			if ahead[p.original] == n && (n == 1 || p.id != "") { // all that are the same are there
 				there++
-				blocked = blocked || p.id != "" || there > byChance
+				blocked = blocked || there > short && (p.id != "" || there > byChance)
 			}
 		}
 
@@ -53,8 +53,11 @@ func (f *resumption) place(seen []sighting) {
 		}
 	}
 
-	last := f.lastByTwins(possible, times, inSource)
-	f.settle(possible[0], last, inSource, ahead, short)
+	first := possible[0]
+	if short > 0 && f.exceeds(first) && (len(f.left(first)) <= byChance || f.scattered(seen, first)) {
+		return // some may be twins of what is missing; many at the head, in order, are none
+	}
+	f.settle(first, f.lastByTwins(possible, times, inSource), inSource, ahead, short)
 }
 
 // settle decides by the lowest and the highest answer. What looks like an acknowledged message, and has its own
@@ -76,7 +79,6 @@ func (f *resumption) settle(first, last int, inSource, ahead message.Twins, shor
 
 	for i, p := range f.pending {
 		switch {
-		case p.arrived == yes && short > 0 && f.exceeds(first):
 		case i >= last || p.arrived == no:
 			p.there = yes
 		case i < first && twin(p) && (twins > short || p.position > reached && ahead[p.original] > 0):
@@ -122,22 +124,23 @@ func (f *resumption) short(inSource message.Twins) int {
 		}
 	}
 
-	return max(there+int(f.unreached()-f.depth), 0)
+	return max(f.missing(there), 0)
 }
 
-// unreached returns how many messages of the source the records had not reached.
-func (f *resumption) unreached() int64 {
-	return f.intent.Depth - int64(f.certain.acted+len(f.pending))
+// missing returns how many messages the source has too few when n of the records' are in it, besides those that the
+// records had not reached. It is negative where others have arrived.
+func (f *resumption) missing(n int) int {
+	return n + int(f.intent.Depth-f.depth) - f.certain.acted - len(f.pending)
 }
 
 // leads reports whether what would be left if the first k were acknowledged is the head of the source, and was behind
 // them: then what looks like those k is behind it, and is none of them in a queue that keeps its order.
 func (f *resumption) leads(seen []sighting, k int) bool {
-	if !f.all() || f.scattered(seen, k) {
+	left := f.left(k)
+	if len(left) == 0 || !f.all() || f.scattered(seen, k) {
 		return false
 	}
-	left := f.left(k)
-	return len(left) > 0 && !slices.ContainsFunc(f.pending[:k], func(p *pending) bool {
+	return !slices.ContainsFunc(f.pending[:k], func(p *pending) bool {
 		return p.position > left[len(left)-1].position ||
 			slices.ContainsFunc(left, func(i item) bool { return i.fingerprint == p.original })
 	})
@@ -188,19 +191,14 @@ func (f *resumption) counts(seen []sighting) (times, inSource message.Twins) {
 // exceeds reports whether the source has fewer messages than would be left if the first k were acknowledged. The record
 // acts on everything: so the messages still to do are there, too.
 func (f *resumption) exceeds(k int) bool {
-	return int64(len(f.left(k)))+f.unreached() > f.depth
+	return f.missing(len(f.left(k))) > 0
 }
 
 // scattered reports whether other messages are ahead of what would be left if the first k were acknowledged. When the
 // record acts on everything, there are none: it began at the head.
 func (f *resumption) scattered(seen []sighting, k int) bool {
-	for at := range f.left(k) {
-		if seen[at].position != int64(at+1) {
-			return true
-		}
-	}
-
-	return false
+	n := len(f.left(k))
+	return n > 0 && seen[n-1].position != int64(n)
 }
 
 // byChance is how many messages in a row may have indistinguishable twins.
