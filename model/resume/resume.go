@@ -188,7 +188,7 @@ func (f *resumption) findUndone(ctx context.Context, id int64) error {
 	return err
 }
 
-// notedReads notes the looks of a resumption. What others do, only counts show it.
+// notedReads notes the looks of a resumption.
 type notedReads struct {
 	plan.Reads
 	on *resumption
@@ -197,10 +197,6 @@ type notedReads struct {
 func (r notedReads) Read(ctx context.Context, look peek.Plan, each message.Visit) (peek.Read, error) {
 	r.on.looked = append(r.on.looked, look)
 	return r.Reads.Read(ctx, look, each)
-}
-
-func (notedReads) Others(context.Context, []plan.Left) (map[model.QueueRef]plan.Others, error) {
-	return nil, nil
 }
 
 // On returns the inquiry with a newer topology and newer counts of queues with a limit; it does not look for the
