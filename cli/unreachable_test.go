@@ -128,18 +128,18 @@ func TestSilentAPI(t *testing.T) {
 	assert.Equal(t, r.ends(t, cli.ExitConnect).out, "")
 	said := strings.SplitAfter(r.stderr, "\n")
 	must.Equal(t, len(said), 4, "it is asked three times: %q", said)
-	assert.Contains(t, said[0], "within 500ms: dlxtop asks again")
-	assert.Contains(t, said[1], "within 1s: dlxtop asks again")
-	checkSentence(t, said[2], "RabbitMQ answers at", "accepted the connection and gave no answer within 2s")
+	assert.Contains(t, said[0], "within 2s: dlxtop asks again")
+	assert.Contains(t, said[1], "within 4s: dlxtop asks again")
+	checkSentence(t, said[2], "RabbitMQ answers at", "accepted the connection and gave no answer within 8s")
 	assert.That(t, !strings.Contains(r.stderr, "enable"), "it is to be enabled: %s", r.stderr)
 }
 
-// impatient makes a program wait half a second for the management API's first answer.
+// impatient makes a program wait two seconds for the management API's first answer.
 func impatient(p *cli.Program) {
 	p.Source = func(c config.Connection) (cli.Source, error) {
 		return mgmt.New(mgmt.Options{
 			URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost,
-			Timeout: 500 * time.Millisecond,
+			Timeout: 2 * time.Second,
 		})
 	}
 }
@@ -159,7 +159,7 @@ func TestSlowAPI(t *testing.T) {
 
 	r := runChanged(t.Context(), impatient, "flows", "--url", v.url(), "--api", slow)
 	r.ends(t, cli.ExitDone).shows(t, "orders.failed")
-	assert.Equal(t, strings.Count(r.stderr, "gave no answer within 500ms: dlxtop asks again and waits longer"), 1)
+	assert.Equal(t, strings.Count(r.stderr, "gave no answer within 2s: dlxtop asks again and waits longer"), 1)
 }
 
 // A command that only needs the management API works without AMQP, and says that the clusters were not compared.
