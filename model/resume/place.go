@@ -81,9 +81,11 @@ func (f *resumption) settle(first, last int, inSource, ahead message.Twins, shor
 		switch {
 		case i >= last || p.arrived == no:
 			p.there = yes
-		case i < first && twin(p) && (twins > short || p.position > reached && ahead[p.original] > 0):
 		case i < first:
-			p.there = no
+			behind := p.position < reached || ahead[p.original] == 0
+			if !twin(p) || twins <= short && behind {
+				p.there = no
+			}
 		}
 	}
 }

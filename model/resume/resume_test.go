@@ -410,7 +410,8 @@ func randomKill(r *rand.Rand) killedAt {
 		}
 	}
 
-	k.spares = k.named && !k.copies && !k.drop && r.IntN(2) == 0
+	differ := k.named && !k.copies
+	k.spares = differ && !k.drop && r.IntN(2) == 0
 	for i := range n {
 		if k.stays(i) {
 			k.queue[i] = i - 1
