@@ -54,28 +54,20 @@ func warned(warnings []Warning) []string {
 
 // A nack does not always refuse: a classic queue out of the nacking node's reach may have the message.
 func TestNackRefuses(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		kind  model.QueueType
-		nodes []string // nil: the user may not read them
-		at    string
-		want  bool
-	}{
-		{"the only node", model.Classic, []string{"a"}, "a", true},
-		{"in a cluster", model.Classic, []string{"a", "b"}, "a", false},
-		{"on the node that answers", model.Classic, nil, "a", true},
-		{"on another node", model.Classic, nil, "b", false},
-		{"replicated", model.Quorum, []string{"a", "b"}, "b", true},
-	} {
-		topology := build.TopologyOf("4.3.6", build.Queue("full",
-			build.Argument("x-max-length", int32(1)), build.Argument("x-overflow", "reject-publish")))
+	for _, test := range must.Cases[struct {
+		Name, At string
+		Kind     model.QueueType
+		Nodes    []string // nil: the user may not read them
+		Want     bool
+	}](t, "testdata/nacks.toml") {
+		topology := build.TopologyOf("4.3.6", build.Text("queue full max-length=1 x-overflow=reject-publish"))
 		s := topology.Snapshot
-		s.Overview.Node, s.Queues[0].Node, s.Queues[0].Type = "a", test.at, test.kind
-		for _, name := range test.nodes {
+		s.Overview.Node, s.Queues[0].Node, s.Queues[0].Type = "a", test.At, test.Kind
+		for _, name := range test.Nodes {
 			s.Nodes = append(s.Nodes, model.Node{Name: name})
 		}
 		r := RecipientOf(model.NewTopology(s), build.Ref("full"))
-		assert.Equal(t, NackRefuses([]Recipient{r}, []model.QueueRef{r.Queue}), test.want, "%s", test.name)
+		assert.Equal(t, NackRefuses([]Recipient{r}, []model.QueueRef{r.Queue}), test.Want, "%s", test.Name)
 	}
 }
 
@@ -205,29 +197,22 @@ func TestBackIsWhatCannotBeAnother(t *testing.T) {
 }
 
 func TestArrivalsAreWhatTheQueueHasMore(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name  string
-		depth model.Opt[int64]
-		ready int64
-		done  Account
-		want  int64
-		known bool
-	}{
-		{"nothing happened", build.Some(47), 47, Account{}, 0, true},
-		{"3 came before it ran", build.Some(47), 50, Account{}, 3, true},
-		{"3 came, and 40 went", build.Some(47), 10, Account{Moved: 30, Dropped: 8, Gone: 2}, 3, true},
-		{"what stays is no arrival", build.Some(47), 10, Account{Moved: 37, Refused: 5, Returned: 5}, 0, true},
-		{"others took some", build.Some(47), 2, Account{Moved: 40}, 0, true},
-		{"the depth is unknown", model.Unknown[int64](), 50, Account{}, 0, true},
-		{"some may be there twice", build.Some(47), 10, Account{Moved: 37, Unknown: 3}, 0, false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			out, known := test.done.Out().Get()
-			must.Equal(t, known, test.known, "what went is known")
-			got := (Frozen{Depth: test.depth}).Arrived(test.ready, out)
-			assert.That(t, !known || got == test.want, "%d arrived", got)
+	for _, test := range must.Cases[struct {
+		Name           string
+		Unknown, Twice bool
+		Ready, Want    int64
+		Done           Account
+	}](t, "testdata/arrivals.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			depth := build.Some(47)
+			if test.Unknown {
+				depth = model.Unknown[int64]()
+			}
+
+			out, known := test.Done.Out().Get()
+			must.Equal(t, known, !test.Twice, "what went is known")
+			got := (Frozen{Depth: depth}).Arrived(test.Ready, out)
+			assert.That(t, !known || got == test.Want, "%d arrived", got)
 		})
 	}
 }

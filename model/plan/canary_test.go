@@ -115,9 +115,6 @@ func TestCanaryWaitsAsRetriesTake(t *testing.T) {
 }
 
 func TestComeBacks(t *testing.T) {
-	mark := func(name string) model.Table {
-		return model.Table{message.ReplayHeader: model.Table{"count": int64(1), "replay": name}}
-	}
 	sent := []message.Publishing{
 		{Properties: message.Properties{MessageID: "a"}, Body: []byte("one")},
 		{Properties: message.Properties{MessageID: "b"}, Body: []byte("two")},
@@ -125,45 +122,26 @@ func TestComeBacks(t *testing.T) {
 		{},
 	}
 
-	wrapped := []byte(`{"Exception":"x","RoutingKey":"k","Exchange":"e","Queue":"w","DateTime":"2020-01-01T00:00:00Z","BasicProperties":{},"Message":"three"}`)
-	for _, test := range []struct {
-		name    string
-		mark    string
-		m       message.Message
-		arrived bool
-		want    int
-	}{
-		{"marked by this replay", "r1", message.Message{Headers: mark("r1")}, false, 1},
-		{"marked by another", "r1", message.Message{
-			Headers: mark("r0"), Body: []byte("one"), Properties: message.Properties{MessageID: "a"},
-		}, true, 0},
-		{"marked without a name", "r1", message.Message{
-			Headers: model.Table{message.ReplayHeader: model.Table{"count": int64(1)}}, Body: []byte("one"),
-		}, true, 0},
-		{"an old mark on what was moved", "", message.Message{Headers: mark("r0"), Body: []byte("one")}, true, 1},
+	for _, test := range must.Cases[struct {
+		Name, Replay, Body string
+		Mark               model.Table
+		Properties         message.Properties
+		Arrived            bool
+		Want               int
+	}](t, "testdata/come_backs.toml") {
+		m := message.Message{Properties: test.Properties, Body: []byte(test.Body), BodyBytes: len(test.Body)}
+		if test.Mark != nil {
+			m.Headers = model.Table{message.ReplayHeader: test.Mark}
+		}
 
-		{"the same id, arrived since", "r1", message.Message{
-			Properties: message.Properties{MessageID: "b"}, Body: []byte("an error"),
-		}, true, 1},
-		{"the same id, there before", "r1", message.Message{Properties: message.Properties{MessageID: "b"}}, false, 0},
-		{"the same body", "r1", message.Message{Body: []byte("three")}, true, 1},
-		{"the same body, there before", "r1", message.Message{Body: []byte("three")}, false, 0},
-		{"in an envelope", "r1", message.Message{
-			Properties: message.Properties{Type: message.EasyNetQType}, Body: wrapped, BodyBytes: len(wrapped),
-		}, true, 1},
-		{"nothing in common", "r1", message.Message{
-			Properties: message.Properties{MessageID: "z"}, Body: []byte("other"),
-		}, true, 0},
-		{"both empty", "r1", message.Message{}, true, 0},
-	} {
-		r := Released{Mark: test.mark}
+		r := Released{Mark: test.Replay}
 		for i := range sent {
 			r.Add(&sent[i])
 		}
 
 		pass := r.ComeBacks()
-		pass.Look(&test.m, test.arrived)
-		assert.Equal(t, pass.Count, test.want, "%s", test.name)
+		pass.Look(&m, test.Arrived)
+		assert.Equal(t, pass.Count, test.Want, "%s", test.Name)
 	}
 
 	// No more may come back than were sent.

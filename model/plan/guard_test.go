@@ -221,90 +221,26 @@ func TestGuardOfADeletedExchange(t *testing.T) {
 // Watermill writes down a topic: the worker's queue if one has that name, otherwise an exchange, or nothing that
 // outweighs x-death or the flow.
 func TestTopicOfWatermill(t *testing.T) {
-	poisoned := func(deaths ...message.Death) message.Message {
-		return message.Message{
-			Headers: model.Table{"topic_poisoned": "orders", "reason_poisoned": "503"}, Deaths: deaths, Exchange: "poison",
-		}
-	}
-
-	flow := []build.Part{
-		build.Text(`
-			queue orders_shop consumers=1 dlx= key=poison
-			queue poison
-		`),
-	}
-
-	fanout := []build.Part{build.Text(`
-		exchange fanout orders
-		bind orders orders_shop
-	`)}
-	for _, test := range []struct {
-		name  string
-		parts []build.Part
-		m     message.Message
-		to    string // the queue; "": refused
-		tells string
-	}{
-		{
-			"a queue of that name",
-			[]build.Part{build.Text(`
-				queue orders consumers=1
-				queue poison
-			`)},
-			poisoned(),
-			"orders", "",
-		},
-		{
-			"an exchange of that name", append(fanout, build.Text(`
-				queue orders_shop consumers=1
-				queue poison
-			`)),
-
-			poisoned(), "orders_shop", "",
-		},
-		{
-			"the flow", flow, poisoned(), "orders_shop",
-
-			"orders, a topic whose queue is gone (Watermill wrote it): the flow decides",
-		},
-		{
-			"x-death",
-			[]build.Part{build.Text(`
-				queue orders_shop consumers=1
-				queue poison
-			`)},
-			poisoned(message.Death{Queue: "orders_shop", Reason: model.Rejected, Count: 1}), "orders_shop", "",
-		},
-		{
-			"nothing else",
-			[]build.Part{build.Queue("poison")},
-			poisoned(), "",
-			"the worker is not here: orders, a topic whose queue is gone (Watermill wrote it)",
-		},
-
-		{
-			"a name alone does not outweigh it",
-			[]build.Part{build.Text(`
-				queue mail consumers=1
-				queue mail.poison
-				queue poison
-			`)},
-			poisoned(), "", "orders, a topic whose queue is gone",
-		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			from := "poison"
-
-			if strings.HasPrefix(test.name, "a name") {
-				from = "mail.poison"
+	for _, test := range must.Cases[struct {
+		Name     string
+		Parts    build.Part
+		From     string
+		Deaths   []message.Death
+		To, Told string // To "": refused
+	}](t, "testdata/watermill_topics.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			m := message.Message{
+				Headers: model.Table{"topic_poisoned": "orders", "reason_poisoned": "503"}, Deaths: test.Deaths,
+				Exchange: "poison",
 			}
 
-			plan := newRun(build.TopologyOf("3.10.8", test.parts...), replayOf(from, "auto", test.m))
+			plan := newRun(build.TopologyOf("3.10.8", test.Parts), replayOf(test.From, "auto", m))
 			told := plan.Refusal.Words() + warnedOf(plan.Warnings)
-			must.Equal(t, plan.Refusal.Refused(), test.to == "", "refusal %t: %s", plan.Refusal.Refused(), told)
-			must.Contains(t, told, test.tells)
-			assert.That(t, test.to == "" || len(plan.Recipients) == 1 && plan.Recipients[0].Queue.Name == test.to,
-				"goes to %+v", plan.Recipients)
+			must.Equal(t, plan.Refusal.Refused(), test.To == "", "refused: %s", told)
+			must.Contains(t, told, test.Told)
+			if test.To != "" {
+				assert.Equal(t, outcomeOf(plan), "to "+test.To)
+			}
 		})
 	}
 }
@@ -317,99 +253,33 @@ func changedWords(want ActionWant, before, after *model.Topology) string {
 }
 
 func TestPromiseChanges(t *testing.T) {
-	base := []build.Part{
-		build.Text(`
-			exchange direct x
-			queue failed
-			queue w consumers=1
-			queue audit
-			bind x k w
-		`),
-	}
-
-	with := func(parts ...build.Part) *model.Topology {
-		return build.TopologyOf("3.10.8", append(append([]build.Part{}, base...), parts...)...)
-	}
-	gone := build.TopologyOf("3.10.8", build.Text(`
+	base := build.Text(`
 		exchange direct x
 		queue failed
+		queue w consumers=1
 		queue audit
-	`))
+		bind x k w
+	`)
 	m := message.Message{Exchange: "x", RoutingKey: "k", Headers: model.Table{"x-death": []any{}}}
-	replay := wantTo(t, with(), "failed", "exchange:x/k", m)
-	auto := replayOf("failed", "origin", m)
-	move := moveOf("failed", "audit", m)
+	wants := map[string]ActionWant{
+		"replay": wantTo(t, build.TopologyOf("3.10.8", base), "failed", "exchange:x/k", m),
+		"origin": replayOf("failed", "origin", m),
+		"move":   moveOf("failed", "audit", m),
+		"drop":   {Operation: Drop, From: build.Ref("failed"), Planned: 1},
+	}
 
-	drop := ActionWant{Operation: Drop, From: build.Ref("failed"), Planned: 1}
-	for _, test := range []struct {
-		name          string
-		want          ActionWant
-		before, after *model.Topology
-		words         string
-	}{
-		{"the same", replay, with(), with(), ""},
-		{"other consumers and counts", replay, with(), build.TopologyOf("3.10.8", build.Text(`
-			exchange direct x
-			queue failed
-			queue w consumers=3 ready=9
-			bind x k w
-		`)), ""},
-		{"what does not concern it", replay, with(), with(build.Text(`
-			exchange fanout y
-			bind y audit
-		`)), ""},
-		{"a queue is bound", replay, with(), with(build.Bind("x", "k", "audit")), "exchange x, key k now also reaches audit"},
-		{
-			"a queue is unbound", replay, with(build.Bind("x", "k", "audit")), with(),
-			"exchange x, key k does not reach audit any more",
-		},
+	for _, test := range must.Cases[struct {
+		Name, Action, Words string
+		Was, Is             build.Part
+	}](t, "testdata/promises.toml") {
+		if test.Was == nil {
+			test.Was = base
+		}
 
-		{"an exchange is bound", replay, with(), with(build.Text(`
-			exchange fanout y
-			bind-exchange x k y
-			bind y audit
-		`)), "now also reaches audit"},
-		{
-			"an alternate exchange", replay, with(), build.TopologyOf("3.10.8",
-				build.Text(`
-					exchange direct x alternate-exchange=y
-					exchange fanout y
-					queue failed
-					queue w
-					queue audit
-					bind y audit
-				`)),
-
-			"exchange x, key k now also reaches audit; exchange x, key k does not reach w any more",
-		},
-		{"a rule of its own", replay, with(), build.TopologyOf("3.10.8", build.Text(`
-			exchange x-random x
-			queue failed
-			queue w
-			bind x k w
-		`)), "chooses by a rule of its own"},
-		{"no queue is reached", auto, with(), gone, "no queue is bound for key k on x"},
-		{
-			"the queue of a move is gone", move, with(), build.TopologyOf("3.10.8", build.Queue("failed")),
-			"there is no queue audit",
-		},
-		{"the queue of a move counts deaths", move, with(), build.TopologyOf("3.10.8", build.Text(`
-			queue failed
-			queue audit consumers=1
-		`)), "x-death is now removed"},
-		{
-			"a limit", move, with(), build.TopologyOf("3.10.8", build.Text("queue failed\nqueue audit max-length=0")),
-			"audit keeps at most 0 messages",
-		},
-
-		{
-			"the queue of a drop is gone", drop, with(), build.TopologyOf("3.10.8", build.Queue("w")),
-			"there is no queue failed",
-		},
-	} {
-		got := changedWords(test.want, test.before, test.after)
-		assert.That(t, test.words != "" || got == "", "%s: %q instead of %q", test.name, got, test.words)
-		assert.Contains(t, got, test.words, "%v", test.name)
+		before, after := build.TopologyOf("3.10.8", test.Was), build.TopologyOf("3.10.8", test.Is)
+		got := changedWords(wants[test.Action], before, after)
+		assert.Equal(t, got == "", test.Words == "", "%s: %q", test.Name, got)
+		assert.Contains(t, got, test.Words, "%v", test.Name)
 	}
 }
 
@@ -477,8 +347,8 @@ func TestDoubling(t *testing.T) {
 		queue b
 	`))
 	began := time.Unix(1_700_000_000, 0)
-	of := func(id string, died int64, mark string) message.Message {
-		death := model.Table{"queue": "w", "reason": "rejected", "count": int64(1), "time": time.Unix(died, 0)}
+	of := func(id string, died time.Duration, mark string) message.Message {
+		death := model.Table{"queue": "w", "reason": "rejected", "count": int64(1), "time": began.Add(died * time.Second)}
 		m := message.Message{Headers: model.Table{"x-death": []any{death}}, Body: []byte("{}")}
 		if mark != "" {
 			m.Headers[message.ReplayHeader] = mark
@@ -489,40 +359,19 @@ func TestDoubling(t *testing.T) {
 		return m
 	}
 
-	before, after := began.Unix()-60, began.Unix()+60
-	first := []message.Message{of("m1", before, ""), of("", before, ""), of("m2", after, "")}
-	for name, test := range map[string]struct {
-		from    string
-		marked  bool
-		planned bool // the first ones are still to be sent
-		m       message.Message
-		held    bool
-	}{
-		"a copy":                          {"b", true, false, of("m1", before, ""), true},
-		"a copy, without marks":           {"b", false, false, of("m1", before, ""), true},
-		"a copy that died elsewhere, too": {"b", true, false, of("m1", before-9, ""), true},
-		"it failed again":                 {"b", true, false, of("m1", after, ""), false},
-
-		"it failed again, marked": {
-			"b", true, false, of("m1", before, "count=1; time=2023-11-14T22:13:20Z; replay=X"), false,
-		},
-		"the same failure by a clock that is ahead": {"b", true, false, of("m2", after, ""), true},
-		"without marks nothing is sure of that":     {"b", false, false, of("m2", after, ""), false},
-		"another message":                           {"b", true, false, of("m3", before, ""), false},
-		"a copy without an id":                      {"b", true, false, of("", before, ""), true},
-		"a twin without an id":                      {"a", true, false, of("", before, ""), false},
-		"another death without an id":               {"b", true, false, of("", before-9, ""), false},
-		"a copy of what a plan will send":           {"b", true, true, of("m2", before, ""), true},
-		"a twin of what a plan will send":           {"b", true, true, of("", before, ""), true},
-	} {
+	first := []message.Message{of("m1", -60, ""), of("", -60, ""), of("m2", 60, "")}
+	for _, test := range must.Cases[struct {
+		Name, From, ID, Mark    string
+		Died                    time.Duration // in seconds after the replay began
+		Unmarked, Planned, Held bool
+	}](t, "testdata/doubles.toml") {
 		d := NewDoubles()
 		want := replayOf("a", "queue:w", first...)
-		want.Mark, want.User = test.marked, "guest"
-
-		if test.planned {
+		want.Mark, want.User = !test.Unmarked, "guest"
+		if test.Planned {
 			d.Expect(topology, want)
 		} else {
-			d.Sender(Sender{From: want.From, Began: began, Marked: test.marked, Record: 7})
+			d.Sender(Sender{From: want.From, Began: began, Marked: !test.Unmarked, Record: 7})
 			for i := range first {
 				for _, c := range entryCopies(&first[i], build.Refs("w")) {
 					d.Add(c, true)
@@ -530,14 +379,14 @@ func TestDoubling(t *testing.T) {
 			}
 		}
 
-		want.From = build.Ref(test.from)
-		want.Sample = message.MessageList{test.m}
+		want.From = build.Ref(test.From)
+		want.Sample = message.MessageList{of(test.ID, test.Died, test.Mark)}
 		want.Sent = d
 		p := New(topology, want)
-		assert.That(t, p.Refusal.Refused() == test.held, "%s: %q, want held %v", name, p.Refusal.Words(), test.held)
+		assert.Equal(t, p.Refusal.Refused(), test.Held, "%s: %q", test.Name, p.Refusal.Words())
 		want.Doubles = true
 		p = New(topology, want)
-		assert.That(t, !p.Refusal.Refused(), "%s: asked for, %s", name, p.Refusal.Words())
+		assert.That(t, !p.Refusal.Refused(), "%s: asked for, %s", test.Name, p.Refusal.Words())
 	}
 }
 
@@ -563,53 +412,36 @@ func TestMessagesPublishedAgain(t *testing.T) {
 		return m
 	}
 
-	plain := of()
-	before := of(began.Add(-time.Hour))
-	after := of(began.Add(time.Hour))
-	const again = "1 was replayed before, on 27 November 2023"
-
-	const resume, elsewhere = "dlxtop journal resume 7: ", "a copy from a"
-	for name, test := range map[string]struct {
-		from       string
-		sent, next message.Message
-		unsure     bool // the outcome of the earlier replay is unknown
-		unmarked   bool // that replay did not mark its messages
-		refusal    string
-		warning    string
-	}{
-		"nothing says when it failed":            {from: "a", sent: plain, next: plain, warning: again},
-		"it failed after the replay":             {from: "a", sent: before, next: after, warning: again},
-		"the original had no deaths":             {from: "a", sent: plain, next: after, warning: again},
-		"the replay marked nothing":              {from: "a", sent: plain, next: plain, unmarked: true, warning: again},
-		"in another queue":                       {from: "b", sent: plain, next: plain, refusal: elsewhere},
-		"in another queue, of another time":      {from: "b", sent: before, next: before, refusal: elsewhere},
-		"the same death: it never left":          {from: "a", sent: before, next: before, refusal: elsewhere},
-		"an earlier death: it was there, too":    {from: "a", sent: after, next: before, refusal: elsewhere},
-		"the replay ended in the middle":         {from: "a", sent: plain, next: plain, unsure: true, refusal: resume},
-		"the same, seen in another queue":        {from: "b", sent: plain, next: plain, unsure: true, refusal: resume},
-		"it ended in the middle, failed after":   {from: "a", sent: before, next: after, unsure: true, warning: again},
-		"it ended in the middle, the same death": {from: "a", sent: before, next: before, unsure: true, refusal: resume},
-	} {
+	messages := map[string]message.Message{
+		"plain": of(), "before": of(began.Add(-time.Hour)), "after": of(began.Add(time.Hour)),
+	}
+	for _, test := range must.Cases[struct {
+		Name, From, Sent, Next, Refusal string
+		Unsure, Unmarked, Warns         bool
+	}](t, "testdata/published_again.toml") {
+		sent := messages[test.Sent]
 		d := NewDoubles()
-
-		want := replayOf(test.from, "queue:w", test.next)
+		want := replayOf(test.From, "queue:w", messages[test.Next])
 		want.Mark = true
 		want.User = "guest"
 		want.Sent = d
-		d.Sender(Sender{From: build.Ref("a"), Began: began, Marked: !test.unmarked, Record: 7})
+		d.Sender(Sender{From: build.Ref("a"), Began: began, Marked: !test.Unmarked, Record: 7})
 
-		for _, c := range entryCopies(&test.sent, build.Refs("w")) {
-			d.Add(c, !test.unsure)
+		for _, c := range entryCopies(&sent, build.Refs("w")) {
+			d.Add(c, !test.Unsure)
 		}
 
 		p := New(topology, want)
 		words := p.Refusal.Words()
-		assert.That(t, strings.HasPrefix(words, test.refusal), "%s: refused with %q", name, words)
-		assert.Equal(t, words == "", test.refusal == "", "%v", name)
+		assert.That(t, strings.HasPrefix(words, test.Refusal), "%s: refused with %q", test.Name, words)
+		assert.Equal(t, words == "", test.Refusal == "", "%v", test.Name)
+
+		again := "1 was replayed before, on 27 November 2023"
 		warned := slices.ContainsFunc(p.Warnings, func(w Warning) bool { return strings.HasPrefix(w.Words(), again) })
-		assert.That(t, warned == (test.warning != ""), "%s: warns %v", name, p.Warnings)
+		assert.Equal(t, warned, test.Warns, "%s: warns %v", test.Name, p.Warnings)
+
 		want.Doubles = true
 		p = New(topology, want)
-		assert.That(t, !p.Refusal.Refused(), "%s: asked for, %s", name, p.Refusal.Words())
+		assert.That(t, !p.Refusal.Refused(), "%s: asked for, %s", test.Name, p.Refusal.Words())
 	}
 }

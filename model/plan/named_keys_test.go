@@ -38,45 +38,24 @@ func TestCopiesKeepTheKeyThatTheyName(t *testing.T) {
 // An application that makes the key of its failures from the key that it got loses a copy's second failure, when no
 // queue is bound for that key.
 func TestSecondFailuresThatAnApplicationPublishes(t *testing.T) {
-	parts := func(bound string) []build.Part {
-		return []build.Part{
-			build.Text(`
-				exchange topic bus
-				queue orders consumers=1
-				bind bus order.created orders
-				queue audit consumers=1
-				bind bus order.# audit
-				exchange topic errors
-				queue orders.failed
-			`), build.Bind("errors", bound, "orders.failed"),
-		}
-	}
+	parts := build.Text(`
+		exchange topic bus
+		queue orders consumers=1
+		bind bus order.created orders
+		queue audit consumers=1
+		bind bus order.# audit
+		exchange topic errors
+		queue orders.failed
+	`)
 
-	const lost = "its application publishes its failures to the exchange errors, and no queue is bound for the key "
-	for _, c := range []struct {
-		name, key, bound string
-		headers          model.Table
-		deaths           []message.Death
-		want             string
-	}{
-		{name: "before it", key: "error.order.created", bound: "error.order.created", want: lost + "error.orders"},
-		{name: "behind it", key: "order.created.failed", bound: "order.created.failed", want: lost + "orders.failed"},
-		{
-			name: "of a key in a header", key: "error:shop.new", bound: "error:shop.new",
-			headers: model.Table{"first-key": "shop.new"}, want: lost + "error:orders",
-		},
-
-		{name: "a pattern is bound", key: "error.order.created", bound: "error.#", want: "to orders"},
-		{name: "of the queue's name", key: "error.orders", bound: "error.orders", want: "to orders"},
-		{name: "a fixed key", key: "failed", bound: "failed", want: "to orders"},
-		{name: "another word", key: "terrororder.created", bound: "terrororder.created", want: "to orders"},
-		{
-			name: "RabbitMQ published it", key: "error.order.created", bound: "error.order.created",
-			deaths: []message.Death{diedIn("orders", model.Rejected, "order.created")}, want: "to orders",
-		},
-	} {
-		m := message.Message{Exchange: "errors", RoutingKey: c.key, Headers: c.headers, Deaths: c.deaths}
-		p := newRun(build.TopologyOf("4.0.5", parts(c.bound)...), replayOf("orders.failed", "auto", m))
-		assert.Contains(t, outcomeOf(p), c.want, "%s", c.name)
+	for _, c := range must.Cases[struct {
+		Name, Key, Bound, Want string
+		Headers                model.Table
+		Deaths                 []message.Death
+	}](t, "testdata/published_failures.toml") {
+		m := message.Message{Exchange: "errors", RoutingKey: c.Key, Headers: c.Headers, Deaths: c.Deaths}
+		topology := build.TopologyOf("4.0.5", parts, build.Bind("errors", c.Bound, "orders.failed"))
+		p := newRun(topology, replayOf("orders.failed", "auto", m))
+		assert.Contains(t, outcomeOf(p), c.Want, "%s", c.Name)
 	}
 }

@@ -70,38 +70,21 @@ func TestReplayToItsOriginWhenThatIsNarrow(t *testing.T) {
 	must.Equal(t, plan.Ways[0].Address, want)
 }
 
-func TestReplayIsRefused(t *testing.T) {
-	parts := append([]build.Part{
-		build.Text(`
-			queue nobody's
-			queue alone
-			exchange direct x
-			exchange x-delayed-message later x-delayed-type=fanout
-			bind later alone
-		`),
-	},
-		build.ScenarioParts["pubsub"]...)
+// What a plan says of a replay: why it is refused, or what it warns of.
+func TestReplayIsRefusedOrWarns(t *testing.T) {
+	for _, test := range must.Cases[struct {
+		Name, From, To, Refusal, Warning string
+		Parts                            build.Part
+	}](t, "testdata/replays.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			topology := build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...)
+			if test.Parts != nil {
+				topology = build.TopologyOf("3.10.8", test.Parts)
+			}
 
-	topology := build.TopologyOf("3.10.8", parts...)
-
-	tests := []struct {
-		name string
-		from string
-		to   string
-		want string
-	}{
-		{"no flow, no target", "nobody's", "auto", "belongs to no flow"},
-		{"a missing exchange", "alone", "exchange:nope/k", "does not exist"},
-		{"nothing is bound", "alone", "exchange:x/k", "no queue is bound"},
-		{"a missing queue", "alone", "queue:nope", "no queue is bound"},
-		{"an exchange that delays", "ucenter@user@failed", "exchange:later/", "delays"},
-		{"a queue that vanished", "gone", "queue:alone", "no queue gone"},
-	}
-
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			plan := newRun(topology, wantTo(t, topology, test.from, test.to, message.Message{}))
-			assert.Contains(t, plan.Refusal.Words(), test.want, "refusal")
+			plan := newRun(topology, wantTo(t, topology, test.From, test.To, message.Message{}))
+			assert.Contains(t, plan.Refusal.Words(), test.Refusal, "refusal")
+			assert.Contains(t, warnedOf(plan.Warnings), test.Warning, "warnings")
 		})
 	}
 }
@@ -113,47 +96,6 @@ func TestPublishingRefusesWhomThePlanDoesNotName(t *testing.T) {
 	plan.Recipients = nil
 	_, err := plan.Publishing(&message.Message{})
 	assert.Fails(t, err, "ucenter@user")
-}
-
-func TestReplayWarns(t *testing.T) {
-	bounded := build.TopologyOf("3.10.8", build.Text(`
-		queue f
-		queue w ready=5 x-max-length=6 x-overflow=reject-publish
-	`))
-
-	tests := []struct {
-		name     string
-		topology *model.Topology
-		from, to string
-		want     string
-	}{
-		{
-			"a full target that refuses", bounded, "f", "queue:w",
-			"w refuses messages when it is full (reject-publish): refused ones stay where they are",
-		},
-		{"no consumers", bounded, "f", "queue:w", "w has no consumers"},
-		{"the queue they come from", bounded, "f", "queue:f", "they go back to its end"},
-		{
-			"a buffer receives it", build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...), "ucenter@user@failed",
-			"queue:ucenter@user@retry", "ucenter@user gets them after 30s in the buffer",
-		},
-		{
-			"only another queue receives it", build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...),
-			"ucenter@user@failed", "queue:user-monitor", "user-monitor would receive them, and is not",
-		},
-		{
-			"another queue receives it", build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...),
-			"ucenter@user@failed", "exchange:master/user.create", "user-monitor would receive them too",
-		},
-	}
-
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			plan := newRun(test.topology, wantTo(t, test.topology, test.from, test.to))
-			assert.That(t, strings.Contains(warnedOf(plan.Warnings), test.want),
-				"warnings %q, want something with %q", warned(plan.Warnings), test.want)
-		})
-	}
 }
 
 func TestParseTarget(t *testing.T) {
@@ -196,64 +138,32 @@ func wantTo(t testing.TB, topology *model.Topology, from, to string, sample ...m
 
 // How names of exchanges and keys with slashes are parsed, and how a plan writes them.
 func TestSplitTarget(t *testing.T) {
-	bind := func(exchange, key, queue string) []build.Part {
-		return []build.Part{build.Exchange("direct", exchange), build.Queue(queue), build.Bind(exchange, key, queue)}
+	type expected struct {
+		Name, Typed, Want, To string
+		Parts                 build.Part
 	}
 
-	worker := []build.Part{build.Text(`
-		queue w consumers=1 dlx= key=f
-		queue f
-	`)}
-	for _, test := range []struct {
-		name, typed, want string // "EXCHANGE KEY", or words of the error
-		parts             [][]build.Part
-		to                string // how the plan writes it
-	}{
-		{
-			"no slash in the name", "api/v1/order", "api v1/order",
-			[][]build.Part{bind("api", "v1/order", "q")},
-			"exchange:api/v1/order",
-		},
-		{
-			"the longest that is there", "api/v1/order", "api/v1 order",
-			[][]build.Part{bind("api", "k", "q"), bind("api/v1", "order", "q")},
-			"exchange:api/v1/order",
-		},
-		{
-			"only a shorter one leads on", "api/v1/order", "api v1/order",
-
-			[][]build.Part{bind("api", "v1/order", "q"), bind("api/v1", "k", "q")},
-			"exchange:api/v1/order",
-		},
-		{
-			"one leads to the worker", "api/v1/order", "api/v1 order",
-			[][]build.Part{bind("api", "v1/order", "q"), bind("api/v1", "order", "w")},
-			"exchange:api/v1/order",
-		},
-		{
-			"both lead on", "api/v1/order", "--to exchange:api/v1 --key order, or --to exchange:api --key v1/order",
-			[][]build.Part{bind("api", "v1/order", "q"), bind("api/v1", "order", "q")},
-			"",
-		},
-		{"no key", "api/v1", "api/v1 ", [][]build.Part{bind("api/v1", "", "q")}, "exchange:api/v1/"},
-		{"none is there", "no/k/l", "no k/l", nil, "exchange:no/k/l"},
-		{"the default exchange", "/q/1", " q/1", [][]build.Part{{build.Queue("q/1")}}, "exchange:/q/1"},
-	} {
-		topology := build.TopologyOf("4.0.5", slices.Concat(append(test.parts, worker)...)...)
-
-		a, err := target.Split(topology, build.Ref("f"), test.typed)
+	for _, test := range must.Cases[expected](t, "testdata/split_targets.toml") {
+		topology := build.TopologyOf("4.0.5", test.Parts)
+		a, err := target.Split(topology, build.Ref("f"), test.Typed)
 		got := a.Exchange + " " + a.RoutingKey
-		assert.That(t, err != nil || got == test.want, "%s: %q, %v", test.name, got, err)
-		assert.That(t, err == nil || strings.Contains(err.Error(), test.want), "%s: %q, %v", test.name, got, err)
+		assert.That(t, err != nil || got == test.Want, "%s: %q, %v", test.Name, got, err)
+		assert.That(t, err == nil || strings.Contains(err.Error(), test.Want), "%s: %q, %v", test.Name, got, err)
 
 		if err == nil {
-			p := New(topology, wantTo(t, topology, "f", "exchange:"+test.typed))
-			assert.Equal(t, p.To(), test.to, "%s: the plan", test.name)
+			p := New(topology, wantTo(t, topology, "f", "exchange:"+test.Typed))
+			assert.Equal(t, p.To(), test.To, "%s: the plan", test.Name)
 		}
 	}
 
-	both := slices.Concat(bind("api", "v1/order", "q"), bind("api/v1", "order", "q"), worker)
-	topology := build.TopologyOf("4.0.5", both...)
+	topology := build.TopologyOf("4.0.5", build.Text(`
+		exchange direct api
+		exchange direct api/v1
+		queue q
+		queue f
+		bind api v1/order q
+		bind api/v1 order q
+	`))
 	want := wantTo(t, topology, "f", "exchange:api")
 	want.Fixed.RoutingKey = "v1/order"
 	p := New(topology, want)

@@ -46,61 +46,31 @@ func TestSequelOfVersion1IsReadAsWhatItKnew(t *testing.T) {
 
 // What comes back is counted from before the first publish, and what may leave the queue meanwhile is known.
 func TestBaselineOfWhatCameBack(t *testing.T) {
-	for _, test := range []struct {
-		name     string
-		settings string
-		resuming *Resuming
-		account  Account
-		sent     int64
-		unsure   int64
-		before   int64
-		leaves   Leaving
-	}{
-		{name: "all of it", account: Account{Depth: 30, Moved: 30}, sent: 30},
-		{name: "a part", account: Account{Depth: 30, Moved: 10, Refused: 2}, sent: 10, before: 20},
-		{
-			name: "what may have left has left", account: Account{Depth: 30, Moved: 10, Gone: 3, Unknown: 4},
-			sent: 10, unsure: 4, before: 13,
-		},
-		{
-			name: "a resume counts from before the first record", account: Account{Depth: 45, Moved: 10},
-			resuming: &Resuming{Record: 1, Left: 22, Gone: 8, Moved: 7, Acks: make([]Arrived, 2), Found: map[int64][]Settled{
-				1: {{1, Moved, ""}, {2, Unsure, ""}, {3, Unsure, ""}, {4, Unsure, ""}},
-			}}, sent: 19, unsure: 1, before: 10,
-		},
+	resumed := Resuming{Record: 1, Left: 22, Gone: 8, Moved: 7, Acks: make([]Arrived, 2), Found: map[int64][]Settled{
+		1: {{1, Moved, ""}, {2, Unsure, ""}, {3, Unsure, ""}, {4, Unsure, ""}},
+	}}
 
-		{
-			name: "old messages expire", settings: "ttl=86400000",
-			account: Account{Depth: 30, Moved: 10}, sent: 10, before: 20, leaves: OldLeave,
-		},
-		{
-			name: "none is old enough", settings: "ttl=86400000",
-			account: Account{Depth: 30, Moved: 30}, sent: 30,
-		},
-		{
-			name: "what comes back expires", settings: "ttl=5000",
-			account: Account{Depth: 30, Moved: 30}, sent: 30, leaves: AnyLeave,
-		},
-		{
-			name: "a limit drops the oldest", settings: "max-length=40",
-			account: Account{Depth: 30, Moved: 30}, sent: 30, leaves: OldLeave,
-		},
-		{
-			name: "a limit refuses", settings: "max-length=40 x-overflow=reject-publish",
-			account: Account{Depth: 30, Moved: 30}, sent: 30,
-		},
-	} {
-		topology := build.TopologyOf("", build.Text("queue w\nqueue failed "+test.settings))
+	for _, test := range must.Cases[struct {
+		Name, Settings       string
+		Resumes              bool
+		Account              Account
+		Sent, Unsure, Before int64
+		Leaves               Leaving
+	}](t, "testdata/baselines.toml") {
+		topology := build.TopologyOf("", build.Text("queue w\nqueue failed "+test.Settings))
 		p := Plan{Operation: Replay, From: build.Ref("failed"), Recipients: []Recipient{{Queue: build.Ref("w")}}}
-		test.account.Mark = "M"
+		test.Account.Mark = "M"
 
 		run := p.On(topology)
-		run.Resuming = test.resuming
-		f, ok := run.Follow(topology, &test.account)
-		assert.That(t, ok, "%s: it is not followed", test.name)
-		assert.Equal(t, f.Sent, test.sent, "%s: sent", test.name)
-		assert.Equal(t, f.Unsure, test.unsure, "%s: unsure", test.name)
-		assert.Equal(t, f.Before, test.before, "%s: before", test.name)
-		assert.Equal(t, f.Leaves, test.leaves, "%s: leaves", test.name)
+		if test.Resumes {
+			run.Resuming = &resumed
+		}
+
+		f, ok := run.Follow(topology, &test.Account)
+		assert.That(t, ok, "%s: it is not followed", test.Name)
+		assert.Equal(t, f.Sent, test.Sent, "%s: sent", test.Name)
+		assert.Equal(t, f.Unsure, test.Unsure, "%s: unsure", test.Name)
+		assert.Equal(t, f.Before, test.Before, "%s: before", test.Name)
+		assert.Equal(t, f.Leaves, test.Leaves, "%s: leaves", test.Name)
 	}
 }

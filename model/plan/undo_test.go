@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -87,117 +88,57 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 }
 
 func TestPlanUndo(t *testing.T) {
-	failed := build.Ref("failed")
 	s := build.Broker("", build.Text(`
 		queue failed
 		queue worker consumers=2
 	`))
 	s.Overview.ClusterName = "rabbit@b"
 	topology := model.NewTopology(s)
-	msg := func(id string) *message.Message {
-		m := &message.Message{Properties: message.Properties{MessageID: id}}
-		m.Fingerprint = message.FingerprintOf(m)
-		return m
-	}
 
-	drop := func(position int, outcome Outcome) Entry {
-		m := msg("m")
-		m.Position = position
-		e := NewEntry(m, nil, false)
-		e.Outcome = outcome
-		return e
-	}
+	m := message.Message{Properties: message.Properties{MessageID: "m"}}
+	m.Fingerprint = message.FingerprintOf(&m)
 
-	sent := func(position int, outcome Outcome, reached ...string) Entry {
-		m := msg("s")
-		return Entry{
-			Position: position, Fingerprint: m.Fingerprint, Outcome: outcome,
-			Sent: &Sent{Fingerprint: message.Fingerprint{byte(position)}, Reached: reached},
+	for _, test := range must.Cases[struct {
+		Name, Broker, Cluster, From string
+		Operation                   Operation
+		Running, OtherPrints        bool
+		Entries                     []struct {
+			Outcome       Outcome
+			Reached       []string // the queues that a copy was sent to; nil: it was dropped
+			Undone, Tried bool
 		}
-	}
+		There           int // copies of the message in its queue
+		Restores, Takes int
+		Words           string // of refusal, skips and warnings
+	}](t, "testdata/undos.toml") {
+		record := Record{
+			ID: 4, Operation: cmp.Or(test.Operation, Drop), From: build.Ref(cmp.Or(test.From, "failed")),
+			Broker: cmp.Or(test.Broker, "b:5672"), Cluster: test.Cluster, Ended: time.Unix(1e9, 0),
+			Running: test.Running, OtherPrints: test.OtherPrints,
+		}
 
-	undone := drop(3, Dropped)
-	undone.Undone = true
+		var there message.Twins // nil: nobody looked
+		if test.There > 0 {
+			there = message.Twins{m.Fingerprint: test.There}
+		}
 
-	finished := Record{
-		ID: 4, Operation: Drop, From: failed, Broker: "b:5672",
-		Ended: model.NewTopology(&model.Snapshot{}).Snapshot.TakenAt.AddDate(1, 0, 0),
-	}
+		var entries []Entry
+		for i, made := range test.Entries {
+			m.Position = i + 1
+			e := NewEntry(&m, nil, false)
+			e.Outcome, e.Undone = made.Outcome, made.Undone
+			if made.Tried {
+				e.Undoing = []Attempt{{By: 5}}
+			}
+			if made.Reached != nil {
+				e.Sent = &Sent{Fingerprint: message.Fingerprint{byte(m.Position)}, Reached: made.Reached}
+			}
+			entries = append(entries, e)
+		}
 
-	with := func(change func(*Record)) Record {
-		r := finished
-		change(&r)
-		return r
-	}
-
-	other := func(o Operation) Record {
-		return with(func(r *Record) { r.Operation, r.OtherPrints = o, true })
-	}
-
-	tried := drop(1, Dropped)
-	tried.Undoing = []Attempt{{By: 5}}
-	for _, test := range []struct {
-		name     string
-		record   Record
-		entries  []Entry
-		there    message.Twins
-		restores int
-		takes    int
-		words    string // of refusal, skips and warnings
-	}{
-		{
-			name: "a drop", record: finished, entries: []Entry{drop(1, Dropped), drop(2, ""), undone}, restores: 1,
-			words: "1 brought back before; 1 never taken out",
-		},
-
-		{
-			name: "nothing left", record: finished, entries: []Entry{undone},
-			words: "there is nothing to undo; 1 brought back before",
-		},
-		{name: "another broker", record: with(func(r *Record) { r.Broker = "other" }), words: "it was done on other"},
-		{
-			name: "another cluster", record: with(func(r *Record) { r.Cluster = "rabbit@a" }),
-			words: "it was done on b:5672 (cluster rabbit@a), and this is b:5672 (cluster rabbit@b)",
-		},
-		{name: "no queue", record: with(func(r *Record) { r.From.Name = "gone" }), words: "there is no queue gone"},
-		{name: "running", record: with(func(r *Record) { r.Running = true }), words: "still running"},
-		{name: "an undo", record: with(func(r *Record) { r.Operation = Undo }), words: "an undo itself"},
-		{
-			name: "unknown, not looked", record: finished, entries: []Entry{drop(1, Unsure)}, restores: 1,
-			words: "1 message may already be in the queue",
-		},
-
-		{
-			name: "unknown, there", record: finished, entries: []Entry{drop(1, Unsure), drop(2, Unsure)},
-			there: message.Twins{msg("m").Fingerprint: 1}, restores: 1, words: "1 already in the queue",
-		},
-		{name: "a replay", record: finished, entries: []Entry{sent(1, Moved, "worker"), sent(2,
-			Moved, "worker"), sent(3, Refused, "worker")}, takes: 2, words: "2 consumers on worker"},
-		{name: "to several", record: finished, entries: []Entry{sent(1, Moved, "worker"), sent(2,
-			Moved, "worker", "audit")}, takes: 1, words: "1 sent to 2 queues"},
-		{name: "other fingerprints, certain", record: other(Drop), entries: []Entry{drop(1, Dropped)}, restores: 1},
-		{
-			name: "other fingerprints, unknown", record: other(Drop), entries: []Entry{drop(1, Unsure), drop(2, Dropped)},
-			restores: 2, words: "1 message may already be in the queue, and cannot be recognized there",
-		},
-		{
-			name: "other fingerprints, tried", record: other(Drop), entries: []Entry{tried}, restores: 1,
-
-			words: "1 message may already be in the queue, and cannot be recognized there",
-		},
-		{
-			name: "other fingerprints, sent", record: other(Replay), entries: []Entry{sent(1, Moved, "worker")}, takes: 1,
-			words: "the messages of the replay 4 cannot be recognized; `dlxtop journal show 4` lists them",
-		},
-		{
-			name: "other fingerprints, sent to what is gone", record: other(Move),
-			entries: []Entry{sent(1, Moved, "gone")}, words: "does not exist any more",
-		},
-		{name: "target gone", record: finished, entries: []Entry{sent(1, Moved, "gone")}, words: "does not exist any more"},
-	} {
 		plan := must.Get(ForUndo(topology, UndoWant{
-			Record: test.record, User: "guest", Broker: "b:5672", There: test.there,
-			Entries: entriesOf(test.entries...),
+			Record: record, User: "guest", Broker: "b:5672", There: there,
+			Entries: entriesOf(entries...),
 		}))(t)
 
 		words := plan.Refusal.Words()
@@ -211,12 +152,12 @@ func TestPlanUndo(t *testing.T) {
 		for _, p := range plan.Takes {
 			takes += p.Planned
 		}
-		for part := range strings.SplitSeq(test.words, "; ") {
-			assert.Contains(t, words, part, "%s", test.name)
+		for part := range strings.SplitSeq(test.Words, "; ") {
+			assert.Contains(t, words, part, "%s", test.Name)
 		}
 
-		assert.Equal(t, plan.Restores, test.restores, "%v", test.name)
-		assert.Equal(t, takes, test.takes, "%v", test.name)
+		assert.Equal(t, plan.Restores, test.Restores, "%v", test.Name)
+		assert.Equal(t, takes, test.Takes, "%v", test.Name)
 	}
 }
 
