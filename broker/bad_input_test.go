@@ -199,7 +199,6 @@ func newRaw(t testing.TB, n *demo.Node) *rawAMQP {
 	r := &rawAMQP{t, must.Get(raw.Open(n.AMQP()))(t)}
 	t.Cleanup(func() { r.Close() })
 	must.Do(t, r.SetDeadline(time.Now().Add(10*patience)))
-	must.Do(t, r.Call(85<<16|11, 85<<16|10, []byte{0})) // confirm.select
 	return r
 }
 
@@ -218,7 +217,8 @@ func (r *rawAMQP) answer() uint32 {
 	return binary.BigEndian.Uint32(r.payload(raw.MethodFrame))
 }
 
-// publish publishes a message with an encoded table, and waits for its confirm.
+// publish publishes a message with an encoded table. It awaits no confirm: with one for each of hundreds of messages a
+// test mostly waited for the disk. The caller awaits the depth of the queue.
 func (r *rawAMQP) publish(exchange, key, id string, table, body []byte) {
 	r.Helper()
 	const flags = 1<<13 | 1<<12 | 1<<7 // headers, delivery mode, message id
@@ -226,7 +226,7 @@ func (r *rawAMQP) publish(exchange, key, id string, table, body []byte) {
 	r.publishWith(exchange, key, append(append(properties, 2), raw.Short(id)...), body)
 }
 
-// publishWith publishes a message with encoded properties, flags first, and waits for its confirm.
+// publishWith is publish with encoded properties, flags first.
 func (r *rawAMQP) publishWith(exchange, key string, properties, body []byte) {
 	r.Helper()
 	r.Method(60<<16|40, []byte{0, 0}, raw.Short(exchange), raw.Short(key), []byte{0})
@@ -236,7 +236,7 @@ func (r *rawAMQP) publishWith(exchange, key string, properties, body []byte) {
 		_, _ = r.Out.Write(raw.FrameOf(raw.BodyFrame, part))
 	}
 
-	must.Equal(r, r.answer(), 60<<16|80, "the answer to a message")
+	must.Do(r, r.Out.Flush())
 }
 
 // rawMessage is a message as bytes, as received.

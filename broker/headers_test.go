@@ -363,6 +363,7 @@ func TestPropertiesByteForByte(t *testing.T) {
 		}
 
 		a.await(from, n)
+		a.await(untouched, n)
 		want := bare.drain(untouched.Name)
 		check := func(what, queue string, without ...string) {
 			t.Helper()
