@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -48,73 +49,35 @@ func TestNewRefusesABadURLWithoutThePassword(t *testing.T) {
 
 func TestConnectErrors(t *testing.T) {
 	t.Parallel()
-	amqp := must.Get(url.Parse(node.AMQP()))(t)
-	with := func(change func(*url.URL)) string {
-		u := *amqp
-		change(&u)
-		return u.String()
-	}
-
-	web := must.Get(url.Parse(node.API()))(t)
 	manage.VHost(t, node.API(), "closed")
-	secure := secureServer(t, time.Hour)
-	expired := secureServer(t, -time.Hour)
-	silent := dial.Silent(t)
-	rude := oddServer(t, []byte{})
-
-	// Erlang's TLS, and so RabbitMQ's, answers a client without TLS with the alert "unexpected message".
-	alerting := oddServer(t, []byte{21, 3, 3, 0, 2, 2, 10})
-
-	cases := map[string]struct {
-		url   string
-		vhost string
-		kind  model.ConnectKind
-		says  string
-	}{
-		"nothing listens": {
-			with(func(u *url.URL) { u.Host = "127.0.0.1:1" }), "/", model.Unreachable, "nothing listens on 127.0.0.1:1",
-		},
-		"no such host": {
-			with(func(u *url.URL) { u.Host = "no-such-host.invalid" }), "/", model.Unreachable, "no-such-host.invalid",
-		},
-		"wrong password": {
-			with(func(u *url.URL) { u.User = url.UserPassword("guest", "sesame") }), "/", model.BadCredentials, "user guest",
-		},
-
-		"no such user": {
-			with(func(u *url.URL) { u.User = url.UserPassword("nobody", "sesame") }), "/", model.BadCredentials, "user nobody",
-		},
-		"no such vhost": {amqp.String(), "nowhere", model.NoSuchVHost, "no vhost nowhere"},
-		"closed vhost":  {user(t, "visitor"), "closed", model.NotAllowed, "visitor may not enter the vhost closed"},
-		"TLS to plain":  {with(func(u *url.URL) { u.Scheme = "amqps" }), "/", model.TLSMismatch, "does not speak TLS"},
-		"plain to TLS":  {"amqp://guest:sesame@" + alerting, "/", model.TLSMismatch, "expects TLS"},
-		"untrusted":     {"amqps://guest:sesame@" + secure, "/", model.TLSMismatch, "does not trust"},
-		"no external": {
-			amqp.String() + "?auth_mechanism=external", "/", model.BadCredentials, "does not offer the mechanism EXTERNAL",
-		},
-		"HTTP":              {with(func(u *url.URL) { u.Host = web.Host }), "/", model.Unreachable, "speaks HTTP"},
-		"silence":           {"amqp://guest:sesame@" + silent, "/", model.Unreachable, "said nothing"},
-		"closed at once":    {"amqp://guest:sesame@" + rude, "/", model.Unreachable, "without a word"},
-		"expired":           {"amqps://guest:sesame@" + expired, "/", model.TLSMismatch, "is not valid at this time"},
-		"TLS, then silence": {"amqps://guest:sesame@" + silent, "/", model.Unreachable, "said nothing"},
+	places := map[string]string{
+		"amqp": must.Get(url.Parse(node.AMQP()))(t).Host, "http": must.Get(url.Parse(node.API()))(t).Host,
+		"visitor": user(t, "visitor"), "secure": secureServer(t, time.Hour), "expired": secureServer(t, -time.Hour),
+		"silent": dial.Silent(t), "rude": oddServer(t, []byte{}),
+		// Erlang's TLS, and so RabbitMQ's, answers a client without TLS with the alert "unexpected message".
+		"alerting": oddServer(t, []byte{21, 3, 3, 0, 2, 2, 10}),
 	}
 
-	for name, test := range cases {
-		t.Run(name, func(t *testing.T) {
+	for _, test := range must.Cases[struct {
+		Name, URL, VHost, Says string
+		Kind                   model.ConnectKind
+	}](t, "testdata/connect_errors.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			address := os.Expand(test.URL, func(name string) string { return places[name] })
 			timeout := 10 * time.Second
-			silence := strings.Contains(test.says, "said nothing")
+			silence := strings.Contains(test.Says, "said nothing")
 			if silence {
 				timeout = 200 * time.Millisecond
 			}
 
 			var e *model.ConnectError
 			for until := time.Now().Add(patience); ; {
-				c := newClient(t, broker.Options{URL: test.url, Timeout: timeout})
-				err := c.Check(t.Context(), test.vhost)
+				c := newClient(t, broker.Options{URL: address, Timeout: timeout})
+				err := c.Check(t.Context(), cmp.Or(test.VHost, "/"))
 				must.That(t, errors.As(err, &e), "%v", err)
 				// A busy machine had not even connected in time, or not yet found out what else is listening there.
 				late := silence && strings.Contains(e.Cause, "did not answer within") ||
-					test.says == "speaks HTTP" && !strings.Contains(e.Cause, test.says)
+					test.Says == "speaks HTTP" && !strings.Contains(e.Cause, test.Says)
 				if !late || time.Now().After(until) {
 					break
 				}
@@ -122,8 +85,8 @@ func TestConnectErrors(t *testing.T) {
 			}
 
 			t.Log(e)
-			assert.Equal(t, e.Kind, test.kind, "%s: %v", e.Kind, e)
-			assert.Contains(t, e.Cause, test.says)
+			assert.Equal(t, e.Kind, test.Kind, "%s: %v", e.Kind, e)
+			assert.Contains(t, e.Cause, test.Says)
 			assert.That(t, e.Next != "", "%s: %v", e.Kind, e)
 			assert.Lacks(t, e.Error(), "sesame")
 			assert.Lacks(t, e.Error(), "\n")

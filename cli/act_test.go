@@ -166,40 +166,14 @@ func TestReplayAndDropMany(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 10)
-	for _, test := range []struct {
-		args         []string
-		counts       string
-		failed, work string
-	}{
-		{
-			[]string{"drop", "failed", "--filter", "body contains '\"n\":7'"},
-			"1 0 1 0 0 0",
-			"m-1 m-2 m-3 m-4 m-5 m-6 m-8 m-9 m-10", "",
-		},
-		{
-			[]string{"replay", "failed", "--to", "queue:worker", "--limit", "2"},
-			"2 2 0 0 0 0",
-			"m-3 m-4 m-5 m-6 m-8 m-9 m-10", "m-1 m-2",
-		},
-
-		{
-			[]string{"replay", "failed", "--to", "queue:worker", "--id", "m-9", "--rate", "50/s"},
-			"1 1 0 0 0 0",
-			"m-3 m-4 m-5 m-6 m-8 m-10", "m-9",
-		},
-		{[]string{"drop", "failed", "--id", "nobody"}, "0 0 0 0 0 0", "m-3 m-4 m-5 m-6 m-8 m-10", ""},
-		{
-			[]string{"drop", "failed", "--filter", "message_id in ['m-3','m-4','m-5']", "--limit", "2"},
-			"2 0 2 0 0 0",
-			"m-5 m-6 m-8 m-10", "",
-		},
-		{[]string{"replay", "failed", "--to", "exchange:/worker"}, "4 4 0 0 0 0", "", "m-5 m-6 m-8 m-10"},
-		{[]string{"drop", "failed"}, "0 0 0 0 0 0", "", ""},
-	} {
-		v.run(append(test.args, "--yes")...).ends(t, cli.ExitDone).account(t, test.counts)
-		v.holds("failed", len(strings.Fields(test.failed)))
-		assert.Equal(t, decodeIDs(t, v.run("peek failed")), test.failed, "%v leaves", test.args)
-		assert.Equal(t, ids(v.take("worker")), test.work, "%v moves", test.args)
+	for _, test := range must.Cases[struct {
+		Args                 []string
+		Counts, Failed, Work string
+	}](t, "testdata/actions.toml") {
+		v.run(append(test.Args, "--yes")...).ends(t, cli.ExitDone).account(t, test.Counts)
+		v.holds("failed", len(strings.Fields(test.Failed)))
+		assert.Equal(t, decodeIDs(t, v.run("peek failed")), test.Failed, "%v leaves", test.Args)
+		assert.Equal(t, ids(v.take("worker")), test.Work, "%v moves", test.Args)
 	}
 }
 

@@ -360,21 +360,13 @@ func TestResumeIsRefused(t *testing.T) {
 	v.fill("failed", 2)
 	done := decode[accountContract](t, v.run("drop failed --yes"))
 	id := fmt.Sprint(done.JournalID)
-	for _, test := range []struct {
-		args   []string
-		status int
-		words  string
-	}{
-		{[]string{"999999", "--yes"}, cli.ExitUsage, "no record 999999"},
-		{[]string{id, "--yes"}, cli.ExitRefused, "came to its end: there is nothing to resume"},
-		{[]string{id}, cli.ExitUsage, "no terminal to ask on"},
-		{[]string{id, "--undecided", "perhaps", "--yes"}, cli.ExitUsage, "it is publish or leave"},
-		{[]string{id, "--follow", "--yes"}, cli.ExitUsage, "--follow watches a replay, and"},
-		{[]string{id, "--yes", "--read-only"}, cli.ExitConnect, "read-only"},
-		{[]string{id, "--yes", "--no-journal"}, cli.ExitUsage, ""},
-	} {
-		r := v.run(append([]string{"journal", "resume"}, test.args...)...).ends(t, test.status, test.words)
-		assert.That(t, r.out == "", "%v: %+v", test.args, r)
+	for _, test := range must.Cases[struct {
+		Line, Words string
+		Status      int
+	}](t, "testdata/refused_resumes.toml") {
+		line := strings.Fields(strings.ReplaceAll(test.Line, "ID", id))
+		r := v.run(line...).ends(t, test.Status, test.Words)
+		assert.Equal(t, r.out, "", "%v", test.Line)
 	}
 
 	v.run("journal undo", id, "--yes").ends(t, cli.ExitDone)

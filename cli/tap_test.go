@@ -139,20 +139,11 @@ func TestTapRefused(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
 	v.delaying()
-	for _, test := range []struct {
-		args   []string
-		status int
-		words  []string
-	}{
-		{[]string{"tap", ""}, cli.ExitRefused, []string{"default exchange", "tap the exchange in front"}},
-		{[]string{"tap", "dlxx"}, cli.ExitUsage, []string{"no exchange dlxx", "did you mean dlx?"}},
-		{[]string{"tap", "dlx", "--front", "none"}, cli.ExitRefused, []string{"no exchange none"}},
-		{[]string{"tap", "amq.topic"}, cli.ExitRefused, []string{"no binding of"}},
-		{[]string{"tap", "dlx", "--read-only"}, cli.ExitConnect, []string{"read-only"}},
-		{[]string{"tap", "dlx", "-n", "0"}, cli.ExitUsage, []string{"-n 0"}},
-		{[]string{"tap", "dlx", "--for", "-1s"}, cli.ExitUsage, []string{"--for"}},
-	} {
-		v.run(test.args...).refuses(t, test.status, test.words...)
+	for _, test := range must.Cases[struct {
+		Args, Words []string
+		Status      int
+	}](t, "testdata/refused_taps.toml") {
+		v.run(test.Args...).refuses(t, test.Status, test.Words...)
 	}
 }
 

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -35,49 +36,28 @@ import (
 func TestCannotConnect(t *testing.T) {
 	v := newVHost(t)
 	foreign := newNamedVHost(t, "foreign")
-	user := manage.User(t, node.API(), "looker", "management", v.name)
-	plain := manage.User(t, node.API(), "no-tag", "", v.name)
-	amqpHost := strings.TrimSuffix(strings.TrimPrefix(node.AMQP(), "amqp://guest:guest@"), "/")
-	apiHost := strings.TrimPrefix(node.API(), "http://guest:guest@")
-
-	as := func(user, password, host, vhost string) string {
-		return "amqp://" + user + ":" + password + "@" + host + "/" + vhost
+	manage.User(t, node.API(), "looker", "management", v.name)
+	manage.User(t, node.API(), "no-tag", "", v.name)
+	places := map[string]string{
+		"amqp": strings.TrimSuffix(strings.TrimPrefix(node.AMQP(), "amqp://guest:guest@"), "/"),
+		"api":  strings.TrimPrefix(node.API(), "http://guest:guest@"), "unused": dial.Unused(t),
+		"vhost": v.name, "foreign": foreign.name,
+	}
+	placed := func(text string) string {
+		return os.Expand(text, func(name string) string { return places[name] })
 	}
 
-	for _, test := range []struct {
-		name     string
-		url, api string
-		want     []string
-	}{
-		{"no broker", as(user, "s3cr3t", dial.Unused(t), ""), "http://" + dial.Unused(t), []string{"127.0.0.1"}},
-		{"wrong password", as(user, "s3cr3t-wrong", amqpHost, ""), "http://" + apiHost, []string{"password"}},
-		{"wrong password, one vhost", as(user, "s3cr3t-wrong", amqpHost, v.name), "http://" + apiHost, []string{"password"}},
-		{
-			"no management plugin", as(user, "s3cr3t", amqpHost, v.name), "http://" + dial.Unused(t),
-			[]string{"rabbitmq_management", "--api"},
-		},
-		{
-			"an API whose host does not exist", as(user, "s3cr3t", amqpHost, v.name), "http://no-such-host.invalid:15672",
-			[]string{"RabbitMQ answers at", "no-such-host.invalid", "--api"},
-		},
-
-		{"no management tag", as(plain, "s3cr3t", amqpHost, v.name), "http://" + apiHost, []string{"management"}},
-		{"no permission", as(user, "s3cr3t", amqpHost, foreign.name), "http://" + apiHost, []string{foreign.name, user}},
-		{"no such vhost", as(user, "s3cr3t", amqpHost, "missing"), "http://" + apiHost, []string{"missing"}},
-		{
-			"no such vhost for an administrator", as("guest", "guest", amqpHost, "missing"), "http://" + apiHost,
-			[]string{"missing"},
-		},
-		{"TLS to a plain port", "amqps://" + user + ":s3cr3t@" + amqpHost, "https://" + dial.Unused(t), []string{"TLS"}},
-		{"TLS to a plain API", as(user, "s3cr3t", amqpHost, v.name), "https://" + apiHost, []string{"TLS"}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
+	for _, test := range must.Cases[struct {
+		Name, URL, API string
+		Want           []string
+	}](t, "testdata/unreachable.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			url, api := placed(test.URL), placed(cmp.Or(test.API, "http://$api"))
 			for _, command := range [][]string{{"flows"}, {"peek", "q"}, {"drop", "q", "--yes"}, {"findings"}} {
-				run(t, append(command, "--url", test.url, "--api", test.api)...).refuses(t, cli.ExitConnect,
-					test.want...)
+				run(t, append(command, "--url", url, "--api", api)...).refuses(t, cli.ExitConnect, test.Want...)
 			}
 
-			noDashboard(t, test.url, test.api).refuses(t, cli.ExitConnect, test.want...)
+			noDashboard(t, url, api).refuses(t, cli.ExitConnect, test.Want...)
 		})
 	}
 }

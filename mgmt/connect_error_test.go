@@ -55,7 +55,6 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 	manage.User(t, b.API(), "watcher", "monitoring")
 	api := strings.TrimPrefix(b.as("guest", "guest"), "http://guest:guest@")
 	amqpPort := strings.TrimSuffix(strings.TrimPrefix(b.AMQP(), "amqp://guest:guest@"), "/")
-	unused := dial.Unused(t)
 	page := served(t, func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "<!doctype html><title>Welcome</title>")
 	})
@@ -69,87 +68,35 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 	secured.Config.ErrorLog = nil
 	_, port, _ := net.SplitHostPort(secured.Listener.Addr().String())
 	trust := trustOf(secured)
-	url := func(text string) Options { return Options{URL: text} }
-	at := func(address string) Options { return url("http://guest:guest@" + address) }
-	overTLS := func(address string, trust *tls.Config) Options {
-		return Options{URL: "https://guest:guest@" + address, TLS: trust}
+	places := map[string]string{
+		"unused": dial.Unused(t), "api": api, "amqp": amqpPort, "tls": port, "page": page, "other": other, "broken": broken,
+		"ssh": answering(t, "SSH-2.0-x\r\n"), "closing": answering(t, ""),
+		// RabbitMQ 3.10.8 with TLS answers plain HTTP with an alert.
+		"alerting": answering(t, "\x15\x03\x03\x00\x02\x02\x0a"),
 	}
-	as := func(user, password string) Options { return url(b.as(user, password)) }
-
-	tests := []struct {
-		name        string
-		options     Options
-		kind        model.ConnectKind
-		cause, next string
-	}{
-		{
-			"nothing listens", at(unused), model.Unreachable, "nothing listens on " + unused,
-			"rabbitmq-plugins enable rabbitmq_management",
-		},
-		{"nothing listens, next", at(unused), model.Unreachable, "", "name another broker with --api"},
-		{"no such host", at("nohost.invalid:15672"), model.NoSuchHost, "nohost.invalid", "check"},
-		{
-			"wrong password", as("guest", "wrongpass"), model.BadCredentials,
-
-			api + " does not accept user guest with this password", "authenticate_user guest",
-		},
-		{"unknown user", as("stranger", "wrongpass"), model.BadCredentials, "does not accept user stranger", "check"},
-		{
-			"no credentials", url("http://" + api), model.BadCredentials, "asks for a user",
-			"--api http://user:password@" + api,
-		},
-		{
-			"no tag", as("untagged", manage.Password), model.NotAllowed, "user untagged may not use the management API",
-			"rabbitmqctl set_user_tags untagged management",
-		},
-		{
-			"no vhost at all", as("watcher", manage.Password), model.NotAllowed,
-			"user watcher has no permission on any vhost", "set_permissions",
-		},
-
-		{
-			"vhost that does not exist",
-			Options{URL: b.API(), VHost: "nope"},
-			model.NoSuchVHost,
-			"vhost nope does not exist", "--vhost",
-		},
-		{"AMQP port", at(amqpPort), model.NoManagement, amqpPort + " looks like the AMQP port", "15672"},
-		{"TLS to the AMQP port", overTLS(amqpPort, nil), model.NoManagement, "looks like the AMQP port", "15672"},
-		{"TLS to a plain port", overTLS(api, nil), model.TLSMismatch, "does not speak TLS", "http://"},
-		{"plain to a proxy's TLS port", at("127.0.0.1:" + port), model.TLSMismatch, "expects TLS", "https://"},
-		{ // RabbitMQ 3.10.8 with TLS answers plain HTTP with an alert.
-			"plain to RabbitMQ's TLS port", at(answering(t, "\x15\x03\x03\x00\x02\x02\x0a")), model.TLSMismatch, "expects TLS",
-			"https://",
-		},
-
-		{
-			"unknown authority", overTLS("127.0.0.1:"+port, nil), model.TLSMismatch,
-			"authority that this machine does not trust", "SSL_CERT_FILE",
-		},
-		{
-			"certificate of another name", overTLS("localhost:"+port, trust), model.TLSMismatch, "for another name", "--api",
-		},
-		{"another protocol", at(answering(t, "SSH-2.0-x\r\n")), model.NoManagement, "does not speak HTTP", "15672"},
-		{"a silent close", at(answering(t, "")), model.NoAnswer, "closed the connection without an answer", "https://"},
-		{"a web page", url(page), model.NoManagement, "not as RabbitMQ's management API", "15672"},
-		{"other JSON", url(other), model.NoManagement, "not as RabbitMQ's management API", "15672"},
-		{"a wrong path", url(b.API() + "/rabbit"), model.NoManagement, "no RabbitMQ management API", "--api"},
-		{
-			"a proxy without its broker", url(broken), model.NoManagement,
-			"502 Bad Gateway: no\\x1b[31m backend", "log",
-		},
+	placed := func(text string) string {
+		return os.Expand(text, func(name string) string { return places[name] })
 	}
 
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			c := client(t, test.options)
+	for _, test := range must.Cases[struct {
+		Name, URL, VHost, Cause, Next string
+		Kind                          model.ConnectKind
+		Trusts                        bool
+	}](t, "testdata/connect_errors.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			options := Options{URL: placed(test.URL), VHost: test.VHost}
+			if test.Trusts {
+				options.TLS = trust
+			}
+
+			c := client(t, options)
 			_, checkErr := c.Check(t.Context())
 			_, snapshotErr := c.Snapshot(t.Context())
 			for _, err := range []error{checkErr, snapshotErr} {
 				connect := connectError(t, err)
-				assert.Equal(t, connect.Kind, test.kind, "%s: %v", connect.Kind, connect)
-				assert.Contains(t, connect.Cause, test.cause)
-				assert.Contains(t, connect.Next, test.next)
+				assert.Equal(t, connect.Kind, test.Kind, "%s: %v", connect.Kind, connect)
+				assert.Contains(t, connect.Cause, placed(test.Cause))
+				assert.Contains(t, connect.Next, placed(test.Next))
 				for _, secret := range []string{"wrongpass", manage.Password, "guest:guest"} {
 					assert.That(t, !strings.Contains(connect.Error(), secret), "the error shows a password: %v", connect)
 				}
@@ -166,7 +113,7 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 	})
 
 	t.Run("TLS with the authority", func(t *testing.T) {
-		s := poll(t, client(t, overTLS("127.0.0.1:"+port, trust)))
+		s := poll(t, client(t, Options{URL: "https://guest:guest@127.0.0.1:" + port, TLS: trust}))
 		assert.That(t, s.Overview.Version.Known(), "overview over TLS: %+v", s.Overview)
 	})
 }
@@ -174,36 +121,14 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 // Cases that need another machine, another version or more certificates than a test has.
 func TestAnswersInOtherWords(t *testing.T) {
 	c := client(t, Options{URL: "http://u:secret@h:15672", VHost: "v"})
-	for _, test := range []struct {
-		answer answerError
-		kind   model.ConnectKind
-		cause  string
-	}{
-		// 4.0.5, 4.3.6
-		{answerError{401, "not_authorized", "Not_Authorized", ""}, model.BadCredentials, "does not accept user u"},
-		{answerError{401, "not_authorized", "Login failed", ""}, model.BadCredentials, "does not accept user u"}, // 3.10.8
-		{answerError{401, "", "", ""}, model.BadCredentials, "does not accept user u"},
-		{
-			answerError{401, "not_authorised", "User can only log in via localhost", ""},
-			model.NotAllowed,
-			"only from its own machine",
-		},
-
-		// 3.10.8, 4.0.5
-		{
-			answerError{401, "not_authorised", "User not authorised to access virtual host", ""},
-			model.NotAllowed,
-			"no permission on vhost v",
-		},
-		{answerError{403, "", "denied", ""}, model.NotAllowed, "no permission on vhost v"},
-		{answerError{404, "not_found", "Not Found", ""}, model.NoSuchVHost, "or user u may not see it"},         // 4.3.6
-		{answerError{404, "Object Not Found", "Not Found", ""}, model.NoSuchVHost, "vhost v does not exist"},    // all
-		{answerError{404, "", "", ""}, model.NoManagement, "no RabbitMQ management API"},                        // a proxy
-		{answerError{503, "", "starting", ""}, model.NoManagement, "answers 503 Service Unavailable: starting"}, // a proxy
-	} {
-		got := c.answered(&test.answer)
-		assert.Equal(t, got.Kind, test.kind, "%v: %s: %v", test.answer, got.Kind, got)
-		assert.Contains(t, got.Cause, test.cause, "%v", test.answer)
+	for _, test := range must.Cases[struct {
+		Answer answerError
+		Kind   model.ConnectKind
+		Cause  string
+	}](t, "testdata/answers.toml") {
+		got := c.answered(&test.Answer)
+		assert.Equal(t, got.Kind, test.Kind, "%v: %s: %v", test.Answer, got.Kind, got)
+		assert.Contains(t, got.Cause, test.Cause, "%v", test.Answer)
 	}
 }
 

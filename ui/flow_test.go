@@ -268,34 +268,26 @@ func TestBufferWords(t *testing.T) {
 // The next due time is an upper bound, or unknown.
 func TestNextDue(t *testing.T) {
 	start := newClock().now()
-	for _, tc := range []struct {
-		name   string
-		traits []build.Setting
-		ttl    model.Opt[time.Duration]
-		still  time.Duration // nothing has left for this long
-		want   string
-	}{
-		{"nothing waits", nil, model.Some(30 * time.Second), 0, "-"},
-		{"just seen", []build.Setting{ready(3)}, model.Some(30 * time.Second), 0, "≤ 30s"},
-		{"seen for a while", []build.Setting{ready(3)}, model.Some(30 * time.Second), 12 * time.Second, "≤ 18s"},
-		{"any moment", []build.Setting{ready(3)}, model.Some(30 * time.Second), 32 * time.Second, "now"},
-		{"should have left", []build.Setting{ready(3)}, model.Some(30 * time.Second), 50 * time.Second, "overdue"},
-		{"own TTLs", []build.Setting{ready(3)}, model.Unknown[time.Duration](), 12 * time.Second, "?"},
-		{"a consumer takes it", []build.Setting{ready(3), consumers(1)}, model.Some(30 * time.Second), 0, "?"},
-		{"hours", []build.Setting{ready(3)}, model.Some(3 * time.Hour), 30 * time.Second, "≤ 3h"},
-	} {
-		snapshot := recording(queue("b", tc.traits...))
-		buffers := []*model.Buffer{{Member: model.Member{Queue: ref("b")}, Role: model.RetryBuffer, TTL: tc.ttl}}
-		flows := []model.Flow{{Worker: model.Member{Queue: ref("w")}, Buffers: buffers}}
+	for _, tc := range must.Cases[struct {
+		Name, Queue, TTL, Still, Want string
+	}](t, "testdata/next_due.toml") {
+		snapshot := build.Broker("", build.Text(tc.Queue))
+		still, _ := time.ParseDuration(tc.Still)
+		buffer := model.Buffer{Member: model.Member{Queue: ref("b")}, Role: model.RetryBuffer}
+		if ttl, err := time.ParseDuration(tc.TTL); err == nil {
+			buffer.TTL = model.Some(ttl)
+		}
+
+		flows := []model.Flow{{Worker: model.Member{Queue: ref("w")}, Buffers: []*model.Buffer{&buffer}}}
 		h := shell.NewHistory()
 
 		topology := model.NewTopology(snapshot)
-		for at := time.Duration(0); at <= tc.still; at += 2 * time.Second {
+		for at := time.Duration(0); at <= still; at += 2 * time.Second {
 			h.Record(start.Add(at), topology, flows, model.Moves{ref("b"): {Went: build.Some(0)}})
 		}
 		msg := shell.TopologyMsg{Topology: topology, History: h}
-		now := start.Add(tc.still)
-		assert.Equal(t, msg.Soonest(&flows[0], now).Words(now), tc.want, "%s", tc.name)
+		now := start.Add(still)
+		assert.Equal(t, msg.Soonest(&flows[0], now).Words(now), tc.Want, "%s", tc.Name)
 	}
 }
 
