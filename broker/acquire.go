@@ -196,12 +196,16 @@ func (s *source) ready() (int64, error) {
 	}
 }
 
-// awaitLeast counts the ready messages. Messages that a look returned to a quorum queue may be back late: the queue is
-// asked again, for a while, until it has as many as it should. RabbitMQ also says 0 where it does not know the queue's
-// leader (3.10.8 to 4.3.6), for several seconds after a node has ended. Where there should be messages a 0 is not
+// awaitLeast counts the ready messages. Messages that a look returned may be back late: the queue is asked again, for a
+// while, until it has as many as it should. RabbitMQ also says 0 where it does not know the leader of a quorum queue
+// (3.10.8 to 4.3.6), for several seconds after a node has ended. Where there should be messages a 0 is not
 // believed: the result is the expected number, for a look no bound, and the consumer that reads shows what is there.
 func (s *source) awaitLeast(ctx context.Context) (depth int64, err error) {
-	least := s.plan.Least
+	quorum := s.plan.Type == model.Quorum
+	var least int64
+	if quorum {
+		least = s.plan.Least
+	}
 	if s.plan.Acts {
 		s.client.mu.Lock()
 		if returned := s.client.late[s.plan.Queue]; time.Since(returned.at) < settling {
@@ -215,9 +219,9 @@ func (s *source) awaitLeast(ctx context.Context) (depth int64, err error) {
 		depth, err = s.ready()
 		over := time.Since(began) > settling
 		switch {
-		case err != nil, depth >= least, s.plan.Type != model.Quorum:
+		case err != nil, depth >= least, over && !quorum:
 			return depth, err
-		case depth == 0 && !s.acts && (over || least == s.plan.Least): // nothing was returned: no need to wait
+		case quorum && depth == 0 && !s.acts && (over || least == s.plan.Least): // nothing was returned: no need to wait
 			return math.MaxInt32, nil
 		case depth == 0 && over:
 			return least, nil

@@ -142,14 +142,14 @@ func (s *source) awaitReturn(want int64) {
 		}
 	}
 
-	if s.plan.Type == model.Quorum && s.plan.Priority == 0 { // no consumer takes them
+	if s.plan.Priority == 0 { // no consumer takes them
 		s.client.mu.Lock()
 		s.client.late[s.plan.Queue] = lateReturn{want, time.Now()}
 		s.client.mu.Unlock()
 	}
 }
 
-// lateReturn is how many messages a quorum queue should have, which showed fewer after a look had returned them.
+// lateReturn is how many messages a queue should have, which showed fewer after a look had returned them.
 type lateReturn struct {
 	messages int64
 	at       time.Time
