@@ -202,14 +202,17 @@ func TestPeekErrors(t *testing.T) {
 }
 
 // everyType has a value of each AMQP type, including nested ones.
-func everyType() amqp.Table {
-	return amqp.Table{
+func everyType() amqp.Table { return everyTypeIn[amqp.Table](amqp.Decimal{Scale: 2, Value: 12345}) }
+
+// everyTypeIn has the same values in tables of another type.
+func everyTypeIn[T ~map[string]any](decimal any) T {
+	return T{
 		"bool": true, "int8": int8(-8), "uint8": byte(8), "int16": int16(-16), "uint16": uint16(16),
 		"int32": int32(-32), "uint32": uint32(32),
-		"int64": int64(-1 << 60), "float32": float32(1.5), "float64": 2.25, "decimal": amqp.Decimal{Scale: 2, Value: 12345},
+		"int64": int64(-1 << 60), "float32": float32(1.5), "float64": 2.25, "decimal": decimal,
 		"string": "ünï\x00cödé", "bytes": []byte{0, 1, 255}, "time": time.Unix(1_700_000_000, 0), "nil": nil,
-		"array": []any{"a", int32(1), nil, []any{true}, amqp.Table{"deep": int64(1)}},
-		"table": amqp.Table{"inner": amqp.Table{"innermost": []byte("x")}, "empty": amqp.Table{}},
+		"array": []any{"a", int32(1), nil, []any{true}, T{"deep": int64(1)}},
+		"table": T{"inner": T{"innermost": []byte("x")}, "empty": T{}},
 	}
 }
 
@@ -223,16 +226,7 @@ func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
 		})
 
 		m := lookAt(t, c, q, peek.Want{}).Messages[0]
-
-		want := model.Table{
-			"bool": true, "int8": int8(-8), "uint8": byte(8), "int16": int16(-16), "uint16": uint16(16),
-			"int32": int32(-32), "uint32": uint32(32),
-			"int64": int64(-1 << 60), "float32": float32(1.5), "float64": 2.25, "decimal": model.Decimal{Scale: 2, Value: 12345},
-			"string": "ünï\x00cödé", "bytes": []byte{0, 1, 255}, "time": time.Unix(1_700_000_000, 0), "nil": nil,
-			"array": []any{"a", int32(1), nil, []any{true}, model.Table{"deep": int64(1)}},
-			"table": model.Table{"inner": model.Table{"innermost": []byte("x")}, "empty": model.Table{}},
-		}
-
+		want := everyTypeIn[model.Table](model.Decimal{Scale: 2, Value: 12345})
 		assert.NoDiff(t, cmp.Diff(want, m.Headers))
 
 		properties := message.Properties{

@@ -25,14 +25,6 @@ func death(queue, reason, exchange, key string) amqp.Table {
 	}
 }
 
-func deaths(entries ...amqp.Table) amqp.Table {
-	var list []any
-	for _, e := range entries {
-		list = append(list, e)
-	}
-	return amqp.Table{"x-death": list}
-}
-
 // workers declares queues that applications consume without requeueing or failing anything.
 func (v *vhost) workers(names ...string) {
 	v.t.Helper()
@@ -105,61 +97,22 @@ func TestTargetsFromEvidence(t *testing.T) {
 	v.exchange("shop", "topic")
 	v.bind("stock", "stock.#", "shop")
 
-	for _, test := range []targetTest{
-		{
-			"what a framework wrote, not the name", "orders_poison",
-			amqp.Table{"topic_poisoned": "orders_topic", "reason_poisoned": "503"},
-			"queue:orders_topic",
-			[]string{"Watermill", "name", "orders"},
-		},
-		{
-			"the queue that a framework wrote is gone", "orders_poison",
-			amqp.Table{"topic_poisoned": "mails_topic", "reason_poisoned": "503"},
-			"",
-			[]string{"Watermill", "mails_topic", "gone", "orders"},
-		},
-		{"the name, without other evidence", "orders_poison", nil, "queue:orders", nil},
-		{"the whole name behind a prefix", "error.billing.q", nil, "queue:billing.q", nil},
-		{
-			"Symfony's delay queue is gone", "failed",
-			deaths(death("delay_messages_messages_4000_retry", "expired", "delays", "delay_messages_messages_4000_retry")),
-			"queue:messages",
-			[]string{"delay_messages_messages_4000_retry"},
-		},
-		{
-			"the first exchange and key, as Spring wrote them", "spring.parking",
-			amqp.Table{"x-original-exchange": "shop", "x-original-routingKey": "stock.low", "x-exception-message": "no"},
+	for _, test := range must.Cases[targetTest](t, "testdata/targets.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			headers := amqp.Table{}
+			for name, value := range test.Headers {
+				headers[name] = value
+			}
+			if d := test.Death; d != nil {
+				headers["x-death"] = []any{death(d[0], d[1], d[2], d[3])}
+			}
 
-			"exchange:shop/stock.low",
-			[]string{"origin"},
-		},
-		{
-			"two that disagree", "mixed",
-			amqp.Table{
-				"topic_poisoned": "orders_topic", "reason_poisoned": "503",
-				"x-death": []any{death("stock", "rejected", "shop", "stock.low")},
-			},
-			"",
-			[]string{"orders_topic", "Watermill", "stock", "x-death"},
-		},
-
-		{
-			"the queue in x-death is gone", "old.parking", deaths(death("old.worker", "rejected", "", "old.worker")), "",
-			[]string{"x-death", "old.worker", "gone"},
-		},
-		{
-			"x-death, not the name", "stock.parking", deaths(death("orders", "rejected", "", "orders")), "queue:orders",
-			[]string{"x-death", "name", "stock"},
-		},
-		{"nothing", "mixed", nil, "", []string{"queue:NAME"}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			v.put(test.from, test.headers)
-			defer v.take(test.from)
+			v.put(test.From, headers)
+			defer v.take(test.From)
 			wrong := ""
 
 			right := func() bool {
-				wrong = test.differs(t, v.run("replay", test.from, "--dry-run"))
+				wrong = test.differs(t, v.run("replay", test.From, "--dry-run"))
 				return wrong == ""
 			}
 
@@ -171,26 +124,27 @@ func TestTargetsFromEvidence(t *testing.T) {
 
 // targetTest is what a replay of one message out of a queue must say about its target.
 type targetTest struct {
-	name, from string
-	headers    amqp.Table
-	to         string   // "": refused
-	tells      []string // in the reason of the way, the warnings, or the refusal
+	Name, From string
+	Headers    map[string]string
+	Death      []string // of x-death: queue, reason, exchange, key
+	To         string   // "": refused
+	Tells      []string // in the reason of the way, the warnings, or the refusal
 }
 
 func (test *targetTest) differs(t *testing.T, r result) string {
 	plan := decode[accountContract](t, r)
-	if refused := r.status != cli.ExitDone; refused != (test.to == "") {
+	if refused := r.status != cli.ExitDone; refused != (test.To == "") {
 		return fmt.Sprintf("exit status %d: %s%s", r.status, r.out, r.stderr)
 	}
-	if test.to != "" && plan.To != test.to {
-		return fmt.Sprintf("goes to %s, want %s: %s", plan.To, test.to, r.out)
+	if test.To != "" && plan.To != test.To {
+		return fmt.Sprintf("goes to %s, want %s: %s", plan.To, test.To, r.out)
 	}
 	told := r.stderr + strings.Join(plan.Warnings, "\n")
 	for _, w := range plan.Ways {
 		told += w.Why + w.Evidence
 	}
 
-	for _, part := range test.tells {
+	for _, part := range test.Tells {
 		if !strings.Contains(told, part) {
 			return fmt.Sprintf("%q is not said: %s", part, told)
 		}
@@ -206,7 +160,7 @@ func TestWorkerOfAnotherVHost(t *testing.T) {
 	other := newNamedVHost(t, "TestWorkerOfAnotherVHost-other")
 	other.workers("mail")
 	v.declare("parking", nil)
-	v.put("parking", deaths(death("mail", "rejected", "", "mail")))
+	v.put("parking", amqp.Table{"x-death": []any{death("mail", "rejected", "", "mail")}})
 	v.run("replay parking --dry-run").ends(t, cli.ExitRefused, "mail, which is gone")
 	v.workers("mail")
 	r := v.run("replay parking --dry-run").ends(t, cli.ExitDone)

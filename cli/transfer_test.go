@@ -255,33 +255,20 @@ func TestEditIsRefused(t *testing.T) {
 	v.publish("", "texts", amqp.Publishing{Body: []byte("no JSON")})
 	v.holds("texts", 1)
 
-	for _, test := range []struct {
-		edit   string
-		status int
-		want   string
-	}{
-		{"", cli.ExitUsage, "missing query"},
-		{".body.", cli.ExitUsage, "the jq program is not complete"},
-		{".body.nope(1)", cli.ExitUsage, "this is not a jq program"},
-		{"empty", cli.ExitRefused, "the jq program gives nothing for it"},
-		{"., .", cli.ExitRefused, "more than one value"},
-		{`"text"`, cli.ExitRefused, "gives a text instead of the message"},
-		{`.colour = "red"`, cli.ExitRefused, "gives colour, which no message has"},
-		{"def f: f; f", cli.ExitRefused, "did not end within 1 million steps"},
-		{`.body = "x" * (17 * 1048576)`, cli.ExitRefused, "the broker takes at most"},
-		{`.headers.CC = ["worker"]`, cli.ExitRefused, "would send it to further queues"},
-		{`.exchange = "nope"`, cli.ExitRefused, "the exchange nope does not exist"},
-	} {
+	for _, test := range must.Cases[struct {
+		Edit, Want string
+		Status     int
+	}](t, "testdata/refused_edits.toml") {
 		queue := "failed"
-		if test.want == "the broker takes at most" {
+		if test.Want == "the broker takes at most" {
 			queue = "texts" // JSON of that size would take more memory than a program gets
 			if strings.HasPrefix(node.Version(), "3.") {
-				test.edit = strings.Replace(test.edit, "17", "129", 1)
+				test.Edit = strings.Replace(test.Edit, "17", "129", 1)
 			}
 		}
 
-		r := v.run("replay", queue, "--to", "queue:worker", "--edit", test.edit, "--yes").ends(t, test.status, test.want)
-		assert.Equal(t, r.out, "", "%s", test.edit)
+		r := v.run("replay", queue, "--to", "queue:worker", "--edit", test.Edit, "--yes").ends(t, test.Status, test.Want)
+		assert.Equal(t, r.out, "", "%s", test.Edit)
 	}
 
 	v.holds("failed", 3).holds("worker", 0)

@@ -111,32 +111,16 @@ func TestDecodeQueue(t *testing.T) {
 }
 
 func TestDecodeListSurvivesOddElements(t *testing.T) {
-	const good = `{"name":"good","vhost":"/"}`
-	for _, test := range []struct {
-		list   string
-		queues int
-		odd    string
-		err    error
-	}{
-		{`[]`, 0, "", nil},
-		{`[` + good + `,"x",` + good + `]`, 2, "element 2 of the list is a JSON string, not an object", nil},
-		{`[7,[1,[2]],` + good + `]`, 1, "element 1 of the list is a JSON number, not an object; element 2 of the list " +
-			"is a JSON array, not an object", nil},
-		{`[null,` + good + `]`, 1, "a queue of the list: it has no readable name", nil},
-		{`[{"vhost":"/"},` + good + `]`, 1, "a queue of the list: it has no readable name", nil},
-		{`[{"name":["b"],"vhost":"/"},` + good + `]`, 1, "a queue of the list: it has no readable name", nil},
-		{`[{"name":"b","vhost":null},` + good + `]`, 1, "queue b: its vhost cannot be read", nil},
-		{`[` + good + `,{"name":"b`, 1, "", io.ErrUnexpectedEOF},
-		{`[` + good, 1, "", io.ErrUnexpectedEOF},
-		{``, 0, "", io.ErrUnexpectedEOF},
-		{`{"error":"x"}`, 0, "", errOtherJSON},
-		{`null`, 0, "", errOtherJSON},
-	} {
-		queues, odd, err := decodeQueues(t, test.list)
-		assert.Equal(t, len(queues), test.queues, "%s: %d queues, odd %q, %v", test.list, len(queues), odd, err)
-		assert.Equal(t, strings.Join(odd, "; "), test.odd, "%v", test.list)
-
-		assert.That(t, errors.Is(err, test.err), "%s: %d queues, odd %q, %v", test.list, len(queues), odd, err)
+	ends := map[string]error{"": nil, "early": io.ErrUnexpectedEOF, "other": errOtherJSON}
+	for _, test := range must.Cases[struct {
+		List, Odd, Ends string
+		Queues          int
+	}](t, "testdata/odd_lists.toml") {
+		list := strings.ReplaceAll(test.List, "GOOD", `{"name":"good","vhost":"/"}`)
+		queues, odd, err := decodeQueues(t, list)
+		assert.Equal(t, len(queues), test.Queues, "%s: odd %q, %v", list, odd, err)
+		assert.Equal(t, strings.Join(odd, "; "), test.Odd, "%v", list)
+		assert.That(t, errors.Is(err, ends[test.Ends]), "%s: %d queues, odd %q, %v", list, len(queues), odd, err)
 	}
 }
 

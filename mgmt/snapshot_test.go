@@ -2,7 +2,9 @@ package mgmt
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -370,64 +372,41 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 		b.queue(vhost, name, amqp.Table{"x-message-ttl": 1000})
 	}
 
-	tests := []struct {
-		name    string
-		path    string
-		element string
-		replace func(map[string]any) any
-		queues  int
-		missing []string
-	}{
-		{
-			"queue is a string", "queues", "b", func(map[string]any) any { return "undefined" }, 2,
-			[]string{"a queue: element 2 of the list is a JSON string, not an object"},
-		},
-		{
-			"queue is null", "queues", "b", func(map[string]any) any { return nil }, 2,
-			[]string{"a queue of the list: it has no readable name"},
-		},
-		{
-			"odd arguments", "queues", "b", func(q map[string]any) any { q["arguments"] = "none"; return q }, 3,
-			[]string{"queue odd/b: its arguments cannot be read"},
-		},
-		{"odd numbers", "queues", "b", func(q map[string]any) any {
-			q["messages_ready"], q["message_stats"], q["consumers"] = "NaN", []any{}, map[string]any{}
-
-			q["effective_policy_definition"] = []any{}
-			return q
-		}, 3, nil},
-		{
-			"exchange is a list", "exchanges", "amq.topic", func(map[string]any) any { return []any{} }, 3,
-			[]string{"an exchange: element 7 of the list is a JSON array, not an object"},
-		},
-		{
-			"exchange without type", "exchanges", "amq.topic", func(x map[string]any) any { delete(x, "type"); return x }, 3,
-			[]string{"exchange amq.topic: its type cannot be read"},
-		},
-		{"bindings are none", "bindings", "", nil, 3, []string{"bindings: "}},
-	}
-
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+	for _, test := range must.Cases[struct {
+		Name, List, Element string
+		Instead             string         // JSON; "": the element, with other values
+		Values              map[string]any // in JSON; "": gone
+		Queues              int
+		Missing             []string
+	}](t, "testdata/odd_elements.toml") {
+		t.Run(test.Name, func(t *testing.T) {
 			changed := b.before(func(path string, body []byte) []byte {
 				switch {
-				case !strings.Contains(path, "/api/"+test.path):
+				case !strings.Contains(path, "/api/"+test.List):
 					return body
-				case test.replace == nil:
+				case test.Element == "":
 					return []byte("<html>")
 				}
-				return damage(t, body, test.element, test.replace)
+
+				return damage(t, body, test.Element, func(element map[string]any) any {
+					if test.Instead != "" {
+						return json.RawMessage(test.Instead)
+					}
+					maps.Copy(element, test.Values)
+					maps.DeleteFunc(element, func(_ string, value any) bool { return value == "" })
+					return element
+				})
 			})
 
 			s := poll(t, client(t, Options{URL: changed, VHost: vhost}))
-			must.Equal(t, len(s.Queues), test.queues, "%d queues, missing %q", len(s.Queues), s.Missing)
-			must.Equal(t, len(s.Missing), len(test.missing))
+			must.Equal(t, len(s.Queues), test.Queues, "%d queues, missing %q", len(s.Queues), s.Missing)
+			must.Equal(t, len(s.Missing), len(test.Missing))
 
-			for i, words := range test.missing {
+			for i, words := range test.Missing {
 				assert.That(t, strings.HasPrefix(s.Missing[i], words), "missing %q, want %q", s.Missing[i], words)
 			}
 
-			assert.That(t, test.replace != nil || s.Bindings == nil, "bindings that could not be read are not nil")
+			assert.That(t, test.Element != "" || s.Bindings == nil, "bindings that could not be read are not nil")
 		})
 	}
 }

@@ -366,24 +366,13 @@ func TestFirstRequestsAtOnce(t *testing.T) {
 }
 
 func TestNewReadsURLsAsPeopleWriteThem(t *testing.T) {
-	for _, test := range []struct {
-		options                           Options
-		endpoint, address, user, password string
-	}{
-		{Options{URL: "http://localhost:15672"}, "http://localhost:15672", "localhost:15672", "", ""},
-		{Options{URL: "http://a:b@h:1/", User: "x", Password: "y"}, "http://h:1", "h:1", "a", "b"},
-		{Options{URL: "http://a@h:1", User: "x", Password: "y"}, "http://h:1", "h:1", "a", "y"},
-		{Options{URL: "https://h", User: "x", Password: "y"}, "https://h", "h:443", "x", "y"},
-		{Options{URL: "http://h/mq/api/"}, "http://h/mq", "h:80", "", ""},
-		{Options{URL: "http://[::1]:15672/#/queues"}, "http://[::1]:15672", "[::1]:15672", "", ""},
-		{Options{URL: "http://a%40b:p%2Fw@h:1?x=1"}, "http://h:1", "h:1", "a@b", "p/w"},
-	} {
-		c := client(t, test.options)
-		assert.Equal(t, c.endpoint, test.endpoint, "%s is read as %s, %s, %s, %s", test.options.URL, c.endpoint, c.address,
-			c.user, c.password)
-		assert.Equal(t, c.address, test.address, "%v", test.options.URL)
-		assert.Equal(t, c.user, test.user, "%v", test.options.URL)
-		assert.Equal(t, c.password, test.password, "%v", test.options.URL)
+	type read struct{ Endpoint, Address, User, Password string }
+	for _, test := range must.Cases[struct {
+		URL, User, Password string
+		Read                read
+	}](t, "testdata/urls.toml") {
+		c := client(t, Options{URL: test.URL, User: test.User, Password: test.Password})
+		assert.Equal(t, read{c.endpoint, c.address, c.user, c.password}, test.Read, "%s", test.URL)
 	}
 }
 

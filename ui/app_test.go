@@ -276,39 +276,23 @@ func TestABoundGetsNoWorse(t *testing.T) {
 // remember that time.
 func TestWhatPollsAndCountsKnow(t *testing.T) {
 	at := func(second int) time.Time { return newClock().now().Add(time.Duration(second) * time.Second) }
-	var never time.Time
-	arrival := func(after, since time.Time) shell.Arrival { return shell.Arrival{After: after, Since: since} }
+	moment := func(second int) time.Time {
+		if second < 0 {
+			return time.Time{}
+		}
+		return at(second)
+	}
+	arrival := func(seconds [2]int) shell.Arrival {
+		return shell.Arrival{After: moment(seconds[0]), Since: moment(seconds[1])}
+	}
 
-	for _, test := range []struct {
-		name  string
-		polls shell.Arrival
-		head  watch.Head
-		want  shell.Arrival
-	}{
-		{"it is there longer than it is counted", arrival(never, at(0)), watch.Head{By: at(20)}, arrival(never, at(0))},
-		{"it came while counted", arrival(at(5), at(12)), watch.Head{After: at(10), By: at(11)}, arrival(at(10), at(11))},
-		{
-			"one has left, and the polls do not know it yet",
-			arrival(at(0), at(2)),
-			watch.Head{After: at(10), By: at(11), Left: at(30)},
-			arrival(at(10), at(11)),
-		},
-
-		{
-			"one has left, and the polls have seen it",
-			arrival(never, at(32)),
-			watch.Head{After: at(10), By: at(11), Left: at(30)},
-			arrival(at(10), at(11)),
-		},
-		{"the polls counted nothing since", arrival(at(30), at(37)), watch.Head{By: at(20)}, arrival(at(30), at(37))},
-		{
-			"the queue was empty, and the polls do not know it",
-			arrival(never, at(31)),
-			watch.Head{After: at(33), By: at(34), Left: at(30)},
-			arrival(at(33), at(34)),
-		},
-	} {
-		assert.Equal(t, test.polls.With(test.head), test.want, "%s", test.name)
+	for _, test := range must.Cases[struct {
+		Name        string
+		Polls, Want [2]int // after, since
+		Head        [3]int // after, by, left
+	}](t, "testdata/heads.toml") {
+		head := watch.Head{After: moment(test.Head[0]), By: moment(test.Head[1]), Left: moment(test.Head[2])}
+		assert.Equal(t, arrival(test.Polls).With(head), arrival(test.Want), "%s", test.Name)
 	}
 
 	h := shell.NewHistory()
