@@ -10,16 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/descriptorpb"
-
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/dashboard"
-	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // written creates a configuration file and an environment that leads to it.
@@ -100,42 +94,6 @@ func TestAppearance(t *testing.T) {
 	got, err := (appearance{dashboard.Appearance{Theme: "dark"}}).resolve(program)
 	must.Do(t, err)
 	assert.Equal(t, got.Theme, "dark", "without a file: %+v, %v", got, err)
-}
-
-// Descriptor sets are relative to the configuration file; if one is missing the dashboard still opens.
-func TestDescriptorSets(t *testing.T) {
-	env := written(t, "[[protobuf]]\ndescriptors = \"shop.desc\"\nmessage = \"shop.Order\"\n"+
-		"[[protobuf]]\ndescriptors = \"/\"\nmessage = \"shop.Order\"\n")
-	m := &message.Message{Body: []byte("\x0a\x01a"), BodyBytes: 3}
-	m.Properties.ContentType = "application/protobuf"
-	read := func() body.View {
-		t.Helper()
-		look, err := (appearance{}).resolve(&Program{Env: env})
-		must.Do(t, err)
-		must.Equal(t, len(look.Schemas), 2, "%d: %v", len(look.Schemas), err)
-		return look.Schemas.Read(model.QueueRef{}, m)
-	}
-
-	path := filepath.Join(filepath.Dir(config.Path(env)), "shop.desc")
-	v := read()
-	assert.Equal(t, v.Problem, path+": no such file or directory", "%q, %q", v.Problem, v.Title)
-	assert.Equal(t, v.Title, "protobuf")
-
-	set, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
-		Name: proto.String("shop.proto"), Package: proto.String("shop"),
-		MessageType: []*descriptorpb.DescriptorProto{{
-			Name: proto.String("Order"),
-			Field: []*descriptorpb.FieldDescriptorProto{{
-				Name: proto.String("id"), Number: proto.Int32(1), Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum(),
-			}},
-		}},
-	}}})
-
-	must.Do(t, err)
-	must.Do(t, os.WriteFile(path, set, 0o600))
-	v = read()
-	assert.Equal(t, v.Problem, "", "%q, %q", v.Problem, v.Title)
-	assert.Equal(t, v.Title, "protobuf shop.Order")
 }
 
 // The shell completes --context with the names in the file, and --theme with the themes.

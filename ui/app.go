@@ -51,11 +51,12 @@ type app struct {
 func newApp(ctx context.Context, o Options) app {
 	e := &shell.Env{
 		Connection: shell.Connection{
-			Source:     o.Source,
-			Journal:    o.Journal,
-			Index:      o.Index,
-			Files:      o.Files,
-			JQ:         o.JQ,
+			Source:  o.Source,
+			Journal: o.Journal,
+			Index:   o.Index,
+			Files:   o.Files,
+			JQ:      o.JQ,
+
 			Title:      o.Title,
 			Contexts:   o.Contexts,
 			ReadOnly:   o.ReadOnly,
@@ -63,8 +64,6 @@ func newApp(ctx context.Context, o Options) app {
 			Consent:    o.Consent,
 			Filters:    o.Filters,
 			Actions:    o.Actions,
-
-			Schemas: o.Schemas,
 		},
 		Terminal: shell.Terminal{
 			Styles:  &term.Styles{Plain: o.Plain},

@@ -12,8 +12,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
 	amqp "github.com/rabbitmq/amqp091-go"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
@@ -300,47 +298,4 @@ func TestWidthsByContent(t *testing.T) {
 		return strings.Contains(s, "▸ Story") && !strings.Contains(s, `"order": 1`)
 	})
 	wide.press(keyEnter).await("▸ Story", `"order": 1`)
-}
-
-// A body in a queue with a configured type is shown with its names, also beside another one; an error in the type is
-// shown with the body.
-func TestProtobufByName(t *testing.T) {
-	set, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
-		Name: proto.String("shop.proto"), Package: proto.String("shop"),
-		MessageType: []*descriptorpb.DescriptorProto{{
-			Name: proto.String("Order"),
-			Field: []*descriptorpb.FieldDescriptorProto{{
-				Name: proto.String("customer"), Number: proto.Int32(2), Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum(),
-			}},
-		}},
-	}}})
-
-	must.Do(t, err)
-
-	schema := func(set []byte, unread error, name string) body.Schemas {
-		s := must.Get(body.NewSchema("/etc/shop.desc", set, unread, name, "ucenter*", ""))(t)
-		return body.Schemas{s}
-	}
-
-	for _, test := range []struct {
-		name    string
-		schemas body.Schemas
-		seen    []string
-	}{
-		{"its type", schema(set, nil, "shop.Order"), []string{"protobuf shop.Order", `"customer": "guan yu"`}},
-		{"another type", schema(set, nil, "shop.Orders"), []string{"there is no message shop.Orders in", "shop.Order"}},
-		{"no file", schema(nil, errors.New("no such file or directory"), "shop.Order"), []string{"/etc/shop.desc: no such"}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			order := func(name string) message.Message {
-				m := message.Message{Body: []byte("\x12" + string(rune(len(name))) + name)}
-				m.Properties.ContentType = "application/octet-stream"
-				return m
-			}
-
-			o := holding(order("guan yu"), order("zhang fei"))
-			o.Schemas = test.schemas
-			o.onFailed(t, 160, 36).press(keyEnter).await(test.seen...)
-		})
-	}
 }

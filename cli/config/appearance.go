@@ -41,10 +41,7 @@ func (s Screens) Appearance(env func(string) string, a dashboard.Appearance) (da
 
 	a.Mouse, a.Filters = file.Mouse, file.Filters
 	a.Plain = a.Plain || file.Plain
-	if a.Actions, err = file.ReadActions(s.CheckKey); err != nil {
-		return a, err
-	}
-	a.Schemas, err = file.ReadSchemas()
+	a.Actions, err = file.ReadActions(s.CheckKey)
 	return a, err
 }
 

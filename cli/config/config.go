@@ -6,7 +6,6 @@ import (
 	_ "embed" // for the example
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -20,7 +19,6 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -38,14 +36,13 @@ type File struct {
 }
 
 type contents struct {
-	Theme    string                   `toml:"theme"`
-	Mouse    bool                     `toml:"mouse"`
-	Plain    bool                     `toml:"plain"`
-	Filters  filter.Saved             `toml:"filters"`
-	Actions  []action                 `toml:"actions"`
-	Protobuf []protobuf               `toml:"protobuf"`
-	Roles    map[string]string        `toml:"roles"`
-	Brokers  map[string]brokerContext `toml:"contexts"`
+	Theme   string                   `toml:"theme"`
+	Mouse   bool                     `toml:"mouse"`
+	Plain   bool                     `toml:"plain"`
+	Filters filter.Saved             `toml:"filters"`
+	Actions []action                 `toml:"actions"`
+	Roles   map[string]string        `toml:"roles"`
+	Brokers map[string]brokerContext `toml:"contexts"`
 }
 
 // action is a way from a message to somewhere else.
@@ -54,14 +51,6 @@ type action struct {
 	Name    string `toml:"name"`
 	URL     string `toml:"url"`
 	Command string `toml:"command"`
-}
-
-// protobuf says which bodies are protobuf, and of which type.
-type protobuf struct {
-	Descriptors string `toml:"descriptors"`
-	Message     string `toml:"message"`
-	Queues      string `toml:"queues"`
-	ContentType string `toml:"content_type"`
 }
 
 type brokerContext struct {
@@ -117,6 +106,10 @@ func Read(env func(string) string) (File, error) {
 		// The parser's own words may quote a part of a password.
 		return file, fmt.Errorf("%s, line %d: this is not valid TOML, or a key is there twice", shown, syntax.Position.Line)
 	}
+	if _, there := values["protobuf"]; there {
+		return file, fmt.Errorf("%s: protobuf is not a key any more, as dlxtop opens no protobuf: "+
+			"delete it, and let a command of [[actions]] open such bodies (dlxtop config shows one)", shown)
+	}
 	if key, allowed := misfit(reflect.TypeFor[contents](), "", values); key != "" {
 		return file, fmt.Errorf("%s: %s has the wrong type: it is %s", shown, model.Printable(key), allowed)
 	}
@@ -125,9 +118,8 @@ func Read(env func(string) string) (File, error) {
 		return file, fmt.Errorf("%s: a value has the wrong type", shown)
 	}
 	if odd := meta.Undecoded(); len(odd) > 0 {
-		return file, fmt.Errorf("%s: unknown key %s: the file has theme, mouse, plain, [filters], [roles], [[actions]], "+
-			"[[protobuf]] and [contexts.NAME]; an action has key, name, url, command; "+
-			"protobuf has descriptors, message, queues, content_type; "+
+		return file, fmt.Errorf("%s: unknown key %s: the file has theme, mouse, plain, [filters], [roles], [[actions]] "+
+			"and [contexts.NAME]; an action has key, name, url, command; "+
 			"a context has url, api, password_command, vhost, production, read_only, journal, looks, roles", shown,
 			model.Printable(odd[0].String()))
 	}
@@ -308,48 +300,6 @@ func (f *File) contextNames() string {
 	return "it has " + strings.Join(names, ", ")
 }
 
-// ReadSchemas returns the protobuf types of bodies. Relative paths of descriptor sets are relative to the configuration
-// file.
-func (f *File) ReadSchemas() (all body.Schemas, err error) {
-	for i, c := range f.Protobuf {
-		at := c.Descriptors
-		if at != "" && !filepath.IsAbs(at) {
-			at = filepath.Join(filepath.Dir(f.Path), at)
-		}
-		set, unread := readSet(at)
-		schema, err := body.NewSchema(at, set, unread, c.Message, c.Queues, c.ContentType)
-		if err != nil {
-			return nil, fmt.Errorf("%s: protobuf %d: %w", model.Printable(f.Path), i+1, err)
-		}
-		all = append(all, schema)
-	}
-
-	return all, nil
-}
-
-// readSet reads a descriptor set, up to the maximum size.
-func readSet(path string) ([]byte, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, reasonOf(err)
-	}
-	defer f.Close()
-	set, err := io.ReadAll(io.LimitReader(f, body.MaxTypes+1))
-	return set, reasonOf(err)
-}
-
-// reasonOf returns a file's error without its path.
-func reasonOf(err error) error {
-	var of *fs.PathError
-	if errors.As(err, &of) {
-		return of.Err
-	}
-	return err
-}
-
 // ReadActions returns the actions, each with a unique key. checkKey refuses a key that an action cannot have.
 func (f *File) ReadActions(checkKey func(name string) error) (all []filter.Action, err error) {
 	for i, c := range f.Actions {
@@ -404,10 +354,18 @@ func Themes(env func(string) string, check func(name string, colours map[string]
 }
 
 func readTheme(path string) (map[string]string, error) {
-	text, err := readSet(path)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a file")
+	}
+	text, err := os.ReadFile(path)
+	var of *fs.PathError
+	if errors.As(err, &of) { // the caller names the path
+		err = of.Err
+	}
 	if err != nil {
 		return nil, err
 	}
+
 	var values map[string]any
 	_, err = toml.Decode(string(text), &values)
 	var syntax toml.ParseError

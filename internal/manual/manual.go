@@ -48,7 +48,7 @@ func Pages(commands []*cobra.Command, root string, r Release) (all []Page, err e
 	}
 
 	for _, p := range []struct{ file, name, section, short string }{
-		{"configuration.md", "dlxtop-config", "5", "contexts, theme, filters, actions and protobuf types of dlxtop"},
+		{"configuration.md", "dlxtop-config", "5", "contexts, theme, filters and actions of dlxtop"},
 		{"expressions.md", "dlxtop-expressions", "7", "expressions that choose messages in dlxtop"},
 	} {
 		text, err := os.ReadFile(filepath.Join(root, "docs", p.file))

@@ -5,6 +5,6 @@
 // if the bytes or the content type show it: what could be two things stays text or bytes.
 //
 // The kinds come from the decoders and not from a highlighting library like chroma: those tokenize source text, with
-// one lexer per language and megabytes of lexers. Most formats here have no source text: the lines are generated from
-// MessagePack or Java's serialised objects, and the code that does it knows what is a name and what a number.
+// one lexer per language and megabytes of lexers. Lines generated from CBOR or PHP's serialize have no source text, and
+// the code that generates them knows what is a name and what a number.
 package body

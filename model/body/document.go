@@ -137,8 +137,7 @@ func (d *document) json(head []byte, whole bool) (View, bool) {
 func (d *document) plain() View {
 	head := message.WholeRunes(d.data, maxText)
 	if !utf8.Valid(head) || serial.LooksBinary(head) {
-		shown := d.data[:min(len(d.data), maxHex)]
-		return View{Format: Hex, Lines: hexDump(shown, wholeDump), bytes: shown, Note: d.part(len(shown))}
+		return d.hex()
 	}
 
 	var lines []Line
@@ -147,6 +146,11 @@ func (d *document) plain() View {
 	}
 
 	return View{Format: Text, Lines: lines, Note: d.part(len(head))}
+}
+
+func (d *document) hex() View {
+	shown := d.data[:min(len(d.data), maxHex)]
+	return View{Format: Hex, Lines: hexDump(shown, wholeDump), bytes: shown, Note: d.part(len(shown))}
 }
 
 // part says how much of a body is shown, unless it is all.

@@ -11,19 +11,15 @@ type Format string
 
 // The formats. Text and Hex are for what is not recognized.
 const (
-	Empty    Format = "empty"
-	NotKept  Format = "not kept" // only its size was kept
-	Text     Format = "text"
-	Hex      Format = "bytes"
-	JSON     Format = "JSON"
-	XML      Format = "XML"
-	Form     Format = "form data"
-	MsgPack  Format = "MessagePack"
-	CBOR     Format = "CBOR"
-	Protobuf Format = "protobuf"
-	Avro     Format = "Avro"
-	PHP      Format = "PHP serialize"
-	Java     Format = "Java serialization"
+	Empty   Format = "empty"
+	NotKept Format = "not kept" // only its size was kept
+	Text    Format = "text"
+	Hex     Format = "bytes"
+	JSON    Format = "JSON"
+	XML     Format = "XML"
+	Form    Format = "form data"
+	CBOR    Format = "CBOR"
+	PHP     Format = "PHP serialize"
 )
 
 // View is a body ready to be drawn. Its size is bounded: make it once, not for each frame.
@@ -88,8 +84,7 @@ const (
 	maxStructure = 1 << 20   // bytes of a binary body decoded as a structure
 	maxLayers    = 5         // of packing
 	maxOpened    = 3         // levels of JSON in strings
-	maxValues    = 50_000    // of a structure
-	maxDepth     = 64        // levels of a structure
+	maxValues    = 50_000    // of one container in CBOR; fields of a form
 )
 
 // Raw returns the body as it is in the queue: its text, or its bytes.
@@ -102,7 +97,19 @@ func Raw(m *message.Message) View {
 }
 
 // Read returns a readable view of the body: unpacked, laid out, with its format.
-func Read(m *message.Message) View { return Schemas(nil).Read(model.QueueRef{}, m) }
+func Read(m *message.Message) View {
+	if v, none := nothing(m); none {
+		return v
+	}
+	d := documentOf(m)
+	d.unpack()
+	v, ok := d.structure()
+	if !ok {
+		v = d.textual()
+	}
+
+	return d.titled(v)
+}
 
 func nothing(m *message.Message) (View, bool) {
 	switch {

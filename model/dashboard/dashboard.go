@@ -5,7 +5,6 @@ package dashboard
 import (
 	"context"
 
-	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/filter"
 )
 
@@ -17,7 +16,6 @@ type Appearance struct {
 	Plain     bool                         // for a screen reader: lines of words, and only changed ones
 	Filters   filter.Saved                 // what "=@NAME" stands for
 	Actions   []filter.Action              // offered on messages
-	Schemas   body.Schemas                 // the protobuf types of bodies
 }
 
 // Frame asks for one screen in a new file.

@@ -18,7 +18,7 @@ type Action struct {
 	Key     string // as written in the configuration: "ctrl-t"
 	Name    string
 	Command string // for sh -c; no field of a message is ever put into it
-	url     Template
+	url     template
 }
 
 // NewAction makes an action: either address or command is given, the other is "". The error is one sentence.
@@ -35,7 +35,7 @@ func NewAction(key, name, address, command string) (Action, error) {
 	}
 
 	var err error
-	if a.url, err = ParseTemplate(address); err != nil {
+	if a.url, err = parseTemplate(address); err != nil {
 		return a, err
 	}
 
@@ -94,7 +94,7 @@ func (a *Action) IsURL() bool { return len(a.url) > 0 }
 // URL returns the address for a message. In values, everything but letters, digits and -._~ is escaped: a value cannot
 // leave the part of the URL that it is in.
 func (a *Action) URL(m *message.Message) (string, error) {
-	text, err := a.url.Fill(m, escaped)
+	text, err := a.url.fill(m)
 	if err != nil {
 		return "", err
 	}

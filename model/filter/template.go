@@ -11,8 +11,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Template is a text with fields in it; it has at least one part.
-type Template []templatePart
+// template is a URL with fields in it; it has at least one part.
+type template []templatePart
 
 // templatePart is a text, or the path to a field: "headers", "traceparent".
 type templatePart struct {
@@ -25,10 +25,10 @@ func (p *templatePart) name() string { return model.Printable(strings.Join(p.fie
 // mostOfValue is the maximum length of a value in a URL or in a command's environment, in bytes.
 const mostOfValue = 4096
 
-// ParseTemplate parses "…{{headers.traceparent}}…". A field is a name in expressions; headers. is followed by one
+// parseTemplate parses "…{{headers.traceparent}}…". A field is a name in expressions; headers. is followed by one
 // header's name, json. by a path of members.
-func ParseTemplate(text string) (Template, error) {
-	var t Template
+func parseTemplate(text string) (template, error) {
+	var t template
 	for {
 		before, rest, more := strings.Cut(text, "{{")
 		if before != "" || !more && len(t) == 0 {
@@ -71,8 +71,8 @@ func parseField(name string) ([]string, error) {
 	return strings.Split(name, "."), nil
 }
 
-// Fill replaces the fields by the values of a message.
-func (t Template) Fill(m *message.Message, escape func(string) string) (string, error) {
+// fill replaces the fields by the values of a message, escaped.
+func (t template) fill(m *message.Message) (string, error) {
 	var b strings.Builder
 	for i := range t {
 		if t[i].field == nil {
@@ -88,7 +88,7 @@ func (t Template) Fill(m *message.Message, escape func(string) string) (string, 
 			return "", fmt.Errorf("%s has more than %sB", t[i].name(), message.Size(mostOfValue))
 		}
 
-		b.WriteString(escape(value))
+		b.WriteString(escaped(value))
 	}
 
 	return b.String(), nil

@@ -180,16 +180,16 @@ func readSymfonyBody(body []byte) (*symfonyBody, bool) {
 		return nil, false
 	}
 	s := &symfonyBody{base64: body[0] == 'T'}
-	var err error
 	if s.base64 {
+		var err error
 		if body, err = base64.StdEncoding.AppendDecode(nil, body); err != nil {
 			return nil, false
 		}
 	}
 
 	s.serialized = []byte(stripSlashes.Replace(string(body)))
-	s.envelope, s.refers, err = serial.PHP(s.serialized)
-	return s, err == nil && s.envelope.Kind == serial.Object && s.envelope.Text != ""
+	s.envelope, s.refers = serial.PHP(s.serialized)
+	return s, s.envelope != nil && s.envelope.Kind == serial.Object && s.envelope.Text != ""
 }
 
 // without returns the body without the stamps of some classes; false when that cannot be written.
@@ -233,8 +233,8 @@ func PHPSerialized(body []byte) (text []byte, whole, ok bool) {
 	}
 	s, ok := readSymfonyBody(body)
 	if !ok {
-		v, _, err := serial.PHP(bytes.TrimSpace(body))
-		if err != nil {
+		v, _ := serial.PHP(bytes.TrimSpace(body))
+		if v == nil {
 			return nil, false, false
 		}
 		s = &symfonyBody{envelope: v}

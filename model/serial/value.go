@@ -2,25 +2,20 @@ package serial
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"math"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
-// Value is a value in a structure. It can occur in several others, and in itself.
+// Value is a value in a structure.
 type Value struct {
 	Kind    Kind
-	Text    string // for a literal, a text or bytes; an object's class, "" without one
+	Text    string // for a literal or a text; an object's class, "" without one
 	Members []Member
 }
 
 // Member is an element of a list, which has no name, or a member of an object.
 type Member struct {
 	Name string
-	Key  *Value // if the name is not a text: the value whose JSON it is; otherwise nil
 	Of   *Value
 
 	From, To int // its position in PHP's text
@@ -32,51 +27,14 @@ type Kind int
 const (
 	Literal Kind = iota
 	Text
-	Bytes
 	List
 	Object
 )
 
-// maxDepth is how many levels are written: values can contain themselves.
-const maxDepth = 64
+// literal makes a value as in JSON.
+func literal(text string) *Value { return &Value{Text: text} }
 
-// Of makes a literal as in JSON.
-func Of(literal string) *Value { return &Value{Text: literal} }
-
-func OfText(s string) *Value { return &Value{Kind: Text, Text: s} }
-
-func OfInt(n int64) *Value { return Of(strconv.FormatInt(n, 10)) }
-
-// OfFloat makes a number, or the name of one that JSON cannot write.
-func OfFloat(f float64, bits int) *Value {
-	s := strconv.FormatFloat(f, 'g', -1, bits)
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return OfText(s)
-	}
-	return Of(s)
-}
-
-// OfBytes returns bytes, as text if they are one.
-func OfBytes(b []byte) *Value {
-	if utf8.Valid(b) && !LooksBinary(b) {
-		return OfText(string(b))
-	}
-	return &Value{Kind: Bytes, Text: string(b)}
-}
-
-// Add adds a member, or an element with no name.
-func (v *Value) Add(name string, of *Value) {
-	v.Members = append(v.Members, Member{Name: name, Of: of})
-}
-
-// Put adds a member under a key of any kind.
-func (v *Value) Put(key, of *Value) {
-	m := Member{Key: key, Of: of}
-	if key.Kind == Text || key.Kind == Literal {
-		m = Member{Name: key.Text, Of: of}
-	}
-	v.Members = append(v.Members, m)
-}
+func textual(text string) *Value { return &Value{Kind: Text, Text: text} }
 
 // Member returns the member with a name, nil without one.
 func (v *Value) Member(name string) *Value {
@@ -84,7 +42,7 @@ func (v *Value) Member(name string) *Value {
 		return nil
 	}
 	for _, m := range v.Members {
-		if m.Name == name && m.Key == nil {
+		if m.Name == name {
 			return m.Of
 		}
 	}
@@ -92,11 +50,11 @@ func (v *Value) Member(name string) *Value {
 	return nil
 }
 
-// JSON writes a value as JSON: an object of a class is {"$class": NAME, …}, bytes are {"$bytes": BASE64}. What is too
-// deep, or exceeds most bytes, is left out: whole is then false.
+// JSON writes a value as JSON: an object of a class is {"$class": NAME, …}. What exceeds most bytes is left out, and
+// whole is then false.
 func (v *Value) JSON(most int) (text []byte, whole bool) {
 	w := writer{most: most}
-	text = w.value(nil, v, 0)
+	text = w.value(nil, v)
 	return text, !w.cut
 }
 
@@ -105,8 +63,8 @@ type writer struct {
 	cut  bool
 }
 
-func (w *writer) value(out []byte, v *Value, depth int) []byte {
-	if len(out)+len(v.Text) > w.most || depth > maxDepth {
+func (w *writer) value(out []byte, v *Value) []byte {
+	if len(out)+len(v.Text) > w.most {
 		w.cut = true
 		return append(out, `"…"`...)
 	}
@@ -116,11 +74,8 @@ func (w *writer) value(out []byte, v *Value, depth int) []byte {
 		return append(out, v.Text...)
 	case Text:
 		return AppendText(out, v.Text)
-	case Bytes:
-		encoded := base64.StdEncoding.EncodeToString([]byte(v.Text))
-		return append(AppendText(append(out, `{"$bytes":`...), encoded), '}')
 	case List:
-		return w.members(append(out, '['), v, depth, ']')
+		return w.members(append(out, '['), v, ']')
 	}
 
 	out = append(out, '{')
@@ -131,22 +86,19 @@ func (w *writer) value(out []byte, v *Value, depth int) []byte {
 		}
 	}
 
-	return w.members(out, v, depth, '}')
+	return w.members(out, v, '}')
 }
 
-func (w *writer) members(out []byte, v *Value, depth int, end byte) []byte {
+func (w *writer) members(out []byte, v *Value, end byte) []byte {
 	for i, m := range v.Members {
 		if i > 0 {
 			out = append(out, ',')
-		}
-		if m.Key != nil { // it may contain itself: one level is enough
-			m.Name = string(w.value(nil, m.Key, max(depth+1, maxDepth-1)))
 		}
 		if v.Kind == Object {
 			out = append(AppendText(out, m.Name), ':')
 		}
 
-		if out = w.value(out, m.Of, depth+1); len(out) > w.most {
+		if out = w.value(out, m.Of); len(out) > w.most {
 			w.cut = true
 			break
 		}

@@ -221,7 +221,7 @@ type entryScreen struct {
 
 func (r RecordScreen) openEntry(row EntryRow) tea.Cmd {
 	s := entryScreen{
-		env: r.Env, record: r.record, row: row, bodies: shell.Bodies{Read: r.Env.Reads(r.record.From)},
+		env: r.Env, record: r.record, row: row,
 	}
 	s.request, s.reads = shell.Ask(s.env, journalPatience, func(ctx context.Context) (m *message.Message, err error) {
 		err = entriesUntil(ctx, s.env, s.record.ID, func(entry *plan.Entry) (found bool) {

@@ -12,7 +12,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/story"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -37,7 +36,6 @@ const paneSeparator = " │ "
 // messageDetail shows one message in three panes: side by side if there is room, otherwise one at a time. Each scrolls
 // on its own.
 type messageDetail struct {
-	read   func(*message.Message) body.View
 	focus  pane
 	zoomed bool // it has the whole screen
 	split  bool // it is below the table
@@ -69,11 +67,10 @@ type detailLines struct {
 	second  time.Time
 }
 
-func newMessageDetail(read func(*message.Message) body.View, k *term.ListKeys) messageDetail {
+func newMessageDetail(k *term.ListKeys) messageDetail {
 	return messageDetail{
-		read:        read,
 		find:        term.NewFilterField(k),
-		detailLines: &detailLines{bodies: shell.Bodies{Read: read}},
+		detailLines: &detailLines{},
 	}
 }
 
@@ -162,7 +159,7 @@ func (d *messageDetail) lay(
 	s *term.Styles, m *message.Message, past func() []story.Event, now time.Time, width, height int,
 ) {
 	if d.message != m {
-		*d.detailLines = detailLines{message: m, bodies: shell.Bodies{Read: d.read}, with: d.sought}
+		*d.detailLines = detailLines{message: m, with: d.sought}
 	}
 
 	inner := width - 2

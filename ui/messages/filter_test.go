@@ -12,7 +12,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -84,7 +83,7 @@ func TestEnvelopesAreShownOpened(t *testing.T) {
 				lines []string
 				want  []string
 			}{{headerLines(term.NewStyles(term.Mono, termenv.Ascii), &m, 90), test.headers}, {
-				(&shell.Bodies{Read: body.Read}).Lines(term.NewStyles(term.Mono, termenv.Ascii), &m, 90, false, false),
+				(&shell.Bodies{}).Lines(term.NewStyles(term.Mono, termenv.Ascii), &m, 90, false, false),
 				test.text,
 			}} {
 				text := ansi.Strip(strings.Join(pane.lines, "\n"))

@@ -11,10 +11,8 @@ import (
 	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/mend"
-	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/turns"
@@ -55,7 +53,6 @@ type Connection struct {
 	Consent    peek.Consent // to looks that use up delivery limits, by the configuration; "" when it says nothing
 	Filters    filter.Saved
 	Actions    []filter.Action
-	Schemas    body.Schemas // the protobuf types of bodies
 }
 
 // Terminal is how things look, the keys, and the time.
@@ -102,10 +99,6 @@ func NewMemory(choices Preferences) Memory {
 }
 
 func (e *Env) Kit() term.Kit { return term.Kit{Styles: e.Styles, Keys: &e.Keys.ListKeys} }
-
-func (e *Env) Reads(queue model.QueueRef) func(*message.Message) body.View {
-	return func(m *message.Message) body.View { return e.Schemas.Read(queue, m) }
-}
 
 // NewRequest numbers a command: requests are unique in the program, so that a screen recognizes late answers.
 func (e *Env) NewRequest() Request { return Request(e.Requests.Add(1)) }

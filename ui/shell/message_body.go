@@ -14,7 +14,6 @@ import (
 
 // Bodies are the bodies of one message, prepared once: its own, and that of the original if it is in an envelope.
 type Bodies struct {
-	Read          func(*message.Message) body.View
 	made          bool
 	raw           bool // as they are in the queue
 	own, original body.View
@@ -26,7 +25,7 @@ func (b *Bodies) make(m *message.Message, raw bool) {
 	if b.made && b.raw == raw {
 		return
 	}
-	read := b.Read
+	read := body.Read
 	if raw {
 		read = body.Raw
 	}
