@@ -52,12 +52,12 @@ func TestCannotConnect(t *testing.T) {
 		Want           []string
 	}](t, "testdata/unreachable.toml") {
 		t.Run(test.Name, func(t *testing.T) {
-			url, api := placed(test.URL), placed(cmp.Or(test.API, "http://$api"))
+			address, api := placed(test.URL), placed(cmp.Or(test.API, "http://$api"))
 			for _, command := range [][]string{{"flows"}, {"peek", "q"}, {"drop", "q", "--yes"}, {"findings"}} {
-				run(t, append(command, "--url", url, "--api", api)...).refuses(t, cli.ExitConnect, test.Want...)
+				run(t, append(command, "--url", address, "--api", api)...).refuses(t, cli.ExitConnect, test.Want...)
 			}
 
-			noDashboard(t, url, api).refuses(t, cli.ExitConnect, test.Want...)
+			noDashboard(t, address, api).refuses(t, cli.ExitConnect, test.Want...)
 		})
 	}
 }
