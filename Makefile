@@ -38,6 +38,7 @@ demo: setup ## the dashboard on a throwaway RabbitMQ with live traffic
 
 test: setup ## all tests, on real brokers (a sample; DLXTOP_FULL=0: each of them; DLXTOP_FULL=2: in full size)
 	@bash scripts/test.sh ./...
+	@go -C screenshots test ./...
 
 race: setup pika compiler ## the same with the race detector, and two real applications
 	@RACE=1 bash scripts/test.sh ./...
@@ -50,7 +51,7 @@ lint: ## formatting (gofumpt), go vet, staticcheck, and nothing too large to be 
 	if [ -n "$$unformatted" ]; then echo "not formatted as gofumpt does (go tool -modfile=tools/go.mod gofumpt -w FILE):" >&2; echo "$$unformatted" >&2; exit 1; fi
 	go vet -tags soak,clients ./...
 	$(TOOL) staticcheck -tags soak,clients ./...
-	go -C screenshots vet ./...
+	go -C screenshots vet -tags pictures ./...
 	go run ./internal/sizes
 
 words: ## all that dlxtop says, in bin/words.txt, to be read in one sitting
@@ -81,8 +82,8 @@ clients: setup compiler ## real applications on many frameworks: what dlxtop doe
 cases: setup ## situations that strangers reported, on a real broker, and what dlxtop says of each
 	@bash scripts/test.sh -count=1 ./cases
 
-screenshots: setup build ## pictures of the real program on real queues, and of all screens in all themes and sizes (25 minutes; PICTURES=NAME: one)
-	go -C screenshots build -o ../bin/screenshots . && bin/screenshots $(PICTURES)
+screenshots: setup build ## pictures of the real program on real queues, and of all screens in all themes (25 minutes; PICTURES=NAME: some)
+	go -C screenshots test -tags pictures -count 1 -timeout 60m -v -run 'TestPictures/$(PICTURES)' .
 
 clean: ## remove what was built
 	rm -rf bin

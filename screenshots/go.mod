@@ -10,8 +10,6 @@ require (
 	github.com/charmbracelet/x/vt v0.0.0-20251215102626-e0db08df7383
 	github.com/creack/pty v1.1.24
 	github.com/dlxtop/dlxtop v0.0.0
-	github.com/go-fonts/dejavu v0.3.2
-	golang.org/x/image v0.47.0
 )
 
 require (
@@ -31,7 +29,6 @@ require (
 	github.com/xo/terminfo v0.0.0-20220910002029-abceb7e1c41e // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/text v0.43.0 // indirect
 )
 
 replace github.com/dlxtop/dlxtop => ../
