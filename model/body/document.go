@@ -58,7 +58,7 @@ func (d *document) says(words ...string) bool {
 	return false
 }
 
-// titled adds the title and the problem to a view.
+// titled adds the title, the notes and the problem to a view.
 func (d *document) titled(v View) View {
 	asSeen := []Format{JSON, Text, Hex, XML}
 	if len(d.steps) > 0 || !slices.Contains(asSeen, v.Format) {
@@ -75,10 +75,6 @@ func (d *document) titled(v View) View {
 			more = "the first "
 		}
 		v.Title += fmt.Sprintf(", %s%sB from %sB", more, message.Size(int64(len(d.data))), message.Size(int64(d.size)))
-	}
-
-	if v.Note != "" {
-		d.notes = append(d.notes, v.Note)
 	}
 
 	v.Title, v.Note = model.Printable(v.Title), strings.Join(d.notes, "; ")
@@ -102,14 +98,14 @@ func (d *document) textual() View {
 		}
 	case trimmed[0] == '<':
 		if lines, ok := layXML(head, all); ok {
-			return View{Format: XML, Lines: lines, Note: d.part(len(head))}
+			return d.view(XML, lines, len(head))
 		}
 		if d.says("xml") {
 			d.problem("not valid XML, although its content type says so")
 		}
 	case d.whole:
 		if lines, ok := layForm(trimmed, d.says("x-www-form-urlencoded")); ok {
-			return View{Format: Form, Lines: lines, Note: d.part(len(head))}
+			return d.view(Form, lines, len(head))
 		}
 	}
 
@@ -130,7 +126,7 @@ func (d *document) json(head []byte, whole bool) (View, bool) {
 	shown := len(head)
 	head = bytes.TrimPrefix(head, []byte("\ufeff"))
 	shown += l.structure(head) - len(head)
-	return View{Format: JSON, Lines: l.lines, Note: d.part(shown)}, true
+	return d.view(JSON, l.lines, shown), true
 }
 
 // plain returns the text as it is, or a hex dump.
@@ -145,21 +141,25 @@ func (d *document) plain() View {
 		lines = append(lines, Line{Spans: []Span{{Plain, text}}})
 	}
 
-	return View{Format: Text, Lines: lines, Note: d.part(len(head))}
+	return d.view(Text, lines, len(head))
 }
 
 func (d *document) hex() View {
 	shown := d.data[:min(len(d.data), maxHex)]
-	return View{Format: Hex, Lines: hexDump(shown, wholeDump), bytes: shown, Note: d.part(len(shown))}
+	v := d.view(Hex, hexDump(shown, wholeDump), len(shown))
+	v.bytes = shown
+	return v
 }
 
-// part says how much of a body is shown, unless it is all.
-func (d *document) part(shown int) string {
-	if shown == len(d.data) && d.whole {
-		return ""
+// view makes a view of a body, and notes how many bytes are shown unless it is all.
+func (d *document) view(format Format, lines []Line, shown int) View {
+	switch {
+	case shown == len(d.data) && d.whole:
+	case len(d.steps) > 0:
+		d.note("the first %s", message.Size(int64(shown)))
+	default:
+		d.note("the first %s of %s", message.Size(int64(shown)), message.Size(int64(d.size)))
 	}
-	if len(d.steps) > 0 {
-		return "the first " + message.Size(int64(shown))
-	}
-	return "the first " + message.Size(int64(shown)) + " of " + message.Size(int64(d.size))
+
+	return View{Format: format, Lines: lines}
 }

@@ -54,13 +54,14 @@ func (d *document) structure() (View, bool) {
 		return d.hex(), true
 	}
 
-	for _, r := range readers {
-		said := d.says(r.types...)
-		if !said && (!d.whole || !r.looks(d.data)) {
-			continue
-		}
-		if v, ok := d.readAs(r, said); ok {
-			return v, true
+	for _, said := range []bool{true, false} { // the content type comes before the look
+		for _, r := range readers {
+			if d.says(r.types...) != said || !said && (!d.whole || !r.looks(d.data)) {
+				continue
+			}
+			if v, ok := d.readAs(r, said); ok {
+				return v, true
+			}
 		}
 	}
 
@@ -102,13 +103,7 @@ func (d *document) readAs(r reader, said bool) (View, bool) {
 		return View{}, false
 	}
 
-	var l layout
 	v := View{Format: r.format}
-	if shown := l.structure(text); shown < len(text) || !whole {
-		v.Note = "a part of it"
-	}
-	v.Lines = l.lines
-
 	switch {
 	case r.format == PHP:
 		d.note("shown as its structure; nothing of it was executed")
@@ -116,6 +111,11 @@ func (d *document) readAs(r reader, said bool) (View, bool) {
 		v.Title = "looks like " + string(r.format)
 	}
 
+	var l layout
+	if shown := l.structure(text); shown < len(text) || !whole {
+		d.note("a part of it")
+	}
+	v.Lines = l.lines
 	return v, true
 }
 

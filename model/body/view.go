@@ -93,7 +93,7 @@ func Raw(m *message.Message) View {
 		return v
 	}
 	d := documentOf(m)
-	return d.plain()
+	return d.titled(d.plain())
 }
 
 // Read returns a readable view of the body: unpacked, laid out, with its format.
