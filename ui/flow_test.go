@@ -228,40 +228,28 @@ func TestChartAndDotsAreOfThePicture(t *testing.T) {
 }
 
 func TestBufferWords(t *testing.T) {
-	buffer := func(role model.Role, ttl time.Duration) *model.Buffer {
-		b := &model.Buffer{Member: model.Member{Queue: ref("b")}, Role: role}
-		if ttl >= 0 {
-			b.TTL = model.Some(ttl)
+	for _, tc := range must.Cases[struct {
+		Buffers []struct {
+			Role     model.Role
+			TTL, Max string // "": of each message
 		}
-		return b
-	}
+		InItself bool
+		Want     string
+	}](t, "testdata/buffer_words.toml") {
+		flow := model.Flow{DelayedRetry: model.Setting[string]{Set: tc.InItself, Value: "all"}}
+		for _, b := range tc.Buffers {
+			buffer := model.Buffer{Role: b.Role}
+			if ttl, err := time.ParseDuration(b.TTL); err == nil {
+				buffer.TTL = model.Some(ttl)
+			}
+			if most, err := time.ParseDuration(b.Max); err == nil {
+				buffer.MaxTTL = model.Some(most)
+				buffer.Levels = make([]model.QueueRef, 2)
+			}
+			flow.Buffers = append(flow.Buffers, &buffer)
+		}
 
-	levels := &model.Buffer{
-		Role: model.DelayedBuffer, Levels: []model.QueueRef{ref("level-0"), ref("level-1")},
-		TTL: model.Some(time.Second), MaxTTL: model.Some(90 * time.Second),
-	}
-
-	const delayed, retry = model.DelayedBuffer, model.RetryBuffer
-	for _, tc := range []struct {
-		flow model.Flow
-		want string
-	}{
-		{model.Flow{}, "-"},
-		{model.Flow{Buffers: []*model.Buffer{buffer(retry, 30*time.Second)}}, "retry 30s"},
-		{
-			model.Flow{Buffers: []*model.Buffer{buffer(delayed, time.Minute), buffer(delayed, 10*time.Second)}},
-			"delayed 10s 1m",
-		},
-		{model.Flow{Buffers: []*model.Buffer{buffer(delayed, -1)}}, "per message"},
-		{model.Flow{Buffers: []*model.Buffer{buffer(retry, -1)}}, "retry per message"},
-		{model.Flow{Buffers: []*model.Buffer{buffer(delayed, -1), buffer(retry, 5*time.Second)}}, "per message, retry 5s"},
-		{model.Flow{Buffers: []*model.Buffer{
-			buffer(retry, 1e9), buffer(retry, 2e9), buffer(retry, 4e9), buffer(retry, 8e9), buffer(retry, 16e9),
-		}}, "retry 1s…16s"},
-		{model.Flow{Buffers: []*model.Buffer{levels}}, "delayed to 1m30s"},
-		{model.Flow{DelayedRetry: model.Setting[string]{Set: true, Value: "all"}}, "retry in itself"},
-	} {
-		assert.Equal(t, shell.BufferWords(&tc.flow), tc.want)
+		assert.Equal(t, shell.BufferWords(&flow), tc.Want)
 	}
 }
 
