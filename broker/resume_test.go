@@ -554,10 +554,7 @@ func TestResumeOfHeldOriginals(t *testing.T) {
 	account := must.Get(c.Resume(t.Context(), run, nil))(t)
 	assert.Contains(t, account.Stopped, "another look holds them")
 
-	for _, d := range held {
-		s.publish(s.from, asPublished(d))
-	}
-
+	s.putBack(s.from, held)
 	run = planResume(t, c, j, lastRecord(t, j).ID, topology)
 	s.wantResumedWhole(t, c, run, n)
 }
@@ -567,12 +564,8 @@ func TestResumeOfSomeForgotten(t *testing.T) {
 	t.Parallel()
 	const n = 600
 	s, c, j, id := forgottenReplay(t, n)
-	for i, d := range s.drain(s.from, s.ready(s.from)) {
-		if i < 3 || i >= 12 {
-			s.publish(s.from, asPublished(d))
-		}
-	}
-
+	held := s.drain(s.from, s.ready(s.from))
+	s.putBack(s.from, slices.Delete(held, 3, 12))
 	run := planResume(t, c, j, id, topology([]*model.Queue{s.from, s.to}))
 	must.Equal(t, run.Done, 9, "%+v", run)
 	must.That(t, run.Acks() > 3, "%+v", run)

@@ -187,6 +187,16 @@ func wantSame(t testing.TB, want, got []amqp.Delivery) {
 	assert.That(t, differing == 0, "%d messages differ", differing)
 }
 
+// putBack publishes messages that were taken out of a queue.
+func (a *app) putBack(q *model.Queue, taken []amqp.Delivery) {
+	a.Helper()
+	messages := make([]amqp.Publishing, len(taken))
+	for i, d := range taken {
+		messages[i] = asPublished(d)
+	}
+	a.publish(q, messages...)
+}
+
 func asPublished(d amqp.Delivery) amqp.Publishing {
 	headers := amqp.Table{}
 	for key, v := range d.Headers {
