@@ -307,6 +307,7 @@ func TestKilledTap(t *testing.T) {
 
 // TestDemo: the dashboard of the demo shows the flows of every scenario, and nothing is left when it is closed.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	screen := built.Open(t, "demo")
 	screen.WaitFor("RetryQueue", "worker-queue", "retry.worker-queue", "ucenter@user", "ucenter@enterprise",
 		"user-monitor", "example.delay.heaven")
@@ -352,6 +353,7 @@ func TestDemoWithoutDashboard(t *testing.T) {
 // TestCommandsAskTheTerminalNothing: a command that draws nothing sends the terminal no query. A terminal that never
 // answers would delay it by 5 s, and a late answer would end up as input of the shell.
 func TestCommandsAskTheTerminalNothing(t *testing.T) {
+	t.Parallel()
 	for _, args := range []string{"version", "--version", "--help", "version -o json", "help flows", "nonsense"} {
 		for _, variable := range []string{"DLXTOP=", "NO_COLOR=1", "CI=", "CI=1"} {
 			command := exec.Command(built.Program, strings.Fields(args)...)

@@ -13,7 +13,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+at_once=3 # packages: tests wait for brokers more than they compute, except with the race detector
 if [ -n "${RACE:-}" ]; then
+	at_once=2
 	fast='-d=checkptr=0 -dwarf=false'
 	export GOFLAGS="${GOFLAGS:-} '-gcflags=all=$fast' '-gcflags=modernc.org/sqlite/lib=-race=false $fast' '-ldflags=-s -w'"
 	export GORACE="atexit_sleep_ms=10 ${GORACE:-}"
@@ -29,9 +31,9 @@ for arg; do
 		args+=("$arg")
 		continue
 	fi
-	args+=(./ui ./cli ./broker ./e2e ./mgmt ./cases ./demo)
+	args+=(./broker ./e2e ./ui ./cli ./cases ./mgmt ./demo)
 	if [ -n "${RACE:-}" ]; then args+=(./clients); fi
 	while read -r package; do args+=("$package"); done < <(go list ./... | grep -v '/clients$')
 done
 
-exec go test ${RACE:+-race} -vet=off -p 2 -parallel 6 -timeout 20m "${args[@]}"
+exec go test ${RACE:+-race} -vet=off -p "$at_once" -parallel 6 -timeout 20m "${args[@]}"
