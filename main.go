@@ -21,6 +21,7 @@ import (
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/jq"
 	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/dashboard"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/preferences"
@@ -247,7 +248,7 @@ func marksIn(dir string) preferences.File {
 }
 
 // indexOf returns the index of failed queues that were read, in the user's cache.
-func indexOf(c config.Connection) cli.Index {
+func indexOf(c config.Connection) cause.Index {
 	dir := cacheOf(c)
 	if dir == "" {
 		return nil

@@ -126,7 +126,7 @@ type reading struct {
 	unknown  bool // the depth of a queue is unknown
 	earlier  []earlierJSON
 	recalls  model.QueueSet // their queues
-	index    Index          // nil: nothing is recorded
+	index    cause.Kept
 	notRead  []notReadJSON
 	looked   int   // queues that were peeked at
 	failed   error // the first error of reading one
@@ -139,10 +139,7 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 		return err
 	}
 	r := &reading{
-		kept: s.shared(ctx, t, c.again), topology: t, groups: cause.NewGroups(), recalls: model.QueueSet{},
-	}
-	if s.program.Index != nil && t.Snapshot.Overview.ClusterName != "" {
-		r.index = s.program.Index(s.connection)
+		kept: s.shared(ctx, t, c.again), topology: t, groups: cause.NewGroups(), recalls: model.QueueSet{}, index: s.kept(t),
 	}
 
 	entered := map[string]error{}
@@ -182,6 +179,15 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 	}
 
 	return &exit{status: ExitRefused}
+}
+
+// kept is what was read of the failed queues earlier, by any program.
+func (s *session) kept(t *model.Topology) cause.Kept {
+	kept := cause.Kept{Broker: t.Snapshot.Overview.ClusterName}
+	if s.program.Index != nil {
+		kept.Index = s.program.Index(s.connection)
+	}
+	return kept
 }
 
 func (c *causing) queues(t *model.Topology) ([]model.QueueRef, error) {
@@ -251,13 +257,9 @@ func (s *session) readCauses(
 	if err != nil {
 		return err
 	}
-	if r.index != nil { // if it cannot be written, the next command reads again
-		broker := t.Snapshot.Overview.ClusterName
-		depth := max(queueOf(t, ref).Ready.Or(0), int64(peeked.Messages.Len()))
-		e := cause.Earlier{At: began, Depth: peeked.Depth.Or(depth)}
-		_ = r.index.Save(cause.IndexName(broker, ref), r.groups.Encode(broker, ref, e))
-	}
 
+	depth := max(queueOf(t, ref).Ready.Or(0), int64(peeked.Messages.Len()))
+	r.index.Save(r.groups, ref, cause.Earlier{At: began, Depth: peeked.Depth.Or(depth)})
 	r.noteRest(ref, &peeked, look.Limit, ready)
 	return nil
 }
@@ -496,35 +498,23 @@ func seenAt(t model.Opt[time.Time]) string {
 // left it since, it is unknown which ones, so nothing is added.
 func (r *reading) recall(t *model.Topology, ref model.QueueRef, why string) {
 	q := queueOf(t, ref)
-	broker := t.Snapshot.Overview.ClusterName
-	if r.index != nil {
-		kept, err := r.index.Load(cause.IndexName(broker, ref))
-		var e cause.Earlier
-		if err == nil && kept != nil {
-			e, err = r.groups.Recall(kept, broker, ref)
-		}
-
-		switch {
-		case err != nil || e.Messages == 0:
-		case e.Left(q.Ready, q.CountedAt):
-			r.groups.Forget(ref)
-			_ = r.index.Save(cause.IndexName(broker, ref), nil)
-		default:
-			r.recalls[ref] = true
-			r.earlier = append(r.earlier, earlierJSON{ref.String(), e.Messages, message.JSONTime(e.At), why, e.At})
-			depth := e.Depth // a count from before the reading is older than the reading's own
-			if ready, known := q.Ready.Get(); known && q.CountedAt.After(e.At) {
-				depth = ready
-			}
-			r.ready += depth - q.Ready.Or(0)
-			if rest := depth - int64(e.Messages); rest > 0 {
-				r.noteUnread(ref, model.Some(rest), why)
-			}
-			return
-		}
+	e, ok := r.index.Recall(r.groups, ref, q.Ready, q.CountedAt)
+	if !ok || e.Messages == 0 {
+		r.noteUnread(ref, q.Ready, why)
+		return
 	}
 
-	r.noteUnread(ref, q.Ready, why)
+	r.recalls[ref] = true
+	r.earlier = append(r.earlier, earlierJSON{ref.String(), e.Messages, message.JSONTime(e.At), why, e.At})
+	depth := e.Depth // a count from before the reading is older than the reading's own
+	if ready, known := q.Ready.Get(); known && q.CountedAt.After(e.At) {
+		depth = ready
+	}
+
+	r.ready += depth - q.Ready.Or(0)
+	if rest := depth - int64(e.Messages); rest > 0 {
+		r.noteUnread(ref, model.Some(rest), why)
+	}
 }
 
 // state returns the state of a cause, given what was read now.

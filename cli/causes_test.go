@@ -301,7 +301,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 	v.failing("lots.failed", "lot", "KeyError: lot %", 4)
 	dir := filepath.Join(t.TempDir(), "causes")
 	index := func(p *cli.Program) {
-		p.Index = func(config.Connection) cli.Index { return preferences.CauseIndex{Dir: dir} }
+		p.Index = func(config.Connection) cause.Index { return preferences.CauseIndex{Dir: dir} }
 	}
 	causes := func(args ...string) (causesContract, result) {
 		t.Helper()

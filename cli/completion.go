@@ -97,21 +97,11 @@ func (p *Program) completeTarget(cmd *cobra.Command, flags *connectionFlags, wor
 // look at a queue can have a cost.
 func (p *Program) completeCauses(flags *connectionFlags) cobra.CompletionFunc {
 	return p.complete(flags, func(_ context.Context, s *session, snapshot *model.Snapshot, args []string) (ids []string) {
-		if p.Index == nil {
-			return nil
-		}
-		index := p.Index(s.connection)
-		groups := cause.NewGroups()
-		if index == nil {
-			return nil
-		}
-		broker := snapshot.Overview.ClusterName
-		for _, ref := range model.NewTopology(snapshot).FailedQueues() {
-			if len(args) > 0 && args[0] != ref.Name && args[0] != ref.String() {
-				continue
-			}
-			if kept, err := index.Load(cause.IndexName(broker, ref)); err == nil && kept != nil {
-				_, _ = groups.Recall(kept, broker, ref) // a damaged one offers nothing
+		t, groups := model.NewTopology(snapshot), cause.NewGroups()
+		kept := s.kept(t)
+		for _, ref := range t.FailedQueues() {
+			if len(args) == 0 || args[0] == ref.Name || args[0] == ref.String() {
+				kept.Recall(groups, ref, model.Unknown[int64](), time.Time{})
 			}
 		}
 

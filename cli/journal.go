@@ -14,7 +14,6 @@ import (
 	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
-	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -441,16 +440,17 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 		return err
 	}
 	defer s.close()
-	release, err := s.reserve(ctx, r.id)
+	want, err := resume.WantOf(ctx, s.journal, toldReads{Broker: s.broker, program: p}, r.id)
 	if err != nil {
 		return err
+	}
+	want.Insist, want.ReadOnly, want.File = r.insist, s.connection.ReadOnly, p.readMessages
+	last := want.Last()
+	release, err := s.journal.Reserve(last.ID) // one that is refused must not have looked
+	if err != nil {
+		return refused("%w", err)
 	}
 	defer release()
-	want, err := s.resumeWant(ctx, r)
-	if err != nil {
-		return err
-	}
-	last := want.Chain[len(want.Chain)-1]
 	if r.follow && last.Operation != plan.Replay {
 		return usage("--follow watches a replay, and %d is a %s", last.ID, last.Operation)
 	}
@@ -458,10 +458,7 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 		p.note("%d was resumed as %d: this resumes that one", r.id, last.ID)
 	}
 
-	t, err := s.settledTopology(ctx, &last)
-	if err == nil {
-		want.Counts, err = s.counts(ctx, loss.Limited(t, last.Queues()))
-	}
+	t, err := s.settledTopology(ctx, last)
 	if err != nil {
 		return err
 	}
@@ -470,24 +467,16 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 		return err
 	}
 
-	choice, asked := want.Choice, r.dryRun || r.agreed
+	choice, asked := resume.Choice(r.undecided), r.dryRun || r.agreed
 	var undecided int
 	planning := func(now *model.Topology) (action.Action, error) {
-		if now != t {
-			counts, err := s.counts(ctx, loss.Limited(now, last.Queues()))
-			if err != nil {
-				return nil, err
-			}
-			t, inquiry = now, inquiry.On(now, counts)
-		}
-
-		found, err := inquiry.Plan(ctx, choice)
+		found, err := inquiry.Plan(ctx, now, choice)
 		asks := len(found.Undecided) > 0 && !found.Refusal.Refused()
 		if err == nil && asks && !asked {
 			asked = true
 			p.report(r.output).Announce(&action.Resume{Run: found}, whole)
 			if choice, err = p.choose(ctx); err == nil {
-				found, err = inquiry.Plan(ctx, choice)
+				found, err = inquiry.Plan(ctx, now, choice)
 			}
 		}
 
@@ -502,36 +491,6 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 	p.note("%s undecided: `dlxtop journal resume %d` takes --undecided publish, or leave",
 		model.Plural(undecided, "message"), account.JournalID)
 	return &exit{status: ExitRefused}
-}
-
-// reserve keeps other programs from resuming the same record: one that is refused must not have looked.
-func (s *session) reserve(ctx context.Context, id int64) (release func(), err error) {
-	chain, err := s.journal.Chain(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	release, err = s.journal.Reserve(chain[len(chain)-1].ID)
-	if err != nil {
-		return nil, refused("%w", err)
-	}
-
-	return release, nil
-}
-
-func (s *session) resumeWant(ctx context.Context, r *resuming) (resume.Want, error) {
-	chain, err := s.journal.Chain(ctx, r.id)
-	return resume.Want{
-		Chain:    chain,
-		User:     s.broker.User(),
-		Broker:   s.broker.Address(),
-		Insist:   r.insist,
-		ReadOnly: s.connection.ReadOnly,
-		Choice:   resume.Choice(r.undecided),
-		Record:   s.journal.Record,
-		Entries:  s.journal.Entries,
-		Reads:    toldReads{Broker: s.broker, program: s.program},
-		File:     s.program.readMessages,
-	}, err
 }
 
 // settledTopology reads the broker once it has noticed that the program of a record is gone: its held messages are then

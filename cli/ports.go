@@ -8,6 +8,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
+	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/dashboard"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -79,12 +80,6 @@ type PeekStore interface {
 	Load(cluster string, queue model.QueueRef) (peek.Peeked, bool)
 }
 
-// Index stores the causes of failed queues that were read, each queue under a name.
-type Index interface {
-	Load(name string) ([]byte, error)
-	Save(name string, text []byte) error
-}
-
 // Files reads and writes files of messages.
 type Files interface {
 	Create(path string, messages message.Walk) (n int, err error)
@@ -142,7 +137,7 @@ type Program struct {
 	// there is none.
 	States func(dir string) ([]byte, error)
 	// Index and Store may be nil, and their results.
-	Index func(config.Connection) Index
+	Index func(config.Connection) cause.Index
 	Store func(config.Connection) PeekStore
 	JQ    mend.Runner // runs the programs of --edit
 	Files Files

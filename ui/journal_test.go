@@ -263,12 +263,13 @@ func TestUndoSaysWhyALookFailed(t *testing.T) {
 func TestUndoLeftWhileItIsChecked(t *testing.T) {
 	u := act.NewUndoScreen(newApp(t.Context(), failed(0)).Env, 0).(act.FollowUpScreen)
 	u.State, u.Request = shell.DialogChecking, u.Env.NewRequest()
-	answer := shell.PlannedMsg[act.FollowUp]{Request: u.Request, Plan: act.Undoing{{}}}
+	answer := shell.PlannedMsg[act.FollowUp]{Plan: act.Undoing{{}}}
+	answer.Request = u.Request
 	left, _ := u.Update(tea.KeyMsg{Type: tea.KeyEsc})
 	after, cmd := left.Update(answer)
 	state := after.(act.FollowUpScreen).State
-	assert.That(t, state != shell.DialogRunning, "it is in the state %d, and has a command: %t", state, cmd != nil)
-	assert.That(t, cmd == nil, "it is in the state %d, and has a command: %t", state, cmd != nil)
+	assert.That(t, state != shell.DialogRunning, "it runs")
+	assert.That(t, cmd == nil, "it has a command")
 }
 
 // interrupted returns options of failed messages, with a journal of an interrupted replay of five: one had arrived, two
@@ -330,9 +331,11 @@ func TestResumeIsCheckedAgain(t *testing.T) {
 	term.press("r").await("2 messages at most")
 	term.source.fail(errors.New("the API is away"))
 	term.press(keyEnter).await("the topology could not be read again, and nothing was changed")
-	term.source.tell(without(term.source.snapshot, failedQueue))
+	there := term.source.snapshot
+	term.source.tell(without(there, failedQueue))
 	term.press(keyEnter).await("there is no queue " + failedQueue + " here any more").press(keyEnter).settle()
-	term.wantFroms()
+	term.wantFroms().source.tell(there)
+	term.press(keyCtrlR).await("enter go on")
 }
 
 func TestResumeReadOnly(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/dashboard"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -35,7 +36,7 @@ type Options struct {
 	Consent     peek.Consent      // to looks that use up delivery limits; "" asks, and what was chosen earlier counts
 	Preferences shell.Preferences // nil: choices and commands are lost with the program
 	Marks       shell.Preferences // nil: marks of causes are lost with the program
-	Index       shell.Index       // nil: each start reads the failed queues before it shows their causes
+	Index       cause.Index       // nil: each start reads the failed queues before it shows their causes
 	Store       peek.Store        // nil: peeks of earlier starts and other programs are made again
 	Contexts    []string          // brokers that the user can switch to, by name
 	Trouble     string            // why switching to one failed; "" otherwise

@@ -86,11 +86,7 @@ func (p Printer) showEdited(m *plan.Mended) {
 // differenceLines returns the differences in a changed message: a line for each field above the body, and the differing
 // lines of the decoded body.
 func differenceLines(m *plan.MendedMessage) []string {
-	lines := m.Was.DifferencesAbove(&m.Is)
-	was, is := m.Was.Message(), m.Is.Message()
-	before, after := body.Read(&was), body.Read(&is)
-	rows := body.Compare(before.Lines, after.Lines)
-
+	lines, rows := m.Was.Compare(&m.Is)
 	say := func(mark string, l body.Line) {
 		lines = append(lines, print.Shortened(mark+model.Printable(strings.TrimSpace(l.String())), differenceWidth))
 	}
@@ -108,9 +104,5 @@ func differenceLines(m *plan.MendedMessage) []string {
 	if more := len(lines) - shownDifferences; more > 0 {
 		lines = append(lines[:shownDifferences:shownDifferences], fmt.Sprintf("and %s", model.Plural(more, "more line")))
 	}
-	if len(lines) == 0 { // the bytes differ, but not their meaning
-		lines = m.Was.Differences(&m.Is)
-	}
-
 	return lines
 }

@@ -210,7 +210,7 @@ func TestCopiesInSeveralQueuesAreOneMessage(t *testing.T) {
 
 	kept := NewGroups()
 	for _, queue := range []model.QueueRef{mail, stock} {
-		must.Get(kept.Recall(g.Encode("b", queue, Earlier{}), "b", queue))(t)
+		must.Get(kept.recall(g.encode("b", queue, Earlier{}), "b", queue))(t)
 	}
 
 	check(kept)
@@ -457,7 +457,7 @@ func FuzzRecall(f *testing.F) {
 		g := NewGroups()
 		var e Earlier
 		var err error
-		limit.Check(t, len(text), func() { e, err = g.Recall(text, "rabbit@one", mail) })
+		limit.Check(t, len(text), func() { e, err = g.recall(text, "rabbit@one", mail) })
 		if err != nil {
 			assert.Equal(t, g.Read(), 0)
 			assert.Equal(t, len(g.List()), 0, "%d messages were added: %v", g.Read(), err)
@@ -466,8 +466,8 @@ func FuzzRecall(f *testing.F) {
 
 		assert.That(t, g.Read() == e.Messages, "%d messages are here of %d", g.Read(), e.Messages)
 		again := NewGroups()
-		if kept := g.Encode("rabbit@one", mail, e); kept != nil {
-			same, err := again.Recall(kept, "rabbit@one", mail)
+		if kept := g.encode("rabbit@one", mail, e); kept != nil {
+			same, err := again.recall(kept, "rabbit@one", mail)
 			must.Do(t, err)
 			assert.Equal(t, same, e)
 		}

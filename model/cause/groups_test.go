@@ -205,7 +205,7 @@ func keptMail() (*Groups, []byte) {
 	g.Add(mail, m)
 	g.Add(stock, numbered(5, "no order 5", "stock", 90))
 
-	return g, g.Encode("rabbit@one", mail, earlier)
+	return g, g.encode("rabbit@one", mail, earlier)
 }
 
 func TestIndexKeepsNoValuesOfMessages(t *testing.T) {
@@ -214,7 +214,7 @@ func TestIndexKeepsNoValuesOfMessages(t *testing.T) {
 	assert.That(t, bytes.Contains(kept, []byte("no order #")), "it keeps %q", kept)
 	g := NewGroups()
 	g.Add(stock, numbered(5, "no order 5", "stock", 90))
-	e, err := g.Recall(kept, "rabbit@one", mail)
+	e, err := g.recall(kept, "rabbit@one", mail)
 	want := earlier
 	want.Messages = 5
 	must.Do(t, err)
@@ -233,7 +233,7 @@ func TestIndexKeepsNoValuesOfMessages(t *testing.T) {
 		t.Errorf("the causes are %v, not %v", got, want)
 	}
 
-	assert.That(t, bytes.Equal(read.Encode("rabbit@one", mail, earlier), kept), "the same is kept in two ways")
+	assert.That(t, bytes.Equal(read.encode("rabbit@one", mail, earlier), kept), "the same is kept in two ways")
 	got := shown(g)
 	assert.That(t, strings.HasPrefix(got, "no order # 4 mail.failed:3 stock.failed:1 mail=3 stock=1 50..90; "),
 		"the causes are %s", got)
@@ -247,7 +247,7 @@ func TestIndexKeepsNoValuesOfMessages(t *testing.T) {
 func TestRecalledSample(t *testing.T) {
 	_, kept := keptMail()
 	g := NewGroups()
-	must.Get(g.Recall(kept, "rabbit@one", mail))(t)
+	must.Get(g.recall(kept, "rabbit@one", mail))(t)
 	for _, at := range g.List() {
 		assert.Equal(t, at.Sample.Text, "", "%v", at.Cause)
 	}
@@ -264,7 +264,7 @@ func TestRecallRefuses(t *testing.T) {
 	g := NewGroups()
 	refused := func(name string, text []byte, broker string, queue model.QueueRef) {
 		t.Helper()
-		e, err := g.Recall(text, broker, queue)
+		e, err := g.recall(text, broker, queue)
 		must.That(t, err != nil, "%s: %+v, %d messages: %v", name, e, g.Read(), err)
 		must.Equal(t, e, Earlier{})
 		must.Equal(t, g.Read(), 0)
@@ -300,10 +300,10 @@ func TestNotKept(t *testing.T) {
 	}
 
 	g.Add(stock, numbered(1, "KeyError: lot", "stock", 1))
-	assert.That(t, g.Encode("rabbit@one", mail, earlier) == nil, "what is coarse is kept, or what is exact is not")
-	assert.That(t, g.Encode("rabbit@one", stock, earlier) != nil, "what is coarse is kept, or what is exact is not")
+	assert.That(t, g.encode("rabbit@one", mail, earlier) == nil, "what is coarse is kept, or what is exact is not")
+	assert.That(t, g.encode("rabbit@one", stock, earlier) != nil, "what is coarse is kept, or what is exact is not")
 	g.Forget(stock)
-	assert.That(t, g.Encode("rabbit@one", stock, earlier) == nil, "an empty queue is kept")
+	assert.That(t, g.encode("rabbit@one", stock, earlier) == nil, "an empty queue is kept")
 }
 
 // Only a part of a very deep queue is kept: the rest counts as unread.
@@ -315,9 +315,9 @@ func TestKeepsSoMany(t *testing.T) {
 		g.Add(mail, m)
 	}
 
-	kept := g.Encode("rabbit@one", mail, earlier)
+	kept := g.encode("rabbit@one", mail, earlier)
 	g.Forget(mail)
-	e, err := g.Recall(kept, "rabbit@one", mail)
+	e, err := g.recall(kept, "rabbit@one", mail)
 	must.Do(t, err)
 	assert.Equal(t, e.Messages, mostKept)
 	assert.Equal(t, g.Read(), mostKept)
@@ -346,7 +346,7 @@ func TestIndexName(t *testing.T) {
 	names := map[string]bool{}
 	for _, broker := range []string{"rabbit@one", "rabbit@two"} {
 		for _, queue := range []model.QueueRef{mail, stock, {VHost: "a", Name: "../../x\n"}} {
-			name := IndexName(broker, queue)
+			name := indexName(broker, queue)
 			assert.That(t, !names[name], "the name is %q", name)
 			assert.Equal(t, len(name), 32)
 			assert.That(t, isHex(name), "the name is %q", name)
@@ -372,7 +372,7 @@ func BenchmarkIndex(b *testing.B) {
 		began := time.Now()
 		written = 0
 		for i := range kept {
-			kept[i] = g.Encode("rabbit@one", of(i), earlier)
+			kept[i] = g.encode("rabbit@one", of(i), earlier)
 			written += len(kept[i])
 		}
 
@@ -380,7 +380,7 @@ func BenchmarkIndex(b *testing.B) {
 		began = time.Now()
 		again := NewGroups()
 		for i, text := range kept {
-			must.Get(again.Recall(text, "rabbit@one", of(i)))(b)
+			must.Get(again.recall(text, "rabbit@one", of(i)))(b)
 		}
 
 		recalling += time.Since(began)

@@ -29,8 +29,49 @@ func (e Earlier) Left(ready model.Opt[int64], countedAt time.Time) bool {
 	return model.LeftSince(e.At, e.Depth, ready, countedAt)
 }
 
-// IndexName returns the name of a queue's index: the same on every machine, and without the queue's own name.
-func IndexName(broker string, queue model.QueueRef) string {
+// Index stores what was read of queues, each under a name. Load returns nil when there is nothing; saving nothing
+// removes the entry.
+type Index interface {
+	Load(name string) ([]byte, error)
+	Save(name string, text []byte) error
+}
+
+// Kept is what was read of a broker's failed queues, in an index. Without an index, or the broker's name, nothing is
+// kept, and what cannot be written is read again.
+type Kept struct {
+	Index  Index
+	Broker string // the name of its cluster
+}
+
+// Save keeps what the groups have of a queue; of one that they have forgotten, nothing.
+func (k Kept) Save(g *Groups, queue model.QueueRef, e Earlier) {
+	if k.Index != nil && k.Broker != "" {
+		_ = k.Index.Save(indexName(k.Broker, queue), g.encode(k.Broker, queue, e))
+	}
+}
+
+// Recall adds what was kept of a queue to the groups, unless messages have left it since, by a count.
+func (k Kept) Recall(
+	g *Groups, queue model.QueueRef, ready model.Opt[int64], countedAt time.Time,
+) (e Earlier, ok bool) {
+	if k.Index == nil || k.Broker == "" {
+		return e, false
+	}
+	kept, err := k.Index.Load(indexName(k.Broker, queue))
+	if err == nil {
+		e, err = g.recall(kept, k.Broker, queue)
+	}
+	if err == nil && e.Left(ready, countedAt) {
+		g.Forget(queue)
+		k.Save(g, queue, e)
+		return e, false
+	}
+
+	return e, err == nil
+}
+
+// indexName returns the name of a queue's index: the same on every machine, and without the queue's own name.
+func indexName(broker string, queue model.QueueRef) string {
 	sum := sha256.Sum256([]byte(broker + "\x00" + queue.VHost + "\x00" + queue.Name))
 	return hex.EncodeToString(sum[:16])
 }
@@ -57,10 +98,10 @@ type index struct {
 	Original     []uint64
 }
 
-// Encode returns what a later start needs to show the causes of a queue before it has read the messages again: their
+// encode returns what a later start needs to show the causes of a queue before it has read the messages again: their
 // fingerprints, causes, workers and times. It has no texts but those of causes. It returns nil for a queue without
 // messages, and when its causes were made coarser: if read alone, they might be exact.
-func (g *Groups) Encode(broker string, queue model.QueueRef, e Earlier) []byte {
+func (g *Groups) encode(broker string, queue model.QueueRef, e Earlier) []byte {
 	q := g.queues[queue]
 	if q == nil {
 		return nil
@@ -112,8 +153,8 @@ func (q *queueMessages) ordered() []keptMember {
 	return all
 }
 
-// Recall adds what was kept of a queue, of which nothing else may have been read. On an error nothing is added.
-func (g *Groups) Recall(kept []byte, broker string, queue model.QueueRef) (Earlier, error) {
+// recall adds what was kept of a queue, of which nothing else may have been read. On an error nothing is added.
+func (g *Groups) recall(kept []byte, broker string, queue model.QueueRef) (Earlier, error) {
 	n := len(kept) - crc32.Size
 	if n < len(indexMagic) || string(kept[:len(indexMagic)]) != indexMagic ||
 		binary.BigEndian.Uint32(kept[n:]) != crc32.ChecksumIEEE(kept[:n]) {

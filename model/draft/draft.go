@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -39,7 +40,7 @@ const shownValue = 40
 
 // Differences describe the changes from d to other, a line for each field, and one for the body.
 func (d *Draft) Differences(other *Draft) []string {
-	lines := d.DifferencesAbove(other)
+	lines := d.differencesAbove(other)
 	if !bytes.Equal(d.Body, other.Body) {
 		at := 0
 		for at < min(len(d.Body), len(other.Body)) && d.Body[at] == other.Body[at] {
@@ -52,8 +53,23 @@ func (d *Draft) Differences(other *Draft) []string {
 	return lines
 }
 
-// DifferencesAbove describe the changes from d to other, except in the body.
-func (d *Draft) DifferencesAbove(other *Draft) []string {
+// Compare returns what differs above the bodies, and their lines side by side; of bodies that differ beyond what is
+// read of them, only where.
+func (d *Draft) Compare(other *Draft) (above []string, lines []body.Row) {
+	if bytes.Equal(d.Body, other.Body) {
+		return d.differencesAbove(other), nil
+	}
+	was, is := d.Message(), other.Message()
+	lines = body.Compare(body.Read(&was).Lines, body.Read(&is).Lines)
+	if !slices.ContainsFunc(lines, func(r body.Row) bool { return !r.Same }) {
+		return d.Differences(other), nil
+	}
+
+	return d.differencesAbove(other), lines
+}
+
+// differencesAbove describe the changes from d to other, except in the body.
+func (d *Draft) differencesAbove(other *Draft) []string {
 	var lines []string
 	differ := func(name, was, is string) {
 		if was != is {

@@ -76,33 +76,39 @@ type UndoWant struct {
 	Counts model.CountsByQueue // exact ones, newer than the topology
 }
 
+// Barred returns why a topology alone refuses the undo, whatever the record has.
+func (w *UndoWant) Barred(t *model.Topology) Refusal {
+	r := &w.Record
+	q, exists := t.Queue(r.From)
+	here := t.Snapshot.Overview.ClusterName
+	switch {
+	case r.Operation == Undo:
+		return Against("%d is an undo itself: replay or drop what it brought back", r.ID)
+	case r.Operation == Import:
+		return Against("%d is an import: to remove its messages, drop them from %s", r.ID, r.From)
+	case r.Running:
+		return Refusal{StillRuns(r)}
+	case !r.On(w.Broker, here) && !w.Insist:
+		return Refusal{DoneElsewhere(r, w.Broker, here, ", or insist if it is the same one under another name")}
+	case !exists:
+		return Against("there is no queue %s here any more: declare it again, or look at its vhost, then undo", r.From)
+	case q.Outage() != model.NoOutage:
+		return Refusal{targetDown(q)}
+	}
+
+	return nil
+}
+
 // ForUndo plans how a record is undone. An error comes from reading the entries.
 func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 	r := &want.Record
 	p := UndoPlan{Record: *r, Back: r.From, User: want.User}
-	q, exists := t.Queue(r.From)
-	here := t.Snapshot.Overview.ClusterName
 	p.Into = RecipientOf(t, r.From)
 	p.Into.Insisted = want.Insist
-
-	switch {
-	case r.Operation == Undo:
-		p.Refusal = Against("%d is an undo itself: replay or drop what it brought back", r.ID)
-	case r.Operation == Import:
-		p.Refusal = Against("%d is an import: to remove its messages, drop them from %s", r.ID, r.From)
-	case r.Running:
-		p.Refusal = Refusal{StillRuns(r)}
-	case !r.On(want.Broker, here) && !want.Insist:
-		p.Refusal = Refusal{DoneElsewhere(r, want.Broker, here, ", or insist if it is the same one under another name")}
-	case !exists:
-		p.Refusal = Against("there is no queue %s here any more: declare it again, or look at its vhost, then undo", r.From)
-	case q.Outage() != model.NoOutage:
-		p.Refusal = Refusal{targetDown(q)}
-	}
-
-	if p.Refusal.Refused() {
+	if p.Refusal = want.Barred(t); p.Refusal.Refused() {
 		return p, nil
 	}
+
 	b := undoBuilder{
 		plan:     &p,
 		topology: t,

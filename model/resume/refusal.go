@@ -5,9 +5,13 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// refuseResume checks what can be checked without reading a message.
-func refuseResume(t *model.Topology, want *Want) plan.Refusal {
-	last := &want.Chain[len(want.Chain)-1]
+// Barred returns why a topology alone refuses the resume, whatever a look would find.
+func (q *Inquiry) Barred(t *model.Topology) plan.Refusal {
+	want := &q.want
+	if len(want.Chain) == 0 {
+		return nil
+	}
+	last := want.Last()
 	for i := range want.Chain {
 		if r := &want.Chain[i]; r.Undone > 0 {
 			return plan.Against("%d was undone: replay or drop what is there again", r.ID)

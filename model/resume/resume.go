@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -105,6 +106,36 @@ type Want struct {
 	Choice Choice // "": undecided messages stay as they are
 }
 
+// Journal has the records that a resume is about.
+type Journal interface {
+	Chain(ctx context.Context, id int64) ([]plan.Record, error)
+	Record(ctx context.Context, id int64) (plan.Record, error)
+	Entries(ctx context.Context, record int64, each plan.VisitEntry) error
+}
+
+// Broker is the connected one.
+type Broker interface {
+	plan.Reads
+	User() string
+	Address() string
+}
+
+// WantOf returns what is known of a record before anything is chosen.
+func WantOf(ctx context.Context, j Journal, b Broker, id int64) (Want, error) {
+	chain, err := j.Chain(ctx, id)
+	return Want{
+		Chain:   chain,
+		Record:  j.Record,
+		Entries: j.Entries,
+		Reads:   b,
+		User:    b.User(),
+		Broker:  b.Address(),
+	}, err
+}
+
+// Last returns the record that is continued.
+func (w *Want) Last() *plan.Record { return &w.Chain[len(w.Chain)-1] }
+
 // Inquiry is what was found out about a record: plans can be made from it without looking again.
 type Inquiry struct {
 	topology *model.Topology
@@ -120,17 +151,19 @@ func Of(ctx context.Context, t *model.Topology, want Want) (Run, error) {
 	if err != nil {
 		return Run{Plan: inquiry.empty()}, err
 	}
-	return inquiry.Plan(ctx, want.Choice)
+	return inquiry.Plan(ctx, t, want.Choice)
 }
 
 // Inquire finds out what happened to messages with unknown outcomes. An error comes from reading the journal or the
 // source queue.
 func Inquire(ctx context.Context, t *model.Topology, want Want) (Inquiry, error) {
-	last := &want.Chain[len(want.Chain)-1]
-	q := Inquiry{topology: t, refusal: refuseResume(t, &want), want: want}
-	if q.refusal.Refused() {
-		return q, nil
+	last := want.Last()
+	q := Inquiry{want: want}
+	if err := q.turn(ctx, t); err != nil || q.refusal.Refused() {
+		return q, err
 	}
+
+	want = q.want
 	f := newResumption(t, &want)
 	for r := range model.Each(want.Chain) {
 		if err := want.Entries(ctx, r.ID, func(e *plan.Entry) error {
@@ -199,38 +232,33 @@ func (r notedReads) Read(ctx context.Context, look peek.Plan, each message.Visit
 	return r.Reads.Read(ctx, look, each)
 }
 
-// On returns the inquiry with a newer topology and newer counts of queues with a limit; it does not look for the
-// messages again.
-func (q Inquiry) On(t *model.Topology, counts model.CountsByQueue) Inquiry {
-	q.topology = t
-	if q.found == nil {
-		return q
-	}
-	q.want.Counts = counts
-	want, found := q.want, *q.found
-	if q.refusal = refuseResume(t, &want); q.refusal.Refused() {
-		q.found = nil
-		return q
+// turn goes on to a topology, with exact counts of the queues that have a limit. It does not look for the messages.
+func (q *Inquiry) turn(ctx context.Context, t *model.Topology) (err error) {
+	q.topology, q.refusal = t, q.Barred(t)
+	if limited := loss.Limited(t, q.want.Last().Queues()); !q.refusal.Refused() && len(limited) > 0 {
+		q.want.Counts, err = q.want.Count(ctx, limited)
 	}
 
-	found.topology = t
-	found.want = &want
-	found.undo.Counts = counts
-	q.found = &found
-	return q
+	return err
 }
 
-func (q *Inquiry) empty() Plan {
-	chain := q.want.Chain
-	return Plan{Record: chain[len(chain)-1], Refusal: q.refusal}
-}
+func (q *Inquiry) empty() Plan { return Plan{Record: *q.want.Last(), Refusal: q.refusal} }
 
-// Plan plans the rest. choice is what to do with undecided messages. An error comes from reading the journal, or an
-// import's file.
-func (q *Inquiry) Plan(ctx context.Context, choice Choice) (Run, error) {
+// Plan plans the rest, on a topology that may be newer. choice is what to do with undecided messages. An error comes
+// from counting, or from reading the journal or an import's file.
+func (q *Inquiry) Plan(ctx context.Context, t *model.Topology, choice Choice) (Run, error) {
+	if t != q.topology && q.found != nil {
+		if err := q.turn(ctx, t); err != nil {
+			return Run{Plan: q.empty()}, err
+		}
+		want, found := q.want, *q.found
+		found.topology, found.want, found.undo.Counts = t, &want, want.Counts
+		q.found = &found
+	}
+
 	run := Run{Plan: q.empty(), Topology: q.topology, File: q.want.File}
 	f, p := q.found, &run.Plan
-	if f == nil {
+	if f == nil || q.refusal.Refused() {
 		return run, nil
 	}
 	p.Looked = f.looked

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -17,14 +19,34 @@ import (
 // FollowUp is what can be done about a record of the journal: an undo, or a resume. It is empty until it is planned.
 type FollowUp interface {
 	// plan makes the plan: it reads the journal, and looks into queues if it is uncertain what they contain.
-	plan(ctx context.Context, e *shell.Env, t *model.Topology, insist bool) (FollowUp, error)
+	plan(ctx context.Context, e *shell.Env, t *model.Topology, by looking) (FollowUp, error)
 	// replan makes the plan again from another topology, without looking again.
 	replan(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error)
+	// barred returns why a topology alone refuses each of its records.
+	barred(t *model.Topology) []plan.Refusal
 	action() action.Action
 	// options adds what else keys do about the plan.
 	options(e *shell.Env, o *shell.Offer)
 	// noteDone records what was done to queues.
 	noteDone(e *shell.Env, a *plan.Account)
+}
+
+// looking is how a follow-up may look into queues.
+type looking struct {
+	insist bool
+	free   bool // only where that has no cost
+}
+
+// affords says that queues must not be looked at, if that is so.
+func (by looking) affords(t *model.Topology, queues ...model.QueueRef) error {
+	for _, ref := range queues {
+		if look := peek.For(t, ref, peek.Want{}); by.free && look.Allowed() && !look.Free {
+			return fmt.Errorf("it is no longer refused, but a look at %s has a cost: close this, and open it again",
+				ref.Printable())
+		}
+	}
+
+	return nil
 }
 
 // FollowUpScreen shows what a follow-up would do, does it, and shows the result.
@@ -75,9 +97,9 @@ func (f FollowUpScreen) Keys() []term.Key { return f.keys() }
 func (f *FollowUpScreen) keys() []term.Key {
 	return f.Dialog.Keys(f.offer(), shell.Answers{
 		Agree:  func() tea.Cmd { return shell.Checking(&f.Dialog, f.replanner()) },
-		Insist: f.replan,
-		Turn: func() tea.Cmd { // an enter before its plan is there agrees to the displayed one, and asks again if it differs
-			f.Is = f.Is.(Resuming).turn()
+		Insist: func() tea.Cmd { return f.plan(looking{insist: true}) },
+		Turn: func() tea.Cmd {
+			f.Is, f.State = f.Is.(Resuming).turn(), shell.DialogPlanning
 			return shell.Planning(&f.Dialog, f.topology, f.replanner())
 		},
 		Back: func() tea.Cmd {
@@ -90,12 +112,16 @@ func (f *FollowUpScreen) keys() []term.Key {
 func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
-		if first := f.topology == nil; first {
+		switch {
+		case f.topology == nil:
 			f.topology = msg.Topology
-			cmd = f.replan()
+			cmd = f.plan(looking{})
+		case f.refused() && !reflect.DeepEqual(f.Is.barred(f.topology), f.Is.barred(msg.Topology)):
+			f.topology = msg.Topology
+			cmd = f.plan(looking{free: true})
 		}
 	case shell.PlannedMsg[FollowUp]:
-		if msg.Request == f.Request {
+		if f.Awaits(msg.Planned) {
 			cmd = f.planned(msg)
 		}
 	case tea.KeyMsg:
@@ -111,13 +137,19 @@ func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	return f, cmd
 }
 
-func (f *FollowUpScreen) replan() tea.Cmd {
-	f.State = shell.DialogPlanning
-	e := f.Env
-	is := f.Is
-	insist := f.Insist
+// refused reports whether it shows a refusal that nobody is answering.
+func (f *FollowUpScreen) refused() bool {
+	return f.State == shell.DialogAsking && f.offer().Refusal != "" && !f.Insist && !f.Typing()
+}
+
+func (f *FollowUpScreen) plan(by looking) tea.Cmd {
+	e, is := f.Env, f.Is
+	if !by.free { // otherwise the refusal stays to be read
+		f.State = shell.DialogPlanning
+	}
+
 	return shell.Planning(&f.Dialog, f.topology, func(ctx context.Context, t *model.Topology) (FollowUp, error) {
-		return is.plan(ctx, e, t, insist)
+		return is.plan(ctx, e, t, by)
 	})
 }
 
@@ -126,22 +158,16 @@ func (f *FollowUpScreen) replanner() func(context.Context, *model.Topology) (Fol
 	return func(ctx context.Context, t *model.Topology) (FollowUp, error) { return is.replan(ctx, e, t) }
 }
 
-// planned applies a new plan. An agreed one runs if it is what was agreed to; otherwise it is shown with differences,
-// and asked about again.
 func (f *FollowUpScreen) planned(msg shell.PlannedMsg[FollowUp]) tea.Cmd {
-	agreed := f.State == shell.DialogChecking
-	if f.State, f.Unchecked = shell.DialogAsking, msg.Unread; msg.Unread != nil {
-		return nil
+	was := f.Is
+	if msg.Unread == nil {
+		f.topology, f.Is = msg.Topology, msg.Plan
 	}
-	was, is := f.Is.action().Promise(), msg.Plan.action().Promise()
-	f.topology = msg.Topology
-	f.Is = msg.Plan
-	f.Err = msg.Err
-	if !agreed || f.Err != nil || f.Changed(was, is) || f.offer().Refusal != "" {
-		return nil
+	if f.Agreed(msg.Planned, was.action().Promise(), f.Is.action().Promise()) {
+		return f.Execute(f.Is.action())
 	}
 
-	return f.Execute(f.Is.action())
+	return nil
 }
 
 func (f FollowUpScreen) View(width, height int) string {
@@ -185,8 +211,8 @@ func offerOf(d *shell.Dialog, a action.Action) *shell.Offer {
 		o.Insist(d.Env, outline.Refusal)
 	}
 
-	if n := outline.Planned; o.Refusal == "" && d.Env.Careful(n) {
-		o.Carefully(d.Env, n, words.Asks)
+	if o.Refusal == "" {
+		o.Carefully(d.Env, outline.Planned, words.Asks)
 	}
 
 	return o

@@ -1,7 +1,6 @@
 package act
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -256,16 +255,8 @@ type draftDifferences struct {
 	body  []body.Row
 }
 
-func draftDifferencesOf(was, is *draft.Draft) draftDifferences {
-	d := draftDifferences{above: was.DifferencesAbove(is)}
-	if !bytes.Equal(was.Body, is.Body) {
-		before, after := was.Message(), is.Message()
-		d.body = body.Compare(body.Read(&before).Lines, body.Read(&after).Lines)
-		if !slices.ContainsFunc(d.body, func(r body.Row) bool { return !r.Same }) {
-			return draftDifferences{above: was.Differences(is)} // it is beyond the part of a body that is read
-		}
-	}
-
+func draftDifferencesOf(was, is *draft.Draft) (d draftDifferences) {
+	d.above, d.body = was.Compare(is)
 	return d
 }
 

@@ -3,7 +3,6 @@ package act
 import (
 	"cmp"
 	"context"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -111,39 +110,19 @@ func (d *QueueAction) sentBefore(ctx context.Context, t *model.Topology, like pl
 	return sent, nil
 }
 
-// planned applies a new plan. An agreed one runs if it is what was agreed to; otherwise it is shown with differences,
-// and asked about again.
 func (d *QueueAction) planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
-	if d.Err = msg.Err; d.Err != nil {
-		d.State = shell.DialogAsking
+	was := d.Plan.Promise()
+	switch {
+	case msg.Err != nil:
 		d.Plan.Operation, d.Plan.From = d.Operation, d.Queue
-		return nil
+	case msg.Unread == nil:
+		d.Topology, d.Plan = msg.Topology, msg.Plan.plan
+		d.one = cmp.Or(msg.Plan.one, d.one)
+		d.Others.Arrived = msg.Plan.arrived.Or(d.Others.Arrived)
 	}
 
-	was := d.Plan.Promise()
-	is := msg.Plan.plan.Promise()
-	d.one = cmp.Or(msg.Plan.one, d.one)
-	d.Others.Arrived = msg.Plan.arrived.Or(d.Others.Arrived)
-	switch d.State {
-	case shell.DialogPlanning:
-		d.Plan = msg.Plan.plan
-		d.State = shell.DialogAsking
-		d.ChangedAt = time.Time{}
-		d.Changes = nil
-		d.Promised = nil
-	case shell.DialogAsking:
-		d.Plan = msg.Plan.plan
-		d.Changed(was, is)
-	case shell.DialogChecking:
-		d.State = shell.DialogAsking
-		d.Unchecked = msg.Unread
-		if msg.Unread != nil {
-			return nil
-		}
-		d.Topology, d.Plan = msg.Topology, msg.Plan.plan
-		if !d.Changed(was, is) {
-			return d.run()
-		}
+	if d.Agreed(msg.Planned, was, d.Plan.Promise()) {
+		return d.run()
 	}
 
 	return nil

@@ -11,9 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-const (
-	shownProblems = 6
-)
+const shownProblems = 6
 
 func (d *PlanDialog) View(width, height int) string {
 	l := shell.NewDialogLines(d.Env.Styles, width)

@@ -127,7 +127,7 @@ func (d *QueueAction) Polled(t *model.Topology) tea.Cmd {
 func (d *QueueAction) Update(msg tea.Msg) (cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.PlannedMsg[Acting]:
-		if msg.Request == d.Request {
+		if d.Awaits(msg.Planned) {
 			cmd = d.planned(msg)
 		}
 	case shell.EndedMsg[model.Opt[int64]]:

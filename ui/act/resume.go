@@ -2,12 +2,9 @@ package act
 
 import (
 	"context"
-	"errors"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
-	"github.com/dlxtop/dlxtop/model/loss"
-	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/resume"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -24,61 +21,47 @@ type Resuming struct {
 	Rest    resume.Run
 }
 
-func (r Resuming) plan(ctx context.Context, e *shell.Env, t *model.Topology, insist bool) (FollowUp, error) {
+func (r Resuming) plan(ctx context.Context, e *shell.Env, t *model.Topology, by looking) (FollowUp, error) {
 	r = Resuming{Id: r.Id}
 	if e.ReadOnly {
 		return r, nil
 	}
-	want, err := resumeWant(ctx, e, r.Id, insist)
+	want, err := resume.WantOf(ctx, e.Journal, reads{e.Broker}, r.Id)
 	if err != nil {
 		return r, err
 	}
-	last := want.Chain[len(want.Chain)-1]
+	if want.Insist = by.insist; e.Files != nil {
+		want.File = e.Files.Read
+	}
+
+	last := want.Last()
 	release, err := e.Journal.Reserve(last.ID)
 	if err != nil {
 		return r, err
 	}
 	defer release()
+	if err = by.affords(t, last.Queues()...); err != nil {
+		return r, err
+	}
 	if !last.Running {
-		if err = e.Broker.AwaitGone(ctx, &last, e.Source.Connections); err != nil {
+		if err = e.Broker.AwaitGone(ctx, last, e.Source.Connections); err != nil {
 			return r, err
 		}
 	}
 
-	want.Counts = shell.Counted(ctx, e.Broker, loss.Limited(t, last.Queues()))
 	if r.inquiry, err = resume.Inquire(ctx, t, want); err != nil {
 		return r, err
 	}
-	r.Rest, err = r.inquiry.Plan(ctx, want.Choice)
+	return r.replan(ctx, e, t)
+}
+
+func (r Resuming) replan(ctx context.Context, _ *shell.Env, t *model.Topology) (_ FollowUp, err error) {
+	r.Rest, err = r.inquiry.Plan(ctx, t, choices[r.choice])
 	return r, err
 }
 
-func (r Resuming) replan(ctx context.Context, e *shell.Env, t *model.Topology) (_ FollowUp, err error) {
-	if t != r.Rest.Topology {
-		r.inquiry = r.inquiry.On(t, shell.Counted(ctx, e.Broker, loss.Limited(t, r.Rest.Record.Queues())))
-	}
-	r.Rest, err = r.inquiry.Plan(ctx, choices[r.choice])
-	return r, err
-}
-
-func resumeWant(ctx context.Context, e *shell.Env, id int64, insist bool) (resume.Want, error) {
-	chain, err := e.Journal.Chain(ctx, id)
-	return resume.Want{
-		Chain:    chain,
-		User:     e.Broker.User(),
-		Broker:   e.Broker.Address(),
-		Insist:   insist,
-		ReadOnly: e.ReadOnly,
-		Record:   e.Journal.Record,
-		Entries:  e.Journal.Entries,
-		Reads:    reads{e.Broker},
-		File: func(ctx context.Context, path string, each message.Visit) error {
-			if e.Files == nil {
-				return errors.New("files cannot be read here")
-			}
-			return e.Files.Read(ctx, path, each)
-		},
-	}, err
+func (r Resuming) barred(t *model.Topology) []plan.Refusal {
+	return []plan.Refusal{r.inquiry.Barred(t)}
 }
 
 // turn goes on to the next choice, without a plan yet.

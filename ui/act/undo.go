@@ -24,12 +24,16 @@ type recordUndo struct {
 	Undo plan.UndoPlan
 }
 
-func (u Undoing) plan(ctx context.Context, e *shell.Env, t *model.Topology, insist bool) (FollowUp, error) {
-	return u.each(func(one *recordUndo) error { return one.plan(ctx, e, t, insist) })
+func (u Undoing) plan(ctx context.Context, e *shell.Env, t *model.Topology, by looking) (FollowUp, error) {
+	return u.each(func(one *recordUndo) error { return one.plan(ctx, e, t, by) })
 }
 
 func (u Undoing) replan(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error) {
 	return u.each(func(one *recordUndo) error { return one.replan(ctx, e, t) })
+}
+
+func (u Undoing) barred(t *model.Topology) []plan.Refusal {
+	return model.Mapped(u, func(one *recordUndo) plan.Refusal { return one.want.Barred(t) })
 }
 
 func (u Undoing) each(make func(*recordUndo) error) (FollowUp, error) {
@@ -47,20 +51,24 @@ func (u Undoing) each(make func(*recordUndo) error) (FollowUp, error) {
 	return planned, nil
 }
 
-func (u *recordUndo) plan(ctx context.Context, e *shell.Env, t *model.Topology, insist bool) error {
+func (u *recordUndo) plan(ctx context.Context, e *shell.Env, t *model.Topology, by looking) error {
 	record, err := recordToUndo(ctx, e, t.Snapshot.Overview.ClusterName, u.Id)
 	u.Id = cmp.Or(record.ID, u.Id)                               // another one may soon be the last
 	if err == nil && !record.Running && record.Uncertain() > 0 { // messages held by its program are not back at once
 		err = e.Broker.AwaitGone(ctx, &record, e.Source.Connections)
 	}
+	if err == nil {
+		err = by.affords(t, record.From)
+	}
 	if err != nil {
 		return err
 	}
+
 	u.want, err = plan.UndoWant{
 		Record:   record,
 		User:     e.Broker.User(),
 		Broker:   e.Broker.Address(),
-		Insist:   insist,
+		Insist:   by.insist,
 		ReadOnly: e.ReadOnly,
 		Entries:  recordEntries(e, ctx, record.ID),
 	}.Looked(ctx, t, reads{e.Broker})

@@ -17,6 +17,9 @@ type recalledQueue struct {
 	earlier cause.Earlier
 }
 
+// index is where what is read is kept for later starts.
+func (c *Reading) index() cause.Kept { return cause.Kept{Index: c.Env.Index, Broker: c.Broker} }
+
 // seek looks up what earlier starts stored about queues not looked up yet; nil when there are none. It is shown until
 // the queue is read again.
 func (c *Reading) seek(now time.Time) tea.Cmd {
@@ -36,24 +39,10 @@ func (c *Reading) seek(now time.Time) tea.Cmd {
 	if len(sought) == 0 {
 		return nil
 	}
-	index := c.Env.Index
-	groups := c.Groups
-	broker := c.Broker
-
+	index, groups := c.index(), c.Groups
 	return c.command(nil, now, shell.KeepingTime, func(_ context.Context, msg *ReadMsg) {
 		for _, q := range sought {
-			name := cause.IndexName(broker, q.Ref)
-			kept, err := index.Load(name)
-			if err != nil || kept == nil {
-				continue
-			}
-			earlier, err := groups.Recall(kept, broker, q.Ref)
-			switch {
-			case err != nil: // a later reading replaces it
-			case earlier.Left(q.Ready, q.CountedAt):
-				groups.Forget(q.Ref)
-				_ = index.Save(name, nil)
-			default:
+			if earlier, ok := index.Recall(groups, q.Ref, q.Ready, q.CountedAt); ok {
 				msg.recalled = append(msg.recalled, recalledQueue{q.Ref, earlier})
 			}
 		}
@@ -115,9 +104,7 @@ func (c *Reading) catchUp() {
 
 // forgetting removes deleted queues, and messages that actions took, outside Update.
 func (c *Reading) forgetting() func(*ReadMsg) {
-	groups := c.Groups
-	index := c.Env.Index
-	broker := c.Broker
+	index, groups := c.index(), c.Groups
 	gone := c.gone
 	unknown := c.unknown
 	leaving := c.leaving
@@ -154,9 +141,7 @@ func (c *Reading) forgetting() func(*ReadMsg) {
 		}
 
 		for ref, earlier := range kept {
-			if index != nil && broker != "" {
-				_ = index.Save(cause.IndexName(broker, ref), groups.Encode(broker, ref, earlier))
-			}
+			index.Save(groups, ref, earlier)
 		}
 
 		for _, ref := range gone {
@@ -164,9 +149,7 @@ func (c *Reading) forgetting() func(*ReadMsg) {
 		}
 
 		for _, ref := range unknown {
-			if index != nil {
-				_ = index.Save(cause.IndexName(broker, ref), nil)
-			}
+			index.Save(groups, ref, cause.Earlier{})
 		}
 	}
 }

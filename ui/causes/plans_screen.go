@@ -35,8 +35,8 @@ type causePlansScreen struct {
 	causeWish
 	act.PlanOptions
 
-	listed, shown, hidden int // rows of the list that fit, and lines of the pane that fit and that do not
-	scrolled              int // the first line of the pane that is shown, from 1; 0: as many as fit, by their importance
+	listed int           // rows of the list that fit
+	window *shell.Window // of the pane
 
 	stopped bool      // stopped by a key after the user agreed: no further queue begins
 	endedAt time.Time // when it ended before its last queue
@@ -71,6 +71,7 @@ func actOnCause(
 		limits:    limits,
 		table:     newCausePlanTable(e, wish),
 		consent:   shell.NewConsent(),
+		window:    &shell.Window{},
 	}
 
 	for _, q := range only.Queues {
@@ -148,7 +149,6 @@ func (c *causePlansScreen) messages(queues []int) (n int) {
 
 func (c *causePlansScreen) offer() *shell.Offer {
 	ready := c.ready()
-	n := c.messages(ready)
 	actions := make([]*action.Messages, len(ready))
 	for i, at := range ready {
 		actions[i] = c.queues[at].Action()
@@ -156,10 +156,7 @@ func (c *causePlansScreen) offer() *shell.Offer {
 
 	does, asks := action.Together(actions...)
 	o := &shell.Offer{Does: does}
-	if c.env.Careful(n) {
-		o.Carefully(c.env, n, asks)
-	}
-
+	o.Carefully(c.env, c.messages(ready), asks)
 	return o
 }
 
@@ -167,9 +164,8 @@ func (c *causePlansScreen) offer() *shell.Offer {
 // changed.
 func (c *causePlansScreen) agreeable() bool {
 	ready := c.ready()
-	unread := c.where(func(d *act.QueueAction) bool { return d.Unread() })
-	return c.state == causePlansAsking && len(ready) > 0 && !c.planning() && len(unread) == 0 &&
-		c.consent.Given(c.offer())
+	return c.state == causePlansAsking && len(ready) > 0 && !c.planning() &&
+		len(c.where((*act.QueueAction).Unread)) == 0 && c.consent.Given(c.offer())
 }
 
 func (c causePlansScreen) Keys() []term.Key { return c.keys() }
@@ -247,11 +243,7 @@ func (c causePlansScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	case messages.PeekedMsg:
 		cmd = c.read(msg)
 	default: // the answer to a command of one of them
-		cmds := make([]tea.Cmd, len(c.queues))
-		for i := range c.queues {
-			cmds[i] = c.queues[i].Update(msg)
-		}
-		cmd = tea.Batch(cmds...)
+		cmd = c.each(func(q *causeQueue) tea.Cmd { return q.Update(msg) })
 	}
 
 	cmd = tea.Batch(cmd, c.onward())
@@ -271,11 +263,14 @@ func (c *causePlansScreen) polled() tea.Cmd {
 		return nil // the displayed results are those of the trial
 	}
 
-	var cmds []tea.Cmd
-	for i := range c.queues {
-		cmds = append(cmds, c.queues[i].Polled(c.latest.Topology))
-	}
+	return c.each(func(q *causeQueue) tea.Cmd { return q.Polled(c.latest.Topology) })
+}
 
+func (c *causePlansScreen) each(does func(*causeQueue) tea.Cmd) tea.Cmd {
+	cmds := make([]tea.Cmd, len(c.queues))
+	for i := range c.queues {
+		cmds[i] = does(&c.queues[i])
+	}
 	return tea.Batch(cmds...)
 }
 
@@ -346,7 +341,7 @@ func (c *causePlansScreen) readOn() tea.Cmd {
 		q.Subject = r.Subject(r.AllShown())
 		c.reading = messages.Screen{}
 		if c.Asks == messages.AsksNothing {
-			cmds = append(cmds, c.planOne(c.at))
+			cmds = append(cmds, c.planOne(q))
 		}
 
 		if c.at++; c.at < len(c.queues) {
@@ -369,7 +364,7 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 	case asking && c.consent.Explains(c.env.Keys, msg), c.scrollPane(msg):
 		return nil
 	case c.table.Motion(msg):
-		c.scrolled = 0
+		*c.window = shell.Window{}
 		return nil
 	case c.state == causePlansRunning:
 		return c.runKey(msg)
@@ -411,11 +406,12 @@ func (c *causePlansScreen) editProgram() {
 
 // planAgain makes all plans again that have not run.
 func (c *causePlansScreen) planAgain() tea.Cmd {
-	var cmds []tea.Cmd
-	for _, i := range c.planned() {
-		cmds = append(cmds, c.optOne(&c.queues[i].QueueAction))
-	}
-	return tea.Batch(cmds...)
+	return c.each(func(q *causeQueue) tea.Cmd {
+		if !q.Asks() {
+			return nil
+		}
+		return c.optOne(&q.QueueAction)
+	})
 }
 
 // optOne plans a queue with the options selected for all.

@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -140,36 +141,19 @@ func (c *causePlansScreen) split(height, others int) (rows, pane int) {
 	return rows, room - rows
 }
 
-// scrollPane moves what the pane shows by a step where not all of it fits. Pages are those of the list where that does
-// not fit, either.
+// scrollPane moves what the pane shows where not all of it fits. Pages are those of the list where that does not fit,
+// either.
 func (c *causePlansScreen) scrollPane(msg tea.KeyMsg) bool {
 	k := c.env.Keys
-	down := key.Matches(msg, k.HalfDown, k.PageDown)
-	paged := key.Matches(msg, k.PageDown, k.PageUp)
-	if !down && !key.Matches(msg, k.HalfUp, k.PageUp) || paged && c.listed < len(c.queues) {
-		return false
-	}
-
-	step := max(c.shown, 1)
-	switch {
-	case !down:
-		c.scrolled = max(c.scrolled-step, 0)
-	case c.hidden == 0:
-	case c.scrolled == 0:
-		c.scrolled = 1
-	default:
-		c.scrolled = min(c.scrolled+step, c.hidden+1)
-	}
-
-	return true
+	paged := key.Matches(msg, k.PageDown, k.PageUp) && c.listed >= len(c.queues)
+	return (paged || key.Matches(msg, k.HalfDown, k.HalfUp)) && c.window.Scroll(k, msg)
 }
 
 func (c causePlansScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	foot := c.lines(width)
 	c.foot(foot)
-	rows, pane := c.split(height, headlines+len(foot.Lines))
-	c.listed, c.shown = rows-1, max(pane-1, 0)
-	c.hidden = max(len(c.paneLines(width).Lines)-c.shown, 0)
+	rows, _ := c.split(height, headlines+len(foot.Lines))
+	c.listed = rows - 1
 	if c.Asks == messages.AsksProgram && c.state == causePlansWishing {
 		c.mending.Prepare(width, height)
 	}
@@ -190,7 +174,7 @@ func (c *causePlansScreen) headline() string {
 		}
 		return words
 	case causePlansAsking:
-		if len(c.where(func(d *act.QueueAction) bool { return d.Open() })) == 0 {
+		if len(c.where((*act.QueueAction).Open)) == 0 {
 			return "nothing to " + string(c.Operation) + ": no message of this cause was read"
 		}
 		return string(c.Operation) + " " + what + c.asOf()
@@ -247,14 +231,7 @@ func (c *causePlansScreen) pane(width, height int) []string {
 		return nil
 	}
 	l := c.paneLines(width)
-	position := c.table.Position()
-	room := height - 1
-	if from := min(c.scrolled-1, len(l.Lines)-room); from >= 0 {
-		position = fmt.Sprintf("%d–%d of %d", from+1, from+room, len(l.Lines))
-		l.Lines = l.Lines[from : from+room]
-	}
-
-	l.Fit(room)
+	position := cmp.Or(c.window.Fit(l, height-1), c.table.Position())
 	head := term.Partition(c.env.Styles, c.queues[r.index].Queue.Printable(), position, width)
 	return append([]string{head}, l.Indented()...)
 }
@@ -411,16 +388,9 @@ func (c *causePlansScreen) moveTargets() (targets []*model.Queue) {
 }
 
 // planAll makes the plans for what was read, by the current wish.
-func (c *causePlansScreen) planAll() tea.Cmd {
-	cmds := make([]tea.Cmd, len(c.queues))
-	for i := range c.queues {
-		cmds[i] = c.planOne(i)
-	}
-	return tea.Batch(cmds...)
-}
+func (c *causePlansScreen) planAll() tea.Cmd { return c.each(c.planOne) }
 
-func (c *causePlansScreen) planOne(i int) tea.Cmd {
-	q := &c.queues[i]
+func (c *causePlansScreen) planOne(q *causeQueue) tea.Cmd {
 	if len(q.Rows) == 0 || q.State == shell.DialogEnded {
 		return nil
 	}

@@ -305,20 +305,16 @@ func (c *Reading) Look(q *Queue) tea.Cmd {
 		q.triedAt = now
 	}
 
-	background := c.Env.Background
-	index := c.Env.Index
-	broker := c.Broker
-
+	background, index := c.Env.Background, c.index()
 	return c.command(q, now, plan.Timeout+messages.PeekGrace, func(ctx context.Context, msg *ReadMsg) {
 		if plan.Method == "" {
 			return
 		}
 		msg.Looked = true
 		msg.Err = background.Run(ctx, func(ctx context.Context) error { return msg.group(ctx, looker, plan, groups) })
-		if msg.Err == nil && index != nil && broker != "" { // if it cannot be written, the next start reads again
+		if msg.Err == nil {
 			depth := msg.Depth.Or(max(ready.Or(0), msg.Read))
-			kept := groups.Encode(broker, plan.Queue, cause.Earlier{At: msg.takenAt(), Depth: depth})
-			_ = index.Save(cause.IndexName(broker, plan.Queue), kept)
+			index.Save(groups, plan.Queue, cause.Earlier{At: msg.takenAt(), Depth: depth})
 		}
 	})
 }

@@ -47,7 +47,7 @@ type Dialog struct {
 	Consent Consent
 	stop    context.CancelFunc // ends the running command; may be nil
 	feed    *progressFeed[plan.Account]
-	window  *window
+	window  *Window
 	Account plan.Account // of the current or last run
 	Err     error        // why there is no plan, or how the run ended
 
@@ -58,7 +58,7 @@ type Dialog struct {
 }
 
 func NewDialog(e *Env, state dialogState) Dialog {
-	return Dialog{Env: e, State: state, Consent: NewConsent(), window: &window{}}
+	return Dialog{Env: e, State: state, Consent: NewConsent(), window: &Window{}}
 }
 
 // Offer is what a user is asked to agree to, by the current plan.
@@ -179,7 +179,7 @@ func (d *Dialog) stopRun() tea.Cmd {
 // Press handles a key: it fills in what is typed, scrolls, or is one of the dialog's keys.
 func (d *Dialog) Press(msg tea.KeyMsg, o *Offer, keys []term.Key) tea.Cmd {
 	k := d.Env.Keys
-	if d.State == DialogAsking && d.Consent.Explains(k, msg) || d.window.scroll(k, msg) {
+	if d.State == DialogAsking && d.Consent.Explains(k, msg) || d.window.Scroll(k, msg) {
 		return nil
 	}
 
@@ -190,12 +190,45 @@ func (d *Dialog) Press(msg tea.KeyMsg, o *Offer, keys []term.Key) tea.Cmd {
 	return cmd
 }
 
-type PlannedMsg[P any] struct {
+// Planned is how a plan was made.
+type Planned struct {
 	Request  Request
 	Topology *model.Topology
-	Plan     P
 	Err      error
 	Unread   error // why the topology could not be reread
+}
+
+type PlannedMsg[P any] struct {
+	Planned
+	Plan P
+}
+
+// Awaits reports whether a plan is the one that the dialog waits for.
+func (d *Dialog) Awaits(p Planned) bool {
+	return p.Request == d.Request &&
+		(d.State == DialogPlanning || d.State == DialogAsking || d.State == DialogChecking)
+}
+
+// Agreed shows an awaited plan, with what is different in it if the user saw an earlier one. It reports whether the
+// plan runs: the user agreed, and it is what was agreed to.
+func (d *Dialog) Agreed(p Planned, was, is plan.Promise) bool {
+	state := d.State
+	d.State = DialogAsking
+	if p.Unread != nil {
+		d.Unchecked = p.Unread
+		return false
+	}
+
+	d.Err = p.Err
+	switch {
+	case p.Err != nil:
+	case state == DialogPlanning:
+		d.ChangedAt, d.Changes, d.Promised, d.Unchecked = time.Time{}, nil, nil, nil
+	case !d.Changed(was, is):
+		return state == DialogChecking
+	}
+
+	return false
 }
 
 func Planning[P any](
@@ -204,7 +237,7 @@ func Planning[P any](
 	d.Close() // the earlier plan is no longer needed
 	return d.await(func(ctx context.Context, id Request) tea.Msg {
 		p, err := make(ctx, t)
-		return PlannedMsg[P]{Request: id, Topology: t, Plan: p, Err: err}
+		return PlannedMsg[P]{Planned{Request: id, Topology: t, Err: err}, p}
 	})
 }
 
@@ -235,10 +268,10 @@ func Checking[P any](d *Dialog, make func(context.Context, *model.Topology) (P, 
 		defer cancel()
 		t, err := e.Reread(ctx)
 		if err != nil {
-			return PlannedMsg[P]{Request: id, Unread: err}
+			return PlannedMsg[P]{Planned: Planned{Request: id, Unread: err}}
 		}
 		p, err := make(ctx, t)
-		return PlannedMsg[P]{Request: id, Topology: t, Plan: p, Err: err}
+		return PlannedMsg[P]{Planned{Request: id, Topology: t, Err: err}, p}
 	})
 }
 
@@ -319,8 +352,12 @@ func (e *Env) Careful(messages int) bool {
 	return messages > TypedAbove || messages > 1 && e.Production
 }
 
-// Carefully asks for the number of messages, in a sentence with what is done to how many and where they go.
+// Carefully asks for the number of messages if there are many, in a sentence with what is done to how many and where
+// they go.
 func (o *Offer) Carefully(e *Env, messages int, does string) {
+	if !e.Careful(messages) {
+		return
+	}
 	to := "To "
 	if e.Production {
 		to = "Production: to "

@@ -171,47 +171,74 @@ func (l *DialogLines) Fit(most int) {
 	l.Lines = lines
 }
 
-// window is the part of a dialog's text that is seen when there is no room for all: at first what matters most, and the
-// lines as they are, from the first on, after a key that moves down.
-type window struct {
+// Window is the part of a text that is seen when there is no room for all: at first what matters most, and the lines as
+// they are, from the first on, after a key that moves down.
+type Window struct {
 	top  int // 0: what matters most; else the first line, counted from 1
 	last int // the highest top; 0: there is room for all
 	room int
 }
 
-// scroll handles a key that moves, and reports whether it does.
-func (w *window) scroll(k *KeyMap, msg tea.KeyMsg) bool {
+// Scroll handles a key that moves, and reports whether it does.
+func (w *Window) Scroll(k *KeyMap, msg tea.KeyMsg) bool {
 	step, moves := k.Step(msg, w.room)
 	if !moves || w.last == 0 {
 		return false
+	}
+	if w.top == 0 && step > 0 {
+		step = 1
 	}
 	w.top = min(max(w.top+step, 0), w.last)
 	return true
 }
 
+// seen returns the lines that were scrolled to, and which these are: "3–8 of 27"; "" while what matters most is seen.
+func (w *Window) seen(lines []string, room int) (seen []string, where string) {
+	n := len(lines)
+	if n <= room || room < 1 {
+		*w = Window{}
+		return nil, ""
+	}
+
+	w.room, w.last = room, n-room+1
+	if w.top = min(w.top, w.last); w.top == 0 {
+		return nil, ""
+	}
+	from, to := w.top-1, w.top-1+room
+	return lines[from:to], fmt.Sprintf("%d–%d of %d", w.top, to, n)
+}
+
+// Fit shows as many lines as fit, and returns which if they were scrolled to.
+func (w *Window) Fit(l *DialogLines, room int) string {
+	seen, where := w.seen(l.Lines, room)
+	if where == "" {
+		l.Fit(room)
+	} else {
+		l.Lines = seen
+	}
+
+	return where
+}
+
 // Fit shows as many lines as fit, and says how the others are reached. The question stays.
 func (d *Dialog) Fit(l *DialogLines, most int) {
-	asked := min(l.asked, most-2)
-	text := l.Lines[:len(l.Lines)-max(asked, 0)]
-	if len(l.Lines) <= most || asked < 0 {
-		*d.window = window{}
+	asked := max(min(l.asked, most-2), 0)
+	text := l.Lines[:len(l.Lines)-asked]
+	if len(l.Lines) <= most {
+		*d.window = Window{}
 		l.Fit(most)
 		return
 	}
 
-	w, k := d.window, d.Env.Keys
-	w.room = most - asked - 1 // one line says where this is
-	w.last = len(text) - w.room + 1
-	w.top = min(w.top, w.last)
-	if w.top == 0 {
+	k := d.Env.Keys
+	seen, where := d.window.seen(text, most-asked-1) // one line says where this is
+	if where == "" {
 		l.more = k.Down.Help().Key + " shows every line"
 		l.Fit(most)
 		return
 	}
 
-	seen := text[w.top-1 : w.top-1+w.room]
-	where := fmt.Sprintf("lines %d–%d of %d, %s and %s move", w.top, w.top-1+len(seen), len(text), k.Up.Help().Key,
-		k.Down.Help().Key)
+	where = fmt.Sprintf("lines %s, %s and %s move", where, k.Up.Help().Key, k.Down.Help().Key)
 	l.Lines = slices.Concat(seen, []string{l.Styles.Muted.Render(where)}, l.Lines[len(text):])
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -43,7 +44,7 @@ type Connection struct {
 	Reread     plan.Reread
 	Polled     atomic.Pointer[model.Topology] // the newest; for rereading, which remembers what was seen before
 	Journal    Records                        // nil: nothing is recorded
-	Index      Index                          // nil: what is read of failed queues is not stored
+	Index      cause.Index                    // nil: what is read of failed queues is not stored
 	Files      Files                          // nil: there is no export
 	JQ         mend.Runner                    // runs the jq programs that edit messages
 	Title      string                         // the context's name or the broker's address

@@ -95,13 +95,6 @@ type Files interface {
 	Read(ctx context.Context, path string, each message.Visit) error
 }
 
-// Index stores the causes of failed queues that were read, each queue under a name. Load returns nil when there is
-// nothing; saving nothing removes the entry.
-type Index interface {
-	Load(name string) ([]byte, error)
-	Save(name string, text []byte) error
-}
-
 // ForegroundBroker returns a broker for what a user requests: background peeks give way to it.
 func ForegroundBroker(b Broker, background *turns.Background) Broker {
 	return struct {
