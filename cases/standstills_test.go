@@ -41,14 +41,15 @@ func TestStandstills(t *testing.T) {
 			parts: []build.Part{build.Text("queue w dlx= key=failed\nqueue failed")},
 
 			traffic: func(w *world) {
-				w.work("w", acks)
+				done := make(chan error, 3) // room for all
+				dial.Work(w, w.node.AMQP()+w.vhost, "w", 0, func(d amqp.Delivery) { done <- d.Ack(false) })
 				second := w.open()
 				must.Get(second.Consume("w", "", false, false, false, false, amqp.Table{"x-priority": int32(-1)}))(w)
 
 				for _, id := range []string{"1", "2", "3"} {
 					w.publish("", "w", id)
-					w.awaitSeen("w", id, 1)
 				}
+				must.Await(w, "the first consumer has acknowledged all", func() bool { return len(done) == cap(done) })
 			},
 			silent: []string{"requeue-loop", "no-acknowledgements", "worker-without-consumers"},
 		},
@@ -145,7 +146,7 @@ func TestSlowLoops(t *testing.T) {
 
 	crash := func(w *world) {
 		before := len(w.seen())
-		w.work("mail_error", after(200*time.Millisecond, holds)) // 10 rounds in 20 s, on a busy machine, too
+		w.work("mail_error", after(time.Second, holds))
 		must.Await(w, "it gets the message", func() bool { return len(w.seen()) > before })
 		w.leave("mail_error") // disconnects at once, and waits
 	}

@@ -30,13 +30,13 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 	taken := q.Consumed() || q.Polled()
 	held := max(q.Unacked.Or(depth), 1)
 	n, steps, away := t.Redelivered(q.QueueRef)
-	often := loopAgain * held
-	if away {
-		often = loopEver * depth
+	often := n >= loopAgain*held
+	if away { // several peeks show at several polls, too; the broker's total has the rounds before these polls
+		often = n >= loopAgain*depth && q.Redelivered.Or(0) >= loopEver*depth
 	}
 
 	neverDone := q.Removed().Or(0) == 0 && q.Redelivered.Or(0) >= loopAgain*depth
-	endless := steps >= loopSteps && n >= often ||
+	endless := steps >= loopSteps && often ||
 		rate > 0 && q.Consumed() && neverDone
 
 	fast := again >= loopLeast && ((taken || worked) && again >= loopLeast*float64(depth) || // otherwise a peek

@@ -189,6 +189,8 @@ func TestCrashesOnAFailedQueue(t *testing.T) {
 
 	assert.That(t, crashes(1, time.Second, 1, 40), "not found, though it was connected at an earlier poll")
 	assert.That(t, crashes(0, time.Second, 40, 44, 44, 47, 51), "not found by several polls")
+	assert.That(t, crashes(0, 2*time.Second, 6, 8, 10, 12), "not found, though the broker counts more than the polls saw")
+	assert.That(t, !crashes(0, 2*time.Second, 2, 4, 6, 8), "found before ten rounds")
 	assert.That(t, !crashes(0, time.Second, 40), "found, though it may have been a peek")
 	assert.That(t, !crashes(0, time.Second, 41, 42, 43, 44), "found, though somebody peeked three times")
 	assert.That(t, !crashes(0, 5*time.Second, 40, 44, 47, 51), "found, though somebody peeks now and then")
