@@ -127,6 +127,7 @@ func built() cli.Build {
 func newSource(c config.Connection) (cli.Source, error) {
 	return mgmt.New(mgmt.Options{
 		URL:      c.API,
+		Others:   c.APIHosts,
 		User:     c.User,
 		Password: c.Password,
 		VHost:    c.VHost,
@@ -138,14 +139,16 @@ func newSource(c config.Connection) (cli.Source, error) {
 
 func newBroker(c config.Connection, j cli.Journal, reads cli.Rereads) (cli.Broker, error) {
 	o := broker.Options{
-		URL:     c.AMQP,
-		TLS:     c.TLS,
-		Timeout: timeout,
-		Full:    c.FullJournal,
-		Turns:   journal.NewTurns(c.Command),
-		Reread:  reads.Topology,
-		Totals:  reads.Totals,
-		JQ:      programs,
+		URL:         c.AMQP,
+		Others:      c.Hosts,
+		TLS:         c.TLS,
+		Timeout:     timeout,
+		Full:        c.FullJournal,
+		Turns:       journal.NewTurns(c.Command),
+		Reread:      reads.Topology,
+		Totals:      reads.Totals,
+		ClusterName: reads.ClusterName,
+		JQ:          programs,
 	}
 
 	if path := journalPath(c.JournalDir); path != "" {

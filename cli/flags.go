@@ -24,7 +24,7 @@ type connectionFlags struct {
 
 func (f *connectionFlags) register(set *pflag.FlagSet) {
 	f.set = set
-	set.StringVar(&f.URL, "url", "", "the broker, as `URL`: amqp(s)://user:password@host:port/vhost")
+	set.StringVar(&f.URL, "url", "", "the broker, as `URL`: amqp(s)://user:password@host[,host]:port/vhost")
 	set.StringVar(&f.API, "api", "",
 		"its management API, as `URL`: http(s)://host:port (default: port 15672 or 15671 beside --url)")
 	set.StringVar(&f.Context, "context", "", "the context `NAME` of the configuration file")

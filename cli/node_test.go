@@ -79,15 +79,16 @@ func program(in io.Reader, out, errs io.Writer) *cli.Program {
 		In: in, Out: out, Err: errs, Env: func(string) string { return "" },
 		Source: func(c config.Connection) (cli.Source, error) {
 			return mgmt.New(mgmt.Options{
-				URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, Roles: c.Roles, TLS: c.APITLS,
-				Timeout: patience,
+				URL: c.API, Others: c.APIHosts, User: c.User, Password: c.Password, VHost: c.VHost, Roles: c.Roles,
+				TLS: c.APITLS, Timeout: patience,
 			})
 		},
 		Broker: func(c config.Connection, j cli.Journal, reads cli.Rereads) (cli.Broker, error) {
 			o := broker.Options{
-				URL: c.AMQP, TLS: c.TLS, Timeout: patience, Full: c.FullJournal,
+				URL: c.AMQP, Others: c.Hosts, TLS: c.TLS, Timeout: patience, Full: c.FullJournal,
 				Looks: journal.NewPeekLedger(journalPath), Turns: journal.NewTurns(c.Command),
 				Reread: reads.Topology, Totals: reads.Totals, JQ: mend.InProcess{},
+				ClusterName: reads.ClusterName,
 			}
 
 			if j != nil {

@@ -25,6 +25,8 @@ type Source interface {
 	Current(ctx context.Context) (*model.Snapshot, error)
 	Counts(ctx context.Context) (model.CountsByQueue, error)
 	Connections(ctx context.Context) ([]string, error)
+	// ClusterName returns the one name for a cluster by which one of its nodes calls it.
+	ClusterName(said string) string
 	// Check proves that the management API answers and lets the user in.
 	Check(ctx context.Context) (model.Overview, error)
 	Close()
@@ -60,6 +62,8 @@ type Broker interface {
 type Rereads struct {
 	Topology plan.Reread
 	Totals   func(context.Context) (model.CountsByQueue, error) // of all queues
+	// ClusterName returns the one name for a cluster by which one of its nodes calls it.
+	ClusterName func(said string) string
 }
 
 // Journal reads what was done.

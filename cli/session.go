@@ -90,7 +90,8 @@ func (p *Program) openConnection(connection config.Connection) (*session, error)
 			}
 			return model.NewTopology(snapshot), nil
 		},
-		Totals: source.Counts,
+		Totals:      source.Counts,
+		ClusterName: source.ClusterName,
 	})
 	if err != nil {
 		source.Close()
@@ -170,7 +171,13 @@ func (s *session) check(ctx context.Context) error {
 // reports: a plan made from one broker must not run on another.
 func (s *session) checkCluster(ctx context.Context, vhost string, told model.Overview) error {
 	name, err := s.broker.Cluster(ctx, vhost)
-	if err != nil || name == "" || told.ClusterName == "" || name == told.ClusterName {
+	same := func() bool { return s.source.ClusterName(name) == s.source.ClusterName(told.ClusterName) }
+	if err != nil || name == "" || told.ClusterName == "" || same() {
+		return err
+	}
+
+	// Its queues may tell that both are nodes of one cluster.
+	if _, err = s.source.Snapshot(ctx); err != nil || same() {
 		return err
 	}
 	return model.TwoClusters.With(model.ConnectValues{

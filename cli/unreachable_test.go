@@ -62,6 +62,25 @@ func TestCannotConnect(t *testing.T) {
 	}
 }
 
+// A host that is down, or says nothing, costs seconds and nothing else.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t, "q")
+	v.fill("q", 3)
+	_, amqpHost, _ := strings.Cut(node.AMQP(), "@")
+	amqpHost = strings.TrimSuffix(amqpHost, "/")
+	_, apiHost, _ := strings.Cut(node.API(), "@")
+	for i, other := range []string{dial.Unused(t), dial.Silent(t), "no-such-host.invalid:5672"} {
+		hosts := []string{
+			"--url", "amqp://guest:guest@" + other + "," + amqpHost + "/" + v.name, "--api",
+			"http://" + other + "," + apiHost,
+		}
+		r := runChanged(t.Context(), impatient, append(hosts, "drop", "q", "--limit", "1", "--yes")...)
+		assert.Equal(t, r.status, cli.ExitDone, "%s: %s%s", other, r.out, r.stderr)
+		v.holds("q", 2-i)
+	}
+}
+
 // What one broker reports is never acted on in another, nor shown as if it were that one's.
 func TestTwoBrokers(t *testing.T) {
 	v := newVHost(t, "q")
@@ -118,7 +137,7 @@ func TestSilentAPI(t *testing.T) {
 func impatient(p *cli.Program) {
 	p.Source = func(c config.Connection) (cli.Source, error) {
 		return mgmt.New(mgmt.Options{
-			URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost,
+			URL: c.API, Others: c.APIHosts, User: c.User, Password: c.Password, VHost: c.VHost,
 			Timeout: 2 * time.Second,
 		})
 	}

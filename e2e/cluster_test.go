@@ -99,6 +99,21 @@ func (c *cluster) run(args ...string) (status int, out, errs string) {
 	return built.Run(c.t, built.In(c.t.TempDir(), append(args, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API())...))
 }
 
+// hosts names nodes in one URL, as they are tried.
+func (c *cluster) hosts(nodes ...int) []string {
+	amqp, api := "amqp://guest:guest@", "http://guest:guest@"
+	for i, n := range nodes {
+		_, broker, _ := strings.Cut(strings.TrimSuffix(c.nodes[n].AMQP(), "/"), "@")
+		_, management, _ := strings.Cut(c.nodes[n].API(), "@")
+		if i > 0 {
+			amqp, api = amqp+",", api+","
+		}
+		amqp, api = amqp+broker, api+management
+	}
+
+	return []string{"--url", amqp, "--api", api}
+}
+
 // about lists what the findings with a code are about, sorted.
 func about(t *model.Topology, code string) string {
 	var places []string
@@ -199,8 +214,19 @@ func (c *cluster) stopNode() {
 	}
 
 	assert.Equal(t, about(well, "quorum-at-risk"), "info one, info two", "at risk by their size")
+	for _, user := range []string{"guest:guest", "manager:m"} {
+		for _, command := range []string{"flows", "peek two"} {
+			args := strings.Fields(command + " --url " + c.nodes[1].AMQP() + " --api " + c.nodes[0].API())
+			for i := range args {
+				args[i] = strings.Replace(args[i], "guest:guest", user, 1)
+			}
+
+			status, out, errs := built.Run(t, built.In(t.TempDir(), args...))
+			assert.Equal(t, status, cli.ExitDone, "%s, %s at two nodes: %s%s", user, command, out, errs)
+		}
+	}
 	early := peek.For(well, build.Ref("orders.failed"), peek.Want{})
-	screen := built.Open(t, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API()).WaitFor("retry 500ms")
+	screen := built.Open(t, c.hosts(2, 0)...).WaitFor("retry 500ms", gone)
 	screen.Press("2/orders.failed\r").WaitFor("orders.failed", "classic", "1 of 6")
 
 	must.Do(t, c.nodes[2].Halt())
@@ -302,7 +328,7 @@ func (c *cluster) checkStoppedErrors(plan peek.Plan) {
 
 func (c *cluster) checkStoppedScreens(screen *built.Terminal, gone string) {
 	c.t.Helper()
-	screen.WaitFor("orders.failed", "classic", "down", "its node "+gone+" is down")
+	screen.WaitFor("orders.failed", "classic", "down", "its node "+gone+" is down", c.nodes[0].Name())
 	screen.Press("\r").WaitFor("not read: its node " + gone + " is down")
 	assert.That(c.t, !strings.Contains(screen.Text(), "does not exist"), "the queue is shown as gone:\n%s",
 		screen.Text())

@@ -31,6 +31,7 @@ const defaultTimeout = 10 * time.Second
 // Options describe a broker's management API.
 type Options struct {
 	URL            string            // http(s)://[user:pass@]host:port, a path prefix is allowed
+	Others         []string          // further nodes of its cluster, each as host:port
 	User, Password string            // used when the URL has none
 	VHost          string            // only this vhost; "" is all that the user may see
 	TLS            *tls.Config       // nil: the system's defaults
@@ -41,7 +42,7 @@ type Options struct {
 // Client polls one broker. It is safe for concurrent use.
 type Client struct {
 	endpoint  string // scheme, host, port and prefix: no credentials, no trailing slash
-	address   string // host:port, as in errors
+	hosts     *model.Hosts
 	user      string
 	password  string
 	vhost     string
@@ -57,8 +58,9 @@ type Client struct {
 	otherwise atomic.Pointer[map[model.QueueRef]string]
 	most      sizes
 	transport *http.Transport
-	clock     clock                  // the broker's
-	cluster   atomic.Pointer[string] // named by the first answer; nil before
+	clock     clock                    // the broker's
+	cluster   atomic.Pointer[string]   // named by the first answer; nil before
+	members   atomic.Pointer[[]string] // its nodes, sorted; nil before the first poll
 }
 
 // New prepares a client; it does not connect. The error says in one sentence what is wrong with the URL, and never
@@ -69,16 +71,17 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		address:   addressOf(u),
-		user:      o.User,
-		password:  o.Password,
-		vhost:     o.VHost,
-		timeout:   o.Timeout,
-		most:      defaultSizes,
-		roles:     o.Roles,
-		heldLong:  heldLong,
-		transport: newTransport(o.TLS),
+		hosts:    model.NewHosts(addressOf(u), o.Others...),
+		user:     o.User,
+		password: o.Password,
+		vhost:    o.VHost,
+		timeout:  o.Timeout,
+		most:     defaultSizes,
+		roles:    o.Roles,
+		heldLong: heldLong,
 	}
+
+	c.transport = newTransport(c.hosts, o.TLS)
 
 	if u.User != nil {
 		c.user = u.User.Username()
@@ -107,6 +110,7 @@ func (c *Client) Check(ctx context.Context) (model.Overview, error) {
 		overview.User, overview.UserTags, err = c.whoAmI(ctx)
 	}
 	if err == nil {
+		c.learnMembers(&overview, c.nodes(ctx), nil)
 		err = c.seesSomething(ctx)
 	}
 	if err != nil {
@@ -172,6 +176,10 @@ func (c *Client) request(ctx context.Context, do func(context.Context) error) er
 	err := do(ctx)
 	if err == nil || ctx.Err() == nil {
 		return err
+	}
+	if context.Cause(ctx) == slow {
+		c.hosts.Next()
+		c.transport.CloseIdleConnections() // they lead to the host that did not answer
 	}
 	if context.Cause(ctx) == slow && slow.accepted.Load() && longer < mostLonger {
 		c.longer.CompareAndSwap(longer, longer+1)

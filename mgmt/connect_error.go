@@ -32,7 +32,7 @@ func (e *slowError) Error() string { return fmt.Sprintf("no answer within %s", e
 // connectError explains what stopped a poll as a *model.ConnectError. A cancelled ctx is returned unchanged.
 func (c *Client) connectError(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return fmt.Errorf("poll %s: %w", c.address, ctx.Err())
+		return fmt.Errorf("poll %s: %w", c.hosts, ctx.Err())
 	}
 	if e, ok := errors.AsType[*model.ConnectError](err); ok {
 		return e
@@ -136,6 +136,10 @@ func (c *Client) unreachable(err error) *model.ConnectError {
 		large    *http.MaxBytesError
 	)
 
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" && c.hosts.Several() {
+		return model.APINoHostAnswers.With(model.ConnectValues{At: c.hosts.String(), Detail: innermost(err).Error()})
+	}
+
 	switch {
 	case errors.As(err, &endless):
 		return model.APIEndless.With(model.ConnectValues{At: c.endpoint, Detail: endless.what})
@@ -166,7 +170,7 @@ func (c *Client) unreachable(err error) *model.ConnectError {
 
 // failed returns a trouble with this API, and the other side's words.
 func (c *Client) failed(trouble model.ConnectTrouble, detail string) *model.ConnectError {
-	return trouble.With(model.ConnectValues{At: c.address, User: c.user, VHost: c.vhost, Detail: detail})
+	return trouble.With(model.ConnectValues{At: c.hosts.Current(), User: c.user, VHost: c.vhost, Detail: detail})
 }
 
 // innermost returns an error without the request's line, as the address is already named.

@@ -276,7 +276,7 @@ func FuzzRefusal(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, status int, kind string, body []byte) {
 		for _, vhost := range []string{"", "orders"} {
-			c := &Client{address: "broker:15672", endpoint: "http://broker:15672", user: "shop", vhost: vhost}
+			c := &Client{hosts: model.NewHosts("broker:15672"), endpoint: "http://broker:15672", user: "shop", vhost: vhost}
 			var err error
 			limit.Check(t, len(body), func() {
 				resp := &http.Response{
@@ -342,8 +342,8 @@ func FuzzAnswers(f *testing.F) {
 
 		transport.RegisterProtocol("memory", server)
 		c := &Client{
-			address: "broker:15672", endpoint: "memory://broker:15672", user: "shop", timeout: time.Minute, transport: transport,
-			most: defaultSizes,
+			hosts: model.NewHosts("broker:15672"), endpoint: "memory://broker:15672", user: "shop",
+			timeout: time.Minute, transport: transport, most: defaultSizes,
 		}
 
 		limit.Check(t, size, func() {

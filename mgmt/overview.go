@@ -2,7 +2,9 @@ package mgmt
 
 import (
 	"context"
+	"maps"
 	"net/url"
+	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -45,11 +47,38 @@ func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 	}, nil
 }
 
+// ClusterName returns the one name for a cluster by which one of its nodes calls it, as far as its nodes are known.
+func (c *Client) ClusterName(said string) string {
+	if members := c.members.Load(); members != nil {
+		return model.ClusterName(said, *members)
+	}
+	return said
+}
+
+// learnMembers notes the nodes of the cluster, and names it.
+func (c *Client) learnMembers(o *model.Overview, nodes []model.Node, queues []model.Queue) {
+	names := map[string]bool{}
+	for n := range model.Each(nodes) {
+		names[n.Name] = true
+	}
+	for q := range model.Each(queues) { // without the tag monitoring, nodes are known by their queues
+		names[q.Node] = true
+		for _, member := range q.Members {
+			names[member] = true
+		}
+	}
+
+	delete(names, "")
+	members := slices.Sorted(maps.Keys(names))
+	c.members.Store(&members)
+	o.ClusterName = c.ClusterName(o.ClusterName)
+}
+
 // sameCluster requires all answers to be from the cluster of the first one: an address may lead to another broker
 // later.
 func (c *Client) sameCluster(name string) error {
-	if name == "" || c.cluster.CompareAndSwap(nil, &name) || *c.cluster.Load() == name {
+	if name == "" || c.cluster.CompareAndSwap(nil, &name) || c.ClusterName(name) == c.ClusterName(*c.cluster.Load()) {
 		return nil
 	}
-	return model.LeadsElsewhere.With(model.ConnectValues{At: c.address, Name: name, Detail: *c.cluster.Load()})
+	return model.LeadsElsewhere.With(model.ConnectValues{At: c.hosts.Current(), Name: name, Detail: *c.cluster.Load()})
 }

@@ -107,6 +107,7 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 		s.Overview.User = user
 	}
 
+	c.learnMembers(&s.Overview, s.Nodes, s.Queues)
 	known := s.Policies != nil && operator != nil
 	s.Policies = append(s.Policies, operator...)
 	s.VHosts = c.vhostsOf(s)

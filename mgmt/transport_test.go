@@ -372,7 +372,7 @@ func TestNewReadsURLsAsPeopleWriteThem(t *testing.T) {
 		Read                read
 	}](t, "testdata/urls.toml") {
 		c := client(t, Options{URL: test.URL, User: test.User, Password: test.Password})
-		assert.Equal(t, read{c.endpoint, c.address, c.user, c.password}, test.Read, "%s", test.URL)
+		assert.Equal(t, read{c.endpoint, c.hosts.First(), c.user, c.password}, test.Read, "%s", test.URL)
 	}
 }
 

@@ -55,6 +55,7 @@ const (
 	withoutTLS     = "{at} does not speak TLS"
 	noAuthority    = "the certificate of {at} is signed by an authority that this machine does not trust"
 	otherName      = "the certificate of {at} is for another name ({detail})"
+	noHostAnswers  = "none of {at} answers, the last one: {detail}"
 	notReached     = "{at} cannot be reached ({detail})"
 
 	startIt = "start RabbitMQ and its management API (rabbitmq-plugins enable rabbitmq_management), or name another " +
@@ -117,6 +118,7 @@ var (
 		"check the network, or write the broker's IP address in --api")
 	APINothingListens = trouble(Unreachable, nothingListens, startIt)
 	APINotReached     = trouble(Unreachable, notReached, startIt)
+	APINoHostAnswers  = trouble(Unreachable, noHostAnswers, startIt)
 	APIBrokeOff       = trouble(NoAnswer, "the answer of {at} broke off",
 		"try again; if it fails again, check the broker's log, and the log of any proxy in front of it")
 	APIHungUp = trouble(NoAnswer, "{at} closed the connection without an answer",
@@ -149,6 +151,7 @@ var (
 	AMQPNothingListens = trouble(Unreachable, nothingListens, "start RabbitMQ there, or name another broker with --url")
 	AMQPSlow           = trouble(Unreachable, "{at} did not answer within {detail}", "check host, port and firewall")
 	AMQPNotReached     = trouble(Unreachable, notReached, "check host, port and network")
+	AMQPNoHostAnswers  = trouble(Unreachable, noHostAnswers, "check hosts, ports and network")
 	AMQPWantsTLS       = trouble(TLSMismatch, wantsTLS, "use amqps:// in --url")
 	AMQPWithoutTLS     = trouble(TLSMismatch, withoutTLS,
 		"use amqp:// in --url, or the broker's TLS port (5671 by default)")

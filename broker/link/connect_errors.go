@@ -19,7 +19,7 @@ import (
 )
 
 // connectError explains to an operator why no connection could be made: a *model.ConnectError.
-func (p *Pool) connectError(ctx context.Context, err error, vhost string, w *wire.Conn) error {
+func (p *attempt) connectError(ctx context.Context, err error, vhost string, w *wire.Conn) error {
 	first, readErr := w.Heard()
 	var unsafe *tlsFailure
 	secured := !errors.As(err, &unsafe)
@@ -41,7 +41,7 @@ func (p *Pool) connectError(ctx context.Context, err error, vhost string, w *wir
 	case first != "" && !wire.IsAMQP(first):
 		return p.failed(model.AMQPOther, "")
 	case late:
-		return p.failed(model.AMQPSilent, model.ShortDuration(p.Timeout))
+		return p.failed(model.AMQPSilent, model.ShortDuration(p.timeout))
 	case first == "":
 		return p.failed(model.AMQPHungUp, "")
 	}
@@ -50,13 +50,13 @@ func (p *Pool) connectError(ctx context.Context, err error, vhost string, w *wir
 }
 
 // failed returns a trouble with this broker, and the other side's words.
-func (p *Pool) failed(trouble model.ConnectTrouble, detail string) *model.ConnectError {
-	return trouble.With(model.ConnectValues{At: p.Address(), User: p.uri.Username, Detail: detail})
+func (p *attempt) failed(trouble model.ConnectTrouble, detail string) *model.ConnectError {
+	return trouble.With(model.ConnectValues{At: p.address, User: p.uri.Username, Detail: detail})
 }
 
 // speaksHTTP sends an HTTP request to the port: RabbitMQ's management port says nothing to an AMQP client.
-func (p *Pool) speaksHTTP() bool {
-	conn, err := net.DialTimeout("tcp", p.Address(), time.Second)
+func (p *attempt) speaksHTTP() bool {
+	conn, err := net.DialTimeout("tcp", p.address, time.Second)
 	if err != nil {
 		return false
 	}
@@ -76,17 +76,17 @@ func timedOut(err error) bool {
 }
 
 // unreachable explains why there is not even a TCP connection.
-func (p *Pool) unreachable(err error) error {
+func (p *attempt) unreachable(err error) error {
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return model.AMQPNoHost.With(model.ConnectValues{Name: p.uri.Host})
+		return model.AMQPNoHost.With(model.ConnectValues{Name: model.HostOf(p.address)})
 	case errors.As(err, &dns):
-		return model.AMQPNoLookup.With(model.ConnectValues{Name: p.uri.Host, Detail: dns.Err})
+		return model.AMQPNoLookup.With(model.ConnectValues{Name: model.HostOf(p.address), Detail: dns.Err})
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return p.failed(model.AMQPNothingListens, "")
 	case timedOut(err) || errors.Is(err, context.DeadlineExceeded):
-		return p.failed(model.AMQPSlow, model.ShortDuration(p.Timeout))
+		return p.failed(model.AMQPSlow, model.ShortDuration(p.timeout))
 	}
 
 	var op *net.OpError
@@ -98,7 +98,7 @@ func (p *Pool) unreachable(err error) error {
 }
 
 // tlsError explains a problem with TLS, or with its absence; nil for any other problem.
-func (p *Pool) tlsError(err error, first string) error {
+func (p *attempt) tlsError(err error, first string) error {
 	if p.uri.Scheme != "amqps" {
 		// A TLS port answers a plain client with an alert record: type 21, version 3.x.
 		if strings.HasPrefix(first, "\x15\x03") {
@@ -123,7 +123,7 @@ func (p *Pool) tlsError(err error, first string) error {
 }
 
 // certificateError explains why the broker's certificate is not accepted; nil for any other problem.
-func (p *Pool) certificateError(err error) error {
+func (p *attempt) certificateError(err error) error {
 	var (
 		certificate *tls.CertificateVerificationError
 		authority   x509.UnknownAuthorityError
@@ -149,7 +149,7 @@ func (p *Pool) certificateError(err error) error {
 
 // loginError explains why the broker refused the login; nil when it did not get that far. It is Unreachable when the
 // connection ended without an answer.
-func (p *Pool) loginError(err error, vhost string) *model.ConnectError {
+func (p *attempt) loginError(err error, vhost string) *model.ConnectError {
 	var e *amqp.Error
 	if !errors.As(err, &e) {
 		return nil
@@ -158,7 +158,7 @@ func (p *Pool) loginError(err error, vhost string) *model.ConnectError {
 		return reached
 	}
 	why := ReasonOf(OnLogin, err)
-	values := model.ConnectValues{At: p.Address(), User: p.uri.Username, VHost: vhost}
+	values := model.ConnectValues{At: p.address, User: p.uri.Username, VHost: vhost}
 
 	switch {
 	case e == amqp.ErrSASL && len(p.uri.AuthMechanism) > 0:

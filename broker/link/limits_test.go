@@ -80,14 +80,14 @@ func TestLimitReached(t *testing.T) {
 
 // Names of users and vhosts must not matter, whatever they look like.
 func TestLoginErrorIsNotMisledByNames(t *testing.T) {
-	p := must.Get(New("amqp://ops:secret@localhost", nil, 0))(t)
+	p := must.Get(New("amqp://ops:secret@localhost", nil, nil, 0))(t)
 	for said, kind := range map[string]model.ConnectKind{
 		"NOT_ALLOWED - access to vhost 'limit not found' refused for user 'ops'":                model.NotAllowed,
 		"NOT_ALLOWED - vhost user connection limit (1) is reached not found":                    model.NoSuchVHost,
 		"NOT_ALLOWED - connection refused for user 'ops': user connection limit (1) is reached": model.AtLimit,
 	} {
 		var e *model.ConnectError
-		err := p.loginError(&amqp.Error{Code: amqp.NotAllowed, Reason: said, Server: true}, "x")
+		err := (&attempt{p, p.Address(), 0}).loginError(&amqp.Error{Code: amqp.NotAllowed, Reason: said, Server: true}, "x")
 		must.That(t, errors.As(err, &e), "%s: %v is not %s", said, err, kind)
 		assert.Equal(t, e.Kind, kind, "%v", said)
 	}

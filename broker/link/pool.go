@@ -39,8 +39,11 @@ var mechanisms = []string{"plain", "amqplain", "external"}
 type Pool struct {
 	url     string
 	uri     amqp.URI
+	hosts   *model.Hosts
 	tls     *tls.Config
 	Timeout time.Duration // how long a connect, or another expected answer of the broker, may take
+	// ClusterName returns the one name for a cluster by which one of its nodes calls it.
+	ClusterName func(said string) string
 	// Session is part of the names of all connections, so that other programs can see whether they are gone.
 	Session string
 
@@ -54,10 +57,10 @@ type Pool struct {
 	watching sync.WaitGroup
 }
 
-// New parses the URL, amqp(s)://user:pass@host:port[/vhost]. It does not connect. secure is the TLS configuration with
-// the certificates that the URL names, nil for the system's; timeout bounds each connect, 0 is 10 s. The error is one
-// sentence without the password.
-func New(url string, secure *tls.Config, timeout time.Duration) (*Pool, error) {
+// New parses the URL, amqp(s)://user:pass@host:port[/vhost]. It does not connect. others are further nodes of its
+// cluster, each as host:port. secure is the TLS configuration with the certificates that the URL names, nil for the
+// system's; timeout bounds each connect, 0 is 10 s. The error is one sentence without the password.
+func New(url string, others []string, secure *tls.Config, timeout time.Duration) (*Pool, error) {
 	// ParseURI's error for a bad URL can quote a part of the password.
 	bad := errors.New("the AMQP URL cannot be read: write it like amqp://user:password@host:5672/vhost (amqps:// " +
 		"for TLS), with special characters in user, password and vhost percent-encoded (@ is %40, / is %2F)")
@@ -80,20 +83,22 @@ func New(url string, secure *tls.Config, timeout time.Duration) (*Pool, error) {
 	}
 
 	return &Pool{
-		url:     url,
-		uri:     uri,
-		tls:     tlsConfig(secure, &uri),
-		Timeout: timeout,
-		Session: rand.Text()[:sessionLength],
-		links:   map[string]*links{},
-		losses:  make(chan error, 1),
+		url:         url,
+		uri:         uri,
+		hosts:       model.NewHosts(net.JoinHostPort(uri.Host, strconv.Itoa(uri.Port)), others...),
+		tls:         tlsConfig(secure, &uri),
+		Timeout:     timeout,
+		ClusterName: func(said string) string { return said },
+		Session:     rand.Text()[:sessionLength],
+		links:       map[string]*links{},
+		losses:      make(chan error, 1),
 	}, nil
 }
 
 func (p *Pool) User() string { return p.uri.Username }
 
-// Address returns the broker's host and port, as the journal names it.
-func (p *Pool) Address() string { return net.JoinHostPort(p.uri.Host, strconv.Itoa(p.uri.Port)) }
+// Address returns the broker's host and port, as the journal names it: the first ones, whichever node answers.
+func (p *Pool) Address() string { return p.hosts.First() }
 
 func (p *Pool) VHost() string { return p.uri.Vhost }
 
@@ -110,14 +115,14 @@ func (p *Pool) Cluster(ctx context.Context, vhost string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return clusterOf(connection), nil
+	return p.ClusterName(clusterOf(connection)), nil
 }
 
 // KnownCluster returns the name of the first connection's cluster; "" when there was none, or its greeting did not say.
 func (p *Pool) KnownCluster() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.cluster
+	return p.ClusterName(p.cluster)
 }
 
 func (p *Pool) Close() {
@@ -149,7 +154,7 @@ func (p *Pool) DialChannels(
 	ctx context.Context, vhost, name string, n int,
 ) (l *Link, channels []*amqp.Channel, err error) {
 	err = Patiently(ctx, IsLimit, func() error {
-		if l, err = p.dialOnce(ctx, vhost, name); err != nil {
+		if l, err = p.dialSome(ctx, vhost, name); err != nil {
 			return err
 		}
 		channels = make([]*amqp.Channel, n)
@@ -166,13 +171,43 @@ func (p *Pool) DialChannels(
 	return l, channels, err
 }
 
-func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*Link, error) {
+// attempt is one try to connect to one node.
+type attempt struct {
+	*Pool
+	address string
+	timeout time.Duration
+}
+
+// hostTimeout is how long one of several hosts may take; the last one may take as long as a single one.
+const hostTimeout = 2 * time.Second
+
+// dialSome connects to the current host, or to the next one that answers.
+func (p *Pool) dialSome(ctx context.Context, vhost, name string) (l *Link, err error) {
 	if vhost == "" {
 		vhost = p.uri.Vhost
 	}
 
+	var told *model.ConnectError
+	unreachable := func(err error) bool { return errors.As(err, &told) && told.Kind == model.Unreachable }
+
+	err = p.hosts.Try(func(address string, last bool) (err error) {
+		a := attempt{p, address, p.Timeout}
+		if !last {
+			a.timeout = min(a.timeout, hostTimeout)
+		}
+		l, err = a.dial(ctx, vhost, name)
+		return err
+	}, unreachable)
+	if unreachable(err) && p.hosts.Several() {
+		err = model.AMQPNoHostAnswers.With(model.ConnectValues{At: p.hosts.String(), Detail: told.Cause})
+	}
+
+	return l, err
+}
+
+func (p *attempt) dial(ctx context.Context, vhost, name string) (*Link, error) {
 	caller := ctx
-	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	var made atomic.Pointer[wire.Conn] // nil without a connection, or before its TLS handshake
 	config := amqp.Config{
@@ -184,7 +219,7 @@ func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*Link, error) 
 		},
 		Dial: func(string, string) (net.Conn, error) {
 			var dialer net.Dialer
-			conn, err := dialer.DialContext(ctx, "tcp", p.Address())
+			conn, err := dialer.DialContext(ctx, "tcp", p.address)
 			if err == nil && p.uri.Scheme == "amqps" {
 				conn, err = p.secure(ctx, conn)
 			}
@@ -230,7 +265,7 @@ func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*Link, error) 
 			e = context.DeadlineExceeded // the wire's deadline is the same, and may come first
 		}
 		if e != nil {
-			return nil, fmt.Errorf("connect to %s: %w", p.Address(), e)
+			return nil, fmt.Errorf("connect to %s: %w", p.address, e)
 		}
 		return nil, p.connectError(ctx, err, vhost, w)
 	}
@@ -245,18 +280,18 @@ func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*Link, error) 
 
 // sameCluster refuses a connection to another cluster than the first one's: an address may lead to another broker
 // later, and a plan for one must not be executed on another.
-func (p *Pool) sameCluster(connection *amqp.Connection) error {
+func (p *attempt) sameCluster(connection *amqp.Connection) error {
 	name := clusterOf(connection)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cluster == "" {
 		p.cluster = name
 	}
-	if name == "" || name == p.cluster {
+	if name == "" || p.ClusterName(name) == p.ClusterName(p.cluster) {
 		return nil
 	}
 
-	return model.LeadsElsewhere.With(model.ConnectValues{At: p.Address(), Name: name, Detail: p.cluster})
+	return model.LeadsElsewhere.With(model.ConnectValues{At: p.address, Name: name, Detail: p.cluster})
 }
 
 func clusterOf(connection *amqp.Connection) string {

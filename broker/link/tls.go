@@ -7,6 +7,8 @@ import (
 	"net"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // tlsFailure means that a broker was reached, but the TLS handshake failed.
@@ -15,8 +17,10 @@ type tlsFailure struct{ error }
 func (e *tlsFailure) Unwrap() error { return e.error }
 
 // secure puts TLS around a connection. amqp091-go would put it around the wire, which would then see no frames.
-func (p *Pool) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
-	secured := tls.Client(conn, p.tls)
+func (p *attempt) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	config := p.tls.Clone()
+	config.ServerName = cmp.Or(config.ServerName, model.HostOf(p.address))
+	secured := tls.Client(conn, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
 		return nil, &tlsFailure{err}
@@ -25,12 +29,13 @@ func (p *Pool) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	return secured, nil
 }
 
-// tlsConfig returns the given TLS configuration, or the system's defaults, for the host of the URL.
+// tlsConfig returns the given TLS configuration, or the system's defaults. Without a server name in it, or in the URL,
+// the certificate has to name the host.
 func tlsConfig(given *tls.Config, uri *amqp.URI) *tls.Config {
 	config := &tls.Config{ServerName: uri.ServerName, MinVersion: tls.VersionTLS12}
 	if given != nil {
 		config = given.Clone()
 	}
-	config.ServerName = cmp.Or(config.ServerName, uri.Host)
+
 	return config
 }

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,10 +21,12 @@ import (
 
 // Connection is which broker to use, as which user, and what may be done there.
 type Connection struct {
-	Name        string // for people: the context's name, or host:port
-	AMQP        string // amqp(s)://user:password@host:port
-	API         string // http(s)://host:port, without credentials
-	User        string // for the management API
+	Name        string   // for people: the context's name, or host:port
+	AMQP        string   // amqp(s)://user:password@host:port
+	API         string   // http(s)://host:port, without credentials
+	Hosts       []string // further nodes of the cluster, for AMQP, each as host:port
+	APIHosts    []string // the same for the management API
+	User        string   // for the management API
 	Password    string
 	VHost       string // the only vhost to look at; "" is every one that the user sees
 	ReadOnly    bool
@@ -193,6 +196,8 @@ func (s settings) connection(ask Ask) (Connection, error) {
 		Name:        cmp.Or(s.name, broker.address()),
 		AMQP:        broker.amqpURL(),
 		API:         api.apiURL(),
+		Hosts:       broker.others,
+		APIHosts:    api.others,
 		User:        api.user,
 		Password:    api.password,
 		VHost:       s.vhost.Or(broker.vhost),
@@ -227,6 +232,7 @@ type endpoint struct {
 	tls            bool
 	host           string // without the port
 	port           string
+	others         []string // further nodes, each as host:port
 	user, password string
 	named          bool   // the URL has a user
 	vhost          string // of an AMQP URL; "" when it names none
@@ -271,19 +277,33 @@ func parseAPI(from, text string) (endpoint, error) {
 }
 
 // parseURL parses a URL of a scheme, or of that with TLS, whose name has an s. is says what the text should be.
+// Several hosts are separated by commas, and those without a port have that of the last one.
 func parseURL(from, text, scheme, port, securePort, is string) (endpoint, *url.URL, error) {
+	text, hosts := oneHost(text)
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != scheme && u.Scheme != scheme+"s" || !goodHost(u) || !goodPort(u.Port()) {
 		return endpoint{}, nil, fmt.Errorf("%s is not %s, with special characters as %%XX", from, is)
 	}
 
-	e := endpoint{tls: u.Scheme != scheme, host: u.Hostname(), port: cmp.Or(u.Port(), port), user: u.User.Username()}
-	if e.tls && u.Port() == "" {
-		e.port = securePort
+	e := endpoint{tls: u.Scheme != scheme, host: u.Hostname(), user: u.User.Username()}
+	if e.tls {
+		port = securePort
+	}
+	port = cmp.Or(u.Port(), port)
+	for i, host := range slices.Backward(hosts) {
+		other, err := url.Parse("amqp://" + host)
+		if err != nil || other.Host != host || strings.HasSuffix(host, ":") || !goodHost(other) || !goodPort(other.Port()) {
+			return endpoint{}, nil, fmt.Errorf("%s names several hosts, and host %d of them cannot be read: write "+
+				"%s://user:password@one,two,three:%s", from, i+2, scheme, port)
+		}
+		if i == len(hosts)-1 {
+			port = cmp.Or(other.Port(), port)
+		}
+		e.others = append(e.others, address(other, port))
 	}
 
-	number, _ := strconv.Atoi(e.port)
-	e.port = strconv.Itoa(number) // 05672 is 5672
+	slices.Reverse(e.others)
+	e.port = portNumber(cmp.Or(u.Port(), port))
 
 	// A script that forgot to set its variable writes an empty password. RabbitMQ (3.10, 4.0 and 4.3) refuses it.
 	password, written := u.User.Password()
@@ -294,6 +314,32 @@ func parseURL(from, text, scheme, port, securePort, is string) (endpoint, *url.U
 	}
 
 	return e, u, nil
+}
+
+// oneHost takes all hosts but the first one out of a URL.
+func oneHost(text string) (one string, others []string) {
+	scheme, rest, isURL := strings.Cut(text, "://")
+	if !isURL {
+		return text, nil
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	at := strings.LastIndex(rest[:end], "@") + 1
+	hosts := strings.Split(rest[at:end], ",")
+	return scheme + "://" + rest[:at] + hosts[0] + rest[end:], hosts[1:]
+}
+
+// address returns host:port; port is the one that counts where the URL has none.
+func address(u *url.URL, port string) string {
+	return net.JoinHostPort(u.Hostname(), portNumber(cmp.Or(u.Port(), port)))
+}
+
+// portNumber returns 5672 for 05672.
+func portNumber(port string) string {
+	number, _ := strconv.Atoi(port)
+	return strconv.Itoa(number)
 }
 
 // goodHost accepts a name, an address, and an IPv6 address in brackets, if all characters are printable.
@@ -321,6 +367,12 @@ func (e endpoint) beside(plainPort, securePort string) endpoint {
 	e.vhost = ""
 	e.path = ""
 	e.query = ""
+	others := e.others
+	e.others = nil
+	for _, other := range others {
+		e.others = append(e.others, net.JoinHostPort(model.HostOf(other), e.port))
+	}
+
 	return e
 }
 
