@@ -87,8 +87,8 @@ func run() int {
 		States: func(dir string) ([]byte, error) { return marksIn(dir).Load() },
 		Index:  indexOf,
 		Store:  func(c config.Connection) cli.PeekStore { return storeOf(c) },
-		Demo: func(ctx context.Context, log io.Writer) (cli.Node, error) {
-			return demo.Start(ctx, demo.Options{Log: log})
+		Demo: func(ctx context.Context, nodes int, log io.Writer) (cli.Node, error) {
+			return demo.StartNodes(ctx, nodes, demo.Options{Log: log})
 		},
 		Screens: config.Screens{Themes: ui.Themes(), CheckKey: ui.CheckActionKey, CheckTheme: ui.CheckTheme},
 	}

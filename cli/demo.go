@@ -21,9 +21,13 @@ type demoJSON struct {
 	API  string `json:"api"`  // the URL for `--api`
 }
 
+// mostNodes is how many nodes a demo may have: each takes 150 MB.
+const mostNodes = 5
+
 func (p *Program) demoCommand(flags *connectionFlags) *cobra.Command {
 	var scenario string
 	var noUI bool
+	var nodes int
 	var output format
 	var look appearance
 
@@ -40,12 +44,16 @@ func (p *Program) demoCommand(flags *connectionFlags) *cobra.Command {
 		Long: `Start a RabbitMQ of its own on free ports of this machine, let applications work on it, and open the
 dashboard. With --no-ui it prints the URLs of the broker and of its management API instead, and runs
 until it is interrupted, which is its normal end (exit status 0). Nothing of it is left afterwards.
+--nodes 3 starts a cluster, and says which processes its nodes are: kill one, and look on.
 
 Scenarios:` + lines,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.checkScenario(scenario); err != nil {
 				return err
+			}
+			if nodes < 1 || nodes > mostNodes {
+				return usage("--nodes %d: it is 1 to %d", nodes, mostNodes)
 			}
 			if flags.URL != "" || flags.API != "" || flags.Context != "" {
 				return usage("the demo starts a RabbitMQ of its own: --url, --api and --context do not go with it")
@@ -60,7 +68,7 @@ Scenarios:` + lines,
 				}
 			}
 
-			return p.runDemo(cmd.Context(), scenario, func(ctx context.Context, node Node) error {
+			return p.runDemo(cmd.Context(), scenario, nodes, func(ctx context.Context, node Node) error {
 				if !noUI {
 					return p.dashboardOn(ctx, flags, look, node)
 				}
@@ -70,6 +78,7 @@ Scenarios:` + lines,
 	}
 
 	cmd.Flags().StringVar(&scenario, "scenario", "", "play this one only (default: all)")
+	cmd.Flags().IntVar(&nodes, "nodes", 1, "how many nodes the RabbitMQ has (several need one that is installed)")
 	cmd.Flags().BoolVar(&noUI, "no-ui", false, "no dashboard: print the URLs and run until interrupted")
 	output.register(cmd)
 	look.register(cmd, p)
@@ -96,8 +105,10 @@ func (p *Program) checkScenario(name string) error {
 
 // runDemo runs something beside a node and its traffic, and cleans up however that ends. beside begins when the broker
 // shows the scenarios completely, so that the first screen lacks nothing.
-func (p *Program) runDemo(ctx context.Context, scenario string, beside func(context.Context, Node) error) error {
-	node, err := p.Demo(ctx, p.Err)
+func (p *Program) runDemo(
+	ctx context.Context, scenario string, nodes int, beside func(context.Context, Node) error,
+) error {
+	node, err := p.Demo(ctx, nodes, p.Err)
 	if err != nil {
 		return &exit{ExitConnect, err}
 	}

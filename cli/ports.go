@@ -151,7 +151,7 @@ type Program struct {
 	Ask func(ctx context.Context, f dashboard.Form) error
 	// Frame writes one screen of the dashboard.
 	Frame     func(ctx context.Context, d Dashboard, f dashboard.Frame) error
-	Demo      func(ctx context.Context, log io.Writer) (Node, error)
+	Demo      func(ctx context.Context, nodes int, log io.Writer) (Node, error)
 	Scenarios []Scenario
 	config.Screens
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -61,5 +63,54 @@ func StopCluster(nodes []*Node) error {
 
 	return errors.Join(failures...)
 }
+
+// Nodes are one node, or several of a cluster. Traffic is on the first one.
+type Nodes []*Node
+
+// StartNodes starts one node, or a cluster of several, and names these in the log with their process ids: killing one
+// is what they are for.
+func StartNodes(ctx context.Context, size int, o Options) (nodes Nodes, err error) {
+	if size > 1 {
+		nodes, err = StartCluster(ctx, size, o)
+		for _, n := range nodes {
+			pid, err := n.Control(ctx, "eval", "list_to_integer(os:getpid()).")
+			if err != nil {
+				return nil, errors.Join(err, nodes.Stop())
+			}
+			n.logf("%s is the process %s", n.Name(), pid)
+		}
+
+		return nodes, err
+	}
+
+	node, err := Start(ctx, o)
+	return Nodes{node}, err
+}
+
+// AMQP returns a URL with all nodes. The one with the traffic is the last, so that another one may be killed.
+func (n Nodes) AMQP() string {
+	return "amqp://guest:guest@" + n.hosts(func(l *layout) int { return l.amqp }) + "/"
+}
+
+// API returns the same of the management API.
+func (n Nodes) API() string {
+	return "http://guest:guest@" + n.hosts(func(l *layout) int { return l.api })
+}
+
+func (n Nodes) hosts(port func(*layout) int) string {
+	var hosts []string
+	for _, node := range slices.Backward(n) {
+		hosts = append(hosts, fmt.Sprintf("127.0.0.1:%d", port(&node.layout)))
+	}
+
+	return strings.Join(hosts, ",")
+}
+
+// Play plays on the first node what Node.Play does.
+func (n Nodes) Play(ctx context.Context, scenario string, ready func()) error {
+	return n[0].Play(ctx, scenario, ready)
+}
+
+func (n Nodes) Stop() error { return StopCluster(n) }
 
 func (n *Node) Name() string { return n.layout.nodeName() }
