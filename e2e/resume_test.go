@@ -242,6 +242,10 @@ func TestNodeDiesDuringReplays(t *testing.T) {
 			assert.Contains(t, string(kept), " untouched; it ended early")
 
 			c.restart(0)
+			for worker := range messages {
+				depth.Of(t, c.channel(), worker+".failed") // fails where the broker lost the queue
+			}
+
 			status, out, errs := built.Run(t, act("journal", "resume", "1"))
 			assert.Equal(t, status, cli.ExitDone, "%s%s", out, errs)
 			screen.WaitForPoll()
