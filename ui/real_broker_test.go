@@ -473,3 +473,18 @@ func TestEndOfASequelIsShown(t *testing.T) {
 	term.await("the replay of " + failedQueue + ": all taken, 38 of 47 acknowledged, 2 came back within 1m39s")
 	term.press("q").awaitEnd() // nothing is watched any more
 }
+
+// A queue that is there again, as after a restart of its node, ends the refusal, without a key.
+func TestRefusedResumeIsOfferedWhenItsQueueIsBack(t *testing.T) {
+	o, _, channel := real(t)
+	const queue = "ui.back"
+	j := o.Journal.(*journal.Journal)
+	must.Get(j.Begin(t.Context(), plan.Record{
+		Operation: plan.Drop, From: ref(queue), Broker: o.Broker.Address(), Planned: 2,
+		Intent: &plan.Intent{Source: ref(queue)},
+	}))(t)
+	must.Do(t, j.Close()) // like the end of its program
+	term := o.open(t).press("5").await("r resume this").press("r").await("there is no queue " + queue + " here any more")
+	dial.Queue(t, channel, queue, nil)
+	term.await("enter go on")
+}

@@ -10,16 +10,21 @@ import (
 const (
 	// the statistics of two queues may be 5 s apart: messages that left one must be missing for longer
 	liveSpan  = 10 * time.Second
-	liveLeast = 5 // messages: fewer can be missed between two polls
+	liveMost  = 24 * time.Second // two polls; after a longer silence the queues' statistics catch up one by one
+	liveLeast = 5                // messages: fewer can be missed between two polls
 )
 
 // LosingNow finds messages that are being lost at this moment: they leave a buffer without being consumed, and arrive
 // in none of the queues that they should reach. moves are the movements over a span of time. It reports only what
 // nothing else can explain: with statistics, and where the next queues show all arrivals.
 func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Finding {
-	if o := &t.Snapshot.Overview; over < liveSpan || o.StatsOff || o.RatesMode == "none" {
+	if over < liveSpan || over > liveMost {
 		return nil
 	}
+	if o := &t.Snapshot.Overview; o.StatsOff || o.RatesMode == "none" {
+		return nil
+	}
+
 	var findings []Finding
 	for q := range t.EachQueue() {
 		hops := t.Hops(q.QueueRef)

@@ -39,6 +39,7 @@ func TestLosingNow(t *testing.T) {
 		{"what leaves arrives", flow, model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(2, 0)}, long, ""},
 		{"what leaves arrives nowhere", flow, nowhere, long, "error losing-now b"},
 		{"too short a time to be sure", flow, nowhere, 4 * time.Second, ""},
+		{"the first poll after a node hung", flow, nowhere, 25 * time.Second, ""},
 		{"too few to be sure", flow, model.Moves{build.Ref("b"): moving(0.1, 0.1), build.Ref("w"): moving(0, 0)}, long, ""},
 		{"nothing is known of the target", flow, away, long, ""},
 		{"a consumer took them", flow, model.Moves{build.Ref("b"): moving(2, 0), build.Ref("w"): moving(0, 0)}, long, ""},
