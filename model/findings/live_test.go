@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,101 +19,38 @@ import (
 )
 
 func TestLosingNow(t *testing.T) {
-	moving := func(in, dead float64) model.Movement {
-		return model.Movement{In: model.Some(in), Dead: model.Some(dead)}
+	type expected struct {
+		Name     string
+		Parts    []build.Part
+		Moves    map[string][2]float64
+		Over     time.Duration
+		Rates    string
+		StatsOff bool
+		Want     string
 	}
+
 	flow := parts(build.Text(`
 		queue w consumers=1
 		buffer b w 1000
 	`))
-	away := model.Moves{build.Ref("b"): moving(2, 2)}
-	nowhere := model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0)}
-	const long = 12 * time.Second
 
-	tests := []struct {
-		name  string
-		parts []build.Part
-		moves model.Moves
-		over  time.Duration
-		want  string
-	}{
-		{"what leaves arrives", flow, model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(2, 0)}, long, ""},
-		{"what leaves arrives nowhere", flow, nowhere, long, "error losing-now b"},
-		{"too short a time to be sure", flow, nowhere, 4 * time.Second, ""},
-		{"the first poll after a node hung", flow, nowhere, 25 * time.Second, ""},
-		{"too few to be sure", flow, model.Moves{build.Ref("b"): moving(0.1, 0.1), build.Ref("w"): moving(0, 0)}, long, ""},
-		{"nothing is known of the target", flow, away, long, ""},
-		{"a consumer took them", flow, model.Moves{build.Ref("b"): moving(2, 0), build.Ref("w"): moving(0, 0)}, long, ""},
-		{"a missing exchange", parts(build.Text("queue b dlx=nope ttl=1000")), away, long, "error losing-now b"},
-		{
-			"from buffer to buffer, where what arrives hides what leaves",
-			parts(build.Text(`
-				buffer b b2 1000
-				buffer b2 w 1000
-				queue w consumers=1
-			`)),
-			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("b2"): moving(0, 0), build.Ref("w"): moving(2, 0)},
-			long, "",
-		},
+	for _, test := range must.Cases[expected](t, "testdata/losing_now.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			if test.Parts == nil {
+				test.Parts = flow
+			}
 
-		{
-			"into a queue that is full, and drops as many as arrive",
-			parts(build.Text(`
-				buffer b w 1000
-				queue w max-length=10 ready=10
-			`)), nowhere, long, "",
-		},
+			moves := model.Moves{}
+			for queue, move := range test.Moves {
+				moves[build.Ref(queue)] = model.Movement{In: model.Some(move[0]), Dead: model.Some(move[1])}
+			}
 
-		{
-			"into a queue that is full, and refuses",
-			parts(build.Text(`
-				buffer b w 1000
-				queue w max-length=10 ready=10 reject-publish
-			`)),
-			nowhere, long, "error losing-now b",
-		},
-		{
-			"the worker rejects all that arrives into its failed queue",
-			parts(
-				build.Text(`
-					buffer b w 1000
-					queue w consumers=1 dlx= key=w.failed
-					queue w.failed
-				`),
-			),
-			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0), build.Ref("w.failed"): moving(2, 0)},
+			s := build.Broker("3.10.8", test.Parts...)
+			s.Overview.RatesMode, s.Overview.StatsOff = test.Rates, test.StatsOff
 
-			long,
-			"",
-		},
-		{
-			"at least once keeps them", parts(build.Text("queue b at-least-once dlx=nope ttl=1000")), away,
-			long, "",
-		},
-		{"no rates", append(parts(func(s *model.Snapshot) { s.Overview.RatesMode = "none" }), flow...), nowhere, long, ""},
-		{
-			"statistics are off", append(parts(func(s *model.Snapshot) { s.Overview.StatsOff = true }), flow...), nowhere, long,
-			"",
-		},
-		{"no dead-letter exchange, so nothing should arrive", parts(build.Text("queue b ttl=1000")), away, long, ""},
-	}
-
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			found := LosingNow(build.TopologyOf("3.10.8", test.parts...), test.moves, test.over)
-			assert.Equal(t, strings.Join(codes(found), "; "), test.want)
+			found := LosingNow(model.NewTopology(s), moves, cmp.Or(test.Over, 12*time.Second))
+			assert.Equal(t, strings.Join(codes(found), "; "), test.Want)
 		})
-	}
-}
-
-// replicas makes a quorum queue with members on a, b, c, …, the first of which are online.
-func replicas(members, online int) build.Setting {
-	return func(q *model.Queue) {
-		q.Type = model.Quorum
-		for i := range members {
-			q.Members = append(q.Members, string(rune('a'+i)))
-		}
-		q.Online = append([]string{}, q.Members[:online]...)
 	}
 }
 
@@ -122,8 +60,6 @@ func state(words, node string) build.Setting {
 
 func nodes(all ...model.Node) build.Part { return func(s *model.Snapshot) { s.Nodes = all } }
 
-func up(name string) model.Node { return model.Node{Name: name, Running: true} }
-
 func TestNodeFindings(t *testing.T) {
 	codes := []string{"queue-down", "quorum-at-risk", "node-down", "memory-alarm", "disk-alarm", "partition"}
 	alarmed := model.Node{
@@ -131,58 +67,47 @@ func TestNodeFindings(t *testing.T) {
 		MemUsed: build.Some(3 << 30), MemLimit: build.Some(2 << 30),
 	}
 
-	for _, c := range []struct {
-		name  string
-		parts []build.Part
-		want  string // code and level of each, and a word of its sentence
-	}{
-		{"a classic queue that runs", parts(build.Queue("q", state("running", "b")), nodes(up("a"), up("b"))), ""},
-		{
-			"its node is down", parts(build.Queue("q", state("down", "b")), nodes(up("a"), model.Node{Name: "b"})),
-			"node-down error 1 queue is unavailable; queue-down error its node b is down",
-		},
-		{"nodes are unknown", parts(build.Queue("q", state("down", "b"))), "queue-down error its node b is down"},
-		{
-			"a node without queues is down",
-			parts(build.Queue("q", state("running", "a")), nodes(up("a"), model.Node{Name: "b"})),
-			"node-down warning no queue is unavailable",
-		},
-		{"all members online", parts(build.Queue("q", replicas(3, 3)), nodes(up("a"), up("b"), up("c"))), ""},
-		{"one member is down", parts(build.Queue("q", replicas(3, 2))), "quorum-at-risk warning becomes unavailable"},
-		{"one of five is down", parts(build.Queue("q", replicas(5, 4))), ""},
-		{"two of five are down", parts(build.Queue("q", replicas(5, 3))), "quorum-at-risk warning becomes unavailable"},
+	type expected struct {
+		Name     string
+		Queue    *model.Queue
+		Up, Down []string
+		Nodes    []model.Node
+		Want     []string
+	}
 
-		{"no majority", parts(build.Queue("q", replicas(3, 1))), "queue-down error only 1 of its 3 members"},
-		{"half is no majority", parts(build.Queue("q", replicas(2, 1))), "queue-down error comes back when b starts"},
-		{"none", parts(build.Queue("q", replicas(1, 0))), "queue-down error only 0 of its 1 members"},
-		{"one member on one node", parts(build.Queue("q", replicas(1, 1)), nodes(up("a"))), ""},
+	for _, c := range append(must.Cases[expected](t, "testdata/nodes.toml"), []expected{
 		{
-			"one member of three nodes", parts(build.Queue("q", replicas(1, 1)), nodes(up("a"), up("b"), up("c"))),
-			"quorum-at-risk info 1 member",
+			Name: "alarms", Nodes: []model.Node{alarmed},
+			Want: []string{"disk-alarm error disk alarm on a", "memory-alarm error memory alarm on a"},
 		},
 		{
-			"two members of three nodes", parts(build.Queue("q", replicas(2, 2)), nodes(up("a"), up("b"), up("c"))),
-			"quorum-at-risk info 2 members",
+			Name: "a partition", Up: []string{"b"},
+			Nodes: []model.Node{{Name: "a", Running: true, Partitions: []string{"b", "c"}}},
+			Want:  []string{"partition error cut off from b, c"},
 		},
-		{"members unknown", parts(build.Quorum("q"), nodes(up("a"), up("b"))), ""},
-		{"alarms", parts(nodes(alarmed)), "disk-alarm error disk alarm on a; memory-alarm error memory alarm on a"},
-		{
-			"a partition", parts(nodes(model.Node{Name: "a", Running: true, Partitions: []string{"b", "c"}}, up("b"))),
-			"partition error cut off from b, c",
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var want []string
-
-			if c.want != "" {
-				want = strings.Split(c.want, "; ")
+	}...) {
+		t.Run(c.Name, func(t *testing.T) {
+			for _, name := range c.Up {
+				c.Nodes = append(c.Nodes, model.Node{Name: name, Running: true})
+			}
+			for _, name := range c.Down {
+				c.Nodes = append(c.Nodes, model.Node{Name: name})
 			}
 
-			for _, f := range Of(build.TopologyOf("3.10.8", c.parts...)) {
+			all := parts(nodes(c.Nodes...))
+			if c.Queue != nil {
+				all = append(all, build.Queue("q", func(q *model.Queue) {
+					q.Type = cmp.Or(c.Queue.Type, q.Type)
+					q.State, q.Node = c.Queue.State, c.Queue.Node
+					q.Members, q.Online = c.Queue.Members, c.Queue.Online
+				}))
+			}
+
+			for _, f := range Of(build.TopologyOf("3.10.8", all...)) {
 				if !slices.Contains(codes, f.Code) {
 					continue
 				}
-				i := slices.IndexFunc(want, func(w string) bool {
+				i := slices.IndexFunc(c.Want, func(w string) bool {
 					start := f.Code + " " + string(f.Level) + " "
 					return strings.HasPrefix(w, start) && strings.Contains(f.Message, strings.TrimPrefix(w, start))
 				})
@@ -192,13 +117,13 @@ func TestNodeFindings(t *testing.T) {
 					continue
 				}
 
-				want = slices.Delete(want, i, i+1)
+				c.Want = slices.Delete(c.Want, i, i+1)
 				assert.That(t, f.Evidence != "", "%+v", f)
 				assert.That(t, f.Remedy != "", "%+v", f)
 				assert.That(t, !strings.Contains(f.Evidence, "?") || strings.Contains(f.Code, "disk"), "%+v", f)
 			}
 
-			assert.That(t, len(want) == 0, "not found: %q", want)
+			assert.That(t, len(c.Want) == 0, "not found: %q", c.Want)
 		})
 	}
 }
