@@ -237,68 +237,45 @@ func TestFailuresWithoutAFramework(t *testing.T) {
 
 // Who wrote down where a message came from, and values that are no names.
 func TestRecordedOrigins(t *testing.T) {
-	for name, c := range map[string]struct {
-		m    Message
-		want Statement
-		key  string
-	}{
-		"the queue and the key": {
-			headed(model.Table{"x-original-queue": "q.email", "x-original-routing-key": "user.signed_up"}),
-			Statement{Queue: "q.email", Where: "x-original-queue"},
-			"user.signed_up",
-		},
-		"with its vhost": {
-			headed(model.Table{"originQueue": "q", "originVhost": "shop"}),
-			Statement{Queue: "q", Where: "originQueue", VHost: model.Some("shop")},
+	type expected struct {
+		Name    string
+		Headers model.Table
+		Body    string
+		Want    Statement
+		VHost   string // of the statement
+		Key     string
+	}
 
-			"",
+	for _, c := range append(must.Cases[expected](t, "testdata/recorded_origins.toml"), []expected{
+		{
+			Name:    "in a table",
+			Headers: model.Table{"x-dead-letter": model.Table{"origin_queue": "q"}},
+			Want:    Statement{Queue: "q", Where: "x-dead-letter.origin_queue"},
 		},
-		"an address": {
-			headed(model.Table{"x-source-queue": "amqp://host/shop/q"}),
-			Statement{Queue: "q", Where: "x-source-queue", VHost: model.Some("shop")},
-			"",
+		{
+			Name:    "a table",
+			Headers: model.Table{"x-original-queue": model.Table{"a": "b"}},
+			Want:    Statement{Where: "x-original-queue", Unusable: "is a table"},
 		},
-		"a topic": {
-			headed(model.Table{"x-original-topic": "orders"}),
-			Statement{Queue: "orders", Where: "x-original-topic", Topic: true},
-			"",
+		{
+			Name:    "10,000 characters",
+			Headers: model.Table{"x-original-queue": strings.Repeat("é", 5000)},
+			Want:    Statement{Where: "x-original-queue", Unusable: "has 10,000 bytes, and a name at most 255"},
 		},
-		"in a table": {
-			headed(model.Table{"x-dead-letter": model.Table{"origin_queue": "q"}}),
+	}...) {
+		if c.VHost != "" {
+			c.Want.VHost = model.Some(c.VHost)
+		}
 
-			Statement{Queue: "q", Where: "x-dead-letter.origin_queue"},
-			"",
-		},
-		"in the body": {
-			Message{Body: []byte(`{"dead_letter":{"error":"m","original_queue":"mail"}}`)},
-			Statement{Queue: "mail", Where: "dead_letter.original_queue"},
-			"",
-		},
-		"in a body that does not say that it failed": {Message{Body: []byte(`{"original_queue":"mail"}`)}, Statement{}, ""},
-		"a table": {
-			headed(model.Table{"x-original-queue": model.Table{"a": "b"}}),
-			Statement{Where: "x-original-queue", Unusable: "is a table"},
-			"",
-		},
-
-		"10,000 characters": {
-			headed(model.Table{"x-original-queue": strings.Repeat("é", 5000)}),
-			Statement{Where: "x-original-queue", Unusable: "has 10,000 bytes, and a name at most 255"},
-			"",
-		},
-		"empty": {
-			headed(model.Table{"x-original-queue": ""}), Statement{Where: "x-original-queue", Unusable: "is empty"}, "",
-		},
-		"only the key": {headed(model.Table{"first-key": "jobs.mail.eu"}), Statement{}, "jobs.mail.eu"},
-	} {
+		m := Message{Headers: c.Headers, Body: []byte(c.Body)}
 		var got Statement
-		for _, s := range c.m.Stated(nil) {
+		for _, s := range m.Stated(nil) {
 			got = s
 		}
 
-		assert.Equal(t, fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", c.want), "%s", name)
-		key, _, _ := c.m.FirstKey()
-		assert.Equal(t, key, c.key, "%s: the key", name)
+		assert.Equal(t, fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", c.Want), "%s", c.Name)
+		key, _, _ := m.FirstKey()
+		assert.Equal(t, key, c.Key, "%s: the key", c.Name)
 	}
 }
 
