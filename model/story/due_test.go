@@ -134,65 +134,39 @@ func TestShortDuration(t *testing.T) {
 
 // What was seen of a message bounds when it came, and a timestamp that contradicts it is ignored.
 func TestDueOfWhatWasSeen(t *testing.T) {
-	const wait = 30 * time.Second
+	type expected struct {
+		Name                             string
+		Stamped, Published, After, Since float64 // 0: not known
+		Clock                            model.Clock
+		Kind                             DueKind
+		Due                              [2]float64 // the earliest is not compared when the kind is at most and it is 0
+	}
+
 	at := func(s float64) time.Time { return build.Noon.Add(time.Duration(s * float64(time.Second))) }
-	plain, now := message.Message{}, Sight{At: at(0)}
-	since := func(s float64) Sight { return Sight{At: at(0), Since: at(s)} }
-	between := func(after, since float64) Sight { return Sight{At: at(0), After: at(after), Since: at(since)} }
-	skewed := func(ahead, within time.Duration) Sight {
-		return Sight{At: at(0), Clock: model.Clock{Ahead: ahead, Within: within}}
-	}
-	stamped := func(s float64) message.Message {
-		return message.Message{Headers: model.Table{"timestamp_in_ms": at(s).UnixMilli()}}
+	known := func(s float64) time.Time {
+		if s == 0 {
+			return time.Time{}
+		}
+		return at(s)
 	}
 
-	published := func(s float64) message.Message {
-		return message.Message{Properties: message.Properties{Timestamp: at(s)}}
-	}
+	for _, c := range must.Cases[expected](t, "testdata/due_of_what_was_seen.toml") {
+		t.Run(c.Name, func(t *testing.T) {
+			m := message.Message{Position: 1, Properties: message.Properties{Timestamp: known(c.Published)}}
+			if c.Stamped != 0 {
+				m.Headers = model.Table{"timestamp_in_ms": at(c.Stamped).UnixMilli()}
+			}
 
-	for _, c := range []struct {
-		name     string
-		m        message.Message
-		seen     Sight
-		kind     DueKind
-		from, to float64 // the due time in seconds after noon; from is not compared when the kind is at most and it is 0
-	}{
-		{"seen to arrive within a quarter of a second", plain, between(-10.25, -10), DueExact, 19.75, 20},
-		{"seen to arrive within three seconds", plain, between(-13, -10), DueAtMost, 17, 20},
-		{"there since, at the latest", plain, since(-12), DueAtMost, 0, 18},
-		{"a since in the future is none", plain, since(5), DueAtMost, 0, 30},
-		{"a timestamp within what was seen", stamped(-11), between(-13, -10), DueExact, 19, 19.001},
-		{"a publisher five minutes ahead", stamped(300), between(-13, -10), DueAtMost, 17, 20},
-		{"a publisher five minutes behind", stamped(-300), between(-13, -10), DueAtMost, 17, 20},
-		{"a timestamp a second after it was seen is rounded", stamped(1), now, DueExact, 30, 30},
-		{
-			"the broker's clock 3 minutes behind", stamped(-180 - 10), skewed(-180*time.Second, 400*time.Millisecond),
-			DueExact, 19.6, 20.401,
-		},
+			got := Due(&m, argumentTTL(30*time.Second), Sight{
+				At: at(0), After: known(c.After), Since: known(c.Since), Clock: c.Clock,
+			})
+			assert.Equal(t, got.Kind, c.Kind)
 
-		{
-			"the broker's clock 3 minutes ahead", stamped(180 - 10), skewed(180*time.Second, time.Second), DueAtMost, 19,
-			21.001,
-		},
-		{"still there, so not due before", stamped(-31), now, DueExact, 0, 0},
-		{
-			"the broker an hour behind, a publisher with this machine's clock", published(-10),
-			skewed(-time.Hour, time.Second), DueAtMost, 20, 30,
-		},
-		{
-			"the broker an hour ahead, a publisher with its clock", published(3600 - 10),
-			skewed(time.Hour, time.Second), DueAtMost, 19, 30,
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.m.Position = 1
-			got := Due(&c.m, argumentTTL(wait), c.seen)
-			assert.Equal(t, got.Kind, c.kind)
-			assert.That(t, got.Time.Sub(at(c.to)).Abs() <= time.Microsecond, "%s at %v, want %s at %v", got.Kind,
-				got.Time.Sub(build.Noon), c.kind, c.to)
-
-			assert.That(t, c.kind != DueExact && c.from == 0 || got.Earliest.Sub(at(c.from)).Abs() <= time.Microsecond,
-				"not before %v, want %v", got.Earliest.Sub(build.Noon), c.from)
+			earliest, latest := at(c.Due[0]), at(c.Due[1])
+			assert.That(t, got.Time.Sub(latest).Abs() <= time.Microsecond, "%s at %v, want %s at %v", got.Kind,
+				got.Time.Sub(build.Noon), c.Kind, c.Due[1])
+			assert.That(t, c.Kind != DueExact && c.Due[0] == 0 || got.Earliest.Sub(earliest).Abs() <= time.Microsecond,
+				"not before %v, want %v", got.Earliest.Sub(build.Noon), c.Due[0])
 		})
 	}
 }
