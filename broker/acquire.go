@@ -218,10 +218,12 @@ func (s *source) awaitLeast(ctx context.Context) (depth int64, err error) {
 	for began := time.Now(); ; {
 		depth, err = s.ready()
 		over := time.Since(began) > settling
+		unknown := quorum && depth == 0 && !s.acts
+		nothingReturned := least == s.plan.Least
 		switch {
 		case err != nil, depth >= least, over && !quorum:
 			return depth, err
-		case quorum && depth == 0 && !s.acts && (over || least == s.plan.Least): // nothing was returned: no need to wait
+		case unknown && (over || nothingReturned):
 			return math.MaxInt32, nil
 		case depth == 0 && over:
 			return least, nil

@@ -139,7 +139,10 @@ func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 
 // refused reports whether it shows a refusal that nobody is answering.
 func (f *FollowUpScreen) refused() bool {
-	return f.State == shell.DialogAsking && f.offer().Refusal != "" && !f.Insist && !f.Typing()
+	if f.State != shell.DialogAsking || f.offer().Refusal == "" {
+		return false
+	}
+	return !f.Insist && !f.Typing()
 }
 
 func (f *FollowUpScreen) plan(by looking) tea.Cmd {
