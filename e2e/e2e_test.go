@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -314,39 +316,46 @@ func TestDemo(t *testing.T) {
 	screen.Press("q").WaitForEnd(cli.ExitDone)
 }
 
-// TestDemoWithoutDashboard: without a dashboard, the demo prints its URLs, and an interrupt is its normal end.
+// TestDemoWithoutDashboard: without a dashboard, the demo prints its URLs, and an interrupt is its normal end. Those of
+// several nodes still lead to the broker when one is killed.
 func TestDemoWithoutDashboard(t *testing.T) {
 	size.Long(t)
-	command := exec.Command(built.Program, "demo", "--no-ui", "--scenario", "pubsub")
-	command.Env = built.Environment()
-	var errs bytes.Buffer
-	command.Stderr = &errs
-	out := must.Get(command.StdoutPipe())(t)
-	built.Begin(t, command)
-	lines := bufio.NewScanner(out)
+	for _, nodes := range []string{"1", "3"} {
+		t.Run(nodes, func(t *testing.T) {
+			command := exec.Command(built.Program, "demo", "--no-ui", "--scenario", "pubsub", "--nodes", nodes)
+			command.Env = built.Environment()
+			var said built.Buffer
+			command.Stderr = &said
+			out := must.Get(command.StdoutPipe())(t)
+			built.Begin(t, command)
+			lines := bufio.NewScanner(out)
 
-	told := map[string]string{}
-	for len(told) < 2 && lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), " ")
-		told[name] = strings.TrimSpace(value)
-	}
+			told := map[string]string{}
+			for len(told) < 2 && lines.Scan() {
+				name, value, _ := strings.Cut(lines.Text(), " ")
+				told[name] = strings.TrimSpace(value)
+			}
 
-	amqpURL, api := told["AMQP"], told["API"]
-	connection, err := dial.AMQP(amqpURL)
-	must.That(t, err == nil, "%v with %v", err, told)
-	connection.Close()
-	status, text, said := built.Run(t, built.In(t.TempDir(), "flows", "--url", amqpURL, "--api", api))
-	assert.Equal(t, status, 0, "flows: %d %s%s", status, text, said)
-	assert.That(t, strings.HasPrefix(text, "FLOW "), "flows: %d %s%s", status, text, said)
-	must.Do(t, command.Process.Signal(os.Interrupt))
-	rest, _ := io.ReadAll(out)
-	err = command.Wait()
-	must.Do(t, err)
-	assert.Equal(t, len(rest), 0, "it ended with %v: %s%s", err, rest, errs.String())
+			flows := func(want int) string {
+				status, text, errs := built.Run(t, built.In(t.TempDir(), "flows", "--url", told["AMQP"], "--api", told["API"]))
+				assert.Equal(t, status, want, "flows: %s%s", text, errs)
+				return text
+			}
+			assert.That(t, strings.HasPrefix(flows(cli.ExitDone), "FLOW "), "told %v", told)
 
-	if connection, err := dial.AMQP(amqpURL); err == nil {
-		connection.Close()
-		t.Errorf("the broker at %s is still there", amqpURL)
+			named := regexp.MustCompile(`is the process (\d+)`).FindAllStringSubmatch(said.String(), -1)
+			if nodes == "3" {
+				must.Equal(t, len(named), 3, "%s", said.String())
+				must.Do(t, syscall.Kill(must.Get(strconv.Atoi(named[2][1]))(t), syscall.SIGKILL))
+				flows(cli.ExitDone)
+			}
+
+			must.Do(t, command.Process.Signal(os.Interrupt))
+			rest, _ := io.ReadAll(out)
+			must.Do(t, command.Wait())
+			assert.Equal(t, len(rest), 0, "it ended with %s%s", rest, said.String())
+			flows(cli.ExitConnect)
+		})
 	}
 }
 
