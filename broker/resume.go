@@ -226,9 +226,10 @@ func (c *Client) others(
 		for _, l := range left {
 			waited := time.Since(began)
 			limit := time.Duration(0)
-			n, total := counts[l.Queue], totals[l.Queue]
+			n := counts[l.Queue]
 			ready := n.Ready.Or(0)
-			stale := total.Ready.Or(ready) != ready
+			total, listed := totals[l.Queue] // for some 30 to 600 ms after a start nothing is listed (4.0.5, 4.3.6)
+			stale := !listed || total.Ready.Or(ready) != ready
 			empty := l.Changed && ready == 0 // as before the first message
 			if c.totals != nil && (stale || empty || l.Type == model.Quorum) {
 				limit = lateTotals
