@@ -37,8 +37,8 @@ type (
 const mostHeads = 1_000
 
 const (
-	loopWatch = 20 * time.Second        // at most, for a slow requeue loop
-	loopPoll  = 2500 * time.Millisecond // between two polls of that: twice in an interval of statistics
+	watchMost  = 20 * time.Second        // for a slow requeue loop, or the first statistics of a queue
+	watchEvery = 2500 * time.Millisecond // between two polls of that: twice in an interval of statistics
 )
 
 func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
@@ -68,7 +68,7 @@ when they are read, as with peek. Standard error names the buffers that were not
 }
 
 func (s *session) findings(ctx context.Context, t *model.Topology, read bool, output *format) (err error) {
-	t = s.watchLoops(ctx, t)
+	t = s.watch(ctx, t)
 	found, heads := findings.Of(t), findings.Heads(t)
 	if len(heads) > 0 && !read {
 		s.program.note("not looked at: whether a message holds up those behind it in %s; --read looks", heads)
@@ -103,19 +103,23 @@ func (s *session) findings(ctx context.Context, t *model.Topology, read bool, ou
 	return err
 }
 
-// watchLoops polls on while queues may be in a requeue loop that one poll does not show.
-func (s *session) watchLoops(ctx context.Context, t *model.Topology) *model.Topology {
-	suspects := findings.LoopsToWatch(t)
+// watch polls on while queues may be in a requeue loop that one poll does not show, and until each has statistics.
+func (s *session) watch(ctx context.Context, t *model.Topology) *model.Topology {
+	suspects, fresh := findings.LoopsToWatch(t), t.WithoutStatistics()
 	if len(suspects) > 0 {
 		s.program.note("watching for at most %s, because messages were delivered again and again: %s",
-			loopWatch, suspects)
+			watchMost, suspects)
+	}
+	if len(fresh) > 0 {
+		s.program.note("waiting for at most %s: RabbitMQ has no statistics yet of %s", watchMost,
+			model.Names(fresh))
 	}
 
-	for end := time.Now().Add(loopWatch); len(suspects) > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(watchMost); len(suspects)+len(fresh) > 0 && time.Now().Before(end); {
 		select {
 		case <-ctx.Done():
 			return t
-		case <-time.After(loopPoll):
+		case <-time.After(watchEvery):
 		}
 
 		snapshot, err := s.source.Snapshot(ctx)
@@ -123,7 +127,11 @@ func (s *session) watchLoops(ctx context.Context, t *model.Topology) *model.Topo
 			return t // what was seen is worth saying
 		}
 		t = s.confirmed(ctx, t.Next(snapshot))
-		suspects = findings.LoopsToWatch(t)
+		suspects, fresh = findings.LoopsToWatch(t), t.WithoutStatistics()
+	}
+
+	if len(fresh) > 0 {
+		s.program.note("unknown, without statistics: who consumes %s", model.Names(fresh))
 	}
 
 	return t

@@ -410,3 +410,16 @@ func TestFindingsWatchASlowLoop(t *testing.T) {
 	r = v.run("findings").ends(t, cli.ExitRefused)
 	assert.Contains(t, r.out, `"requeue-loop"`)
 }
+
+// A queue that was just declared has no statistics, and its policy is not known: findings waits for them.
+func TestFindingsOfNewQueues(t *testing.T) {
+	v := newVHost(t)
+	v.declare("orders", amqp.Table{
+		"x-queue-type": "quorum", "x-dead-letter-strategy": "at-least-once", "x-dead-letter-exchange": "amq.fanout",
+	})
+	v.declare("dead", nil)
+	v.bind("dead", "", "amq.fanout")
+
+	r := v.run("findings").ends(t, cli.ExitDone)
+	assert.Contains(t, r.out, `"at-least-once-falls-back"`)
+}

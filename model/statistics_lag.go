@@ -10,3 +10,20 @@ const (
 	// s longer.
 	LateStatistics = StatisticsLag + 2*time.Second
 )
+
+// WithoutStatistics returns the queues of which the broker has no statistics yet, so that nothing is known of their
+// consumers, and before RabbitMQ 4.3 little of their policies: new ones, for up to LateStatistics.
+func (t *Topology) WithoutStatistics() (refs []QueueRef) {
+	if t.Snapshot.Overview.StatsOff {
+		return nil
+	}
+
+	for q := range t.EachQueue() {
+		counted := q.Type == Classic || q.Type == Quorum
+		if counted && !q.Consumers.Known() && q.Outage() == NoOutage {
+			refs = append(refs, q.QueueRef)
+		}
+	}
+
+	return refs
+}
