@@ -50,6 +50,19 @@ var truths = map[string]func(t *testing.T, s *stage){
 		must.Do(s.t, deleteQueue(s.channel, "same"))
 		s.silent("delivery-count-carried")
 	},
+	"AutomaticAcknowledgements": func(t *testing.T, s *stage) {
+		s.declare("exchange fanout failures\nqueue dead\nbind failures dead\nqueue w dlx=failures")
+		deliveries := must.Get(s.channel.Consume("w", "auto", true, false, false, false, nil))(s.t)
+		s.publish("w", nil)
+		<-deliveries
+		s.finds("automatic-acknowledgements", "w")
+
+		must.Do(s.t, s.channel.Cancel("auto", false))
+		end := s.consume("w", 1, func(d amqp.Delivery) { _ = d.Ack(false) })
+		defer end()
+		s.publish("w", nil)
+		s.silent("automatic-acknowledgements")
+	},
 	"WorkerWithoutConsumers": func(t *testing.T, s *stage) {
 		s.queue("w", nil)
 		s.queue("w.delay", buffer(50, "w"))

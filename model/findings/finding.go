@@ -115,7 +115,7 @@ var (
 	flowChecks = []func(*checking, *model.Flow){
 		(*checking).findWorkersWithoutConsumers, (*checking).findPollers, (*checking).findRejectsLost,
 		(*checking).findBuffersWithConsumers, (*checking).findDoubledFailures, (*checking).findLeasedBuffers,
-		(*checking).findUncappedLoops,
+		(*checking).findUncappedLoops, (*checking).findAutomaticAcknowledgements,
 	}
 )
 

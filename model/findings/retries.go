@@ -31,9 +31,14 @@ func (t *checking) findUncountedRetries() {
 	}
 	t.retryBuffers(func(b *model.Buffer, ref model.QueueRef) {
 		workers := t.Retriers(ref)
+		givers := workers
+		if len(givers) == 0 {
+			givers = b.Targets // a worker that fills its own buffer leaves no trace before a look
+		}
+
 		counted := slices.ContainsFunc(b.Queues(), func(ref model.QueueRef) bool { return t.Snapshot.Seen.Counted[ref] })
 		rejected := b.Rejected || t.fed().queues[ref]
-		if rejected || counted || slices.ContainsFunc(workers, func(w model.QueueRef) bool { return t.givesUp(w) }) {
+		if rejected || counted || slices.ContainsFunc(givers, t.givesUp) {
 			return
 		}
 

@@ -72,13 +72,21 @@ func merged(group []Finding) Finding {
 	return f
 }
 
-// each returns the text of all findings of a group: once where it is the same, else behind the name of its queue.
+// each returns the text of all findings of a group: once where it is the same, else behind the name of its queue, at
+// most three of them.
 func each(group []Finding, text func(*Finding) string) string {
+	const most = 3
 	first, differs := text(&group[0]), false
 	var all []string
 	for i := range group {
 		differs = differs || text(&group[i]) != first
-		all = append(all, model.Printable(group[i].Queue)+": "+text(&group[i]))
+		if i < most {
+			all = append(all, model.Printable(group[i].Queue)+": "+text(&group[i]))
+		}
+	}
+
+	if rest := len(group) - most; rest > 0 {
+		all = append(all, model.Count(rest)+" more like them")
 	}
 
 	if !differs {

@@ -13,21 +13,18 @@ import (
 // Levels of one ladder share a finding, with the evidence of each; another flow, a level of another kind and what
 // happens now stay apart.
 func TestEqualFindingsOfBuffersAreOne(t *testing.T) {
-	lease := func(name, worker string, ttl, expires int64) build.Part {
-		return build.Buffer(name, worker, ttl, build.Argument("x-expires", expires))
-	}
-	topology := build.TopologyOf("3.10.8",
-		build.Text(`
-			queue w consumers=1
-			queue w.failed
-		`),
-		lease("w.10s", "w", 10_000, 20_000), lease("w.60s", "w", 60_000, 120_000), lease("w.300s", "w", 300_000, 600_000),
-		lease("w.short", "w", 10_000, 10_000),
-		build.Text(`
-			queue v consumers=1
-			queue v.failed
-		`), lease("v.10s", "v", 10_000, 20_000),
-	)
+	topology := build.TopologyOf("3.10.8", build.Text(`
+		queue w consumers=1
+		queue w.failed
+		queue w.10s ttl=10000 x-expires=20000 dlx= key=w
+		queue w.60s ttl=60000 x-expires=120000 dlx= key=w
+		queue w.90s ttl=90000 x-expires=180000 dlx= key=w
+		queue w.300s ttl=300000 x-expires=600000 dlx= key=w
+		queue w.short ttl=10000 x-expires=10000 dlx= key=w
+		queue v consumers=1
+		queue v.failed
+		queue v.10s ttl=10000 x-expires=20000 dlx= key=v
+	`))
 
 	found := Of(topology)
 	together := Together(topology, found)
@@ -36,11 +33,14 @@ func TestEqualFindingsOfBuffersAreOne(t *testing.T) {
 	must.That(t, slices.Equal(got, want), "together %q of %q", got, codes(found))
 
 	f := together[2]
-	assert.List(t, f.Also, []string{"w.300s", "w.60s"})
-	assert.That(t, strings.HasSuffix(f.Message, "; the same is true of w.300s, w.60s"), "%+v", f)
+	assert.List(t, f.Also, []string{"w.300s", "w.60s", "w.90s"})
+	assert.That(t, strings.HasSuffix(f.Message, "; the same is true of w.300s, w.60s, w.90s"), "%+v", f)
 
-	for _, evidence := range []string{"w.10s: expires 20s", "w.60s: expires 2m", "w.300s: expires 10m"} {
-		assert.Contains(t, f.Evidence, evidence, "evidence")
+	for _, evidence := range []string{
+		"w.10s: expires 20s", "w.60s: expires 2m", "w.300s: expires 10m",
+		"1 more like them",
+	} {
+		assert.Contains(t, f.Evidence, evidence)
 	}
 
 	assert.Equal(t, f.Remedy, found[slices.Index(codes(found), want[2])].Remedy, "the common remedy")

@@ -76,6 +76,28 @@ func (t *checking) findRejectsLost(flow *model.Flow) {
 	})
 }
 
+// findAutomaticAcknowledgements finds workers with dead lettering whose consumers take each message as done when it is
+// sent to them (auto-ack): they can reject none. Looks of dlxtop acknowledge nothing, and are the smaller part.
+func (t *checking) findAutomaticAcknowledgements(flow *model.Flow) {
+	q, _ := t.Queue(flow.Worker.Queue)
+	settings := t.Settings(q.QueueRef)
+	automatic, all := q.DeliveredNoAck.Or(0), q.Delivered.Or(0)
+
+	mostly := 2*automatic > all && q.Acked.Or(0) == 0
+	if !settings.DLX.Set || !q.Consumed() || !mostly {
+		return
+	}
+
+	t.foundAt(q.QueueRef, Finding{
+		Code: "automatic-acknowledgements",
+		Message: spell("messages that fail in a consumer of %s are lost: RabbitMQ takes them as done when it sends "+
+			"them, and none is ever rejected", q),
+		Evidence: spell("%s of %s needed no acknowledgement; dead-letter-exchange %s", model.Count(automatic),
+			model.Plural(all, "delivery"), settings.DLX),
+		Remedy: "let the consumers acknowledge (auto-ack, noAck off) when the work is done, and reject what fails",
+	})
+}
+
 func (t *checking) findBuffersWithConsumers(flow *model.Flow) {
 	for _, b := range flow.Buffers {
 		q, _ := t.Queue(b.Queue)

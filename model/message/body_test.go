@@ -46,7 +46,8 @@ func TestCountersOfApplications(t *testing.T) {
 	for _, name := range []string{
 		"retryCount", "retry_count", "X-Retry-Count", "x-retryCount", "_retryCount", "RETRY-COUNT", "retries", "tries",
 		"attemptCount", "attempts", "attempt_number", "x-attempt", "x-retry", "x-delivery-attempts", "num_attempts",
-		"currentRetry", "redelivery_count", "x-retries", "numberOfRetries", "XRetryCount", "retry.count",
+		"currentRetry", "redelivery_count", "dequeueCount", "x-receive-count", "x-retries",
+		"numberOfRetries", "XRetryCount", "retry.count",
 	} {
 		for was, zero := range map[any]any{
 			int32(3): int32(0), int64(3): int64(0), "3": "0", 3.0: 0.0, uint8(3): uint8(0),
