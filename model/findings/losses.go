@@ -107,8 +107,8 @@ func (t *checking) findCarriedDeliveryCounts(q *model.Queue, s model.Settings) {
 
 	t.foundAt(q.QueueRef, Finding{
 		Code: "delivery-count-carried",
-		Message: spell("%s loses messages at their first return, also basic.nack: they keep the delivery count "+
-			"that they had in %s", q, c.From),
+		Message: spell("%s loses what %s gives up at its delivery limit, at its first return, also by basic.nack: "+
+			"such messages keep their delivery count", q, c.From),
 		Evidence: spell("%s, delivery-limit %s, no dead-letter-exchange", count, s.DeliveryLimit),
 		Remedy:   spell("set delivery-limit %s on %s by a policy", keeps, q),
 	})
