@@ -27,6 +27,9 @@ const (
 // operations are those that Execute can run.
 var operations = []plan.Operation{plan.Replay, plan.Move, plan.Drop, plan.Undo}
 
+// errUndelivered means that a leader has sent messages to a node that is out of sight.
+var errUndelivered = errors.New("did not deliver all that it has")
+
 // errCancelled ends an execution whose context was cancelled.
 var errCancelled = errors.New("on request")
 
@@ -328,7 +331,7 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 	}
 
 	if x.short && x.source.plan.Type == model.Quorum && x.client.has(x.plan.From, back) {
-		x.end(fmt.Errorf("%s did not deliver all that it has", x.plan.From.Printable()))
+		x.end(fmt.Errorf("%s %w", x.plan.From.Printable(), errUndelivered))
 	}
 
 	x.left -= int64(x.ledger.done() - before)
@@ -362,6 +365,7 @@ func (x *execution) settle(last bool) error {
 	}
 
 	x.window.quiet()
+	x.window.endStreak()
 	return x.window.why()
 }
 
@@ -409,7 +413,7 @@ func (x *execution) end(err error) {
 		x.ledger.change(changed.changes)
 	}
 
-	x.ledger.stop(err.Error())
+	x.ledger.stop(err)
 	x.stop(err)
 }
 

@@ -57,7 +57,7 @@ func (x *execution) takePages(ctx context.Context, pages chan<- []*flight) (comp
 		var ended *peek.LookEnded
 		switch {
 		case errors.As(err, &ended) && ended.Reached: // act on what was taken
-			x.ledger.stop(err.Error())
+			x.ledger.stop(err)
 			return false
 		case err != nil:
 			x.end(err)

@@ -504,3 +504,16 @@ func TestReplayByAnExpression(t *testing.T) {
 		assert.That(t, err != nil, "it runs without a topology, so where its messages go is unknown")
 	})
 }
+
+// Where a target takes nothing a move ends after a while, and what was returned counts as untouched: a resume sends it.
+func TestReturnsInARowEndAMove(t *testing.T) {
+	const n = 300
+	a, c := besideOthers(t)
+	from, to := a.moving(model.Classic, numbered(n)...)
+	made := movePlan(t, lookAt(t, c, from, peek.Want{Limit: n}).Messages, from, to)
+	a.deleteQueue(to.Name)
+	account := executed(t, c, made, outcome{Planned: n, Stopped: true})
+	assert.That(t, account.Lost, "it ended because of a loss: %+v", account)
+	assert.Contains(t, account.Stopped, "no queue took the last 100 messages")
+	wantIDs(t, "still there", a.drain(from, n), count(n))
+}

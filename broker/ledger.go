@@ -1,7 +1,7 @@
 package broker
 
 import (
-	"cmp"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -70,8 +70,27 @@ func (l *ledger) note(change func(*plan.Account)) {
 }
 
 // stop records why the execution ends early. The first reason counts.
-func (l *ledger) stop(why string) {
-	l.note(func(a *plan.Account) { a.Stopped = cmp.Or(a.Stopped, why) })
+func (l *ledger) stop(why error) { l.note(func(a *plan.Account) { stop(a, why) }) }
+
+// stop is ledger.stop for an account that nothing else uses.
+func stop(a *plan.Account, why error) {
+	if a.Stopped == "" {
+		a.Stopped, a.Lost = why.Error(), isLoss(why)
+	}
+}
+
+// losses are why an execution ended that goes on when its connection, or the node of a queue, is back.
+var losses = []error{
+	model.ErrConnectionLost, model.ErrQueueDown, model.ErrQueueSilent,
+	errForgotten, errNacked, errReturns, errUnconfirmed, errUndelivered,
+}
+
+func isLoss(err error) bool {
+	var connect *model.ConnectError
+	if errors.As(err, &connect) {
+		return connect.Kind == model.Unreachable || connect.Kind == model.NoAnswer || connect.Kind == model.TooSlow
+	}
+	return slices.ContainsFunc(losses, func(loss error) bool { return errors.Is(err, loss) })
 }
 
 // change records that the topology no longer agrees with the plan.

@@ -130,8 +130,9 @@ func (c *Client) Resume(ctx context.Context, p resume.Run, progress plan.Progres
 	}
 	again, err := c.Undo(ctx, *p.Undo, progress)
 	if err != nil {
-		again.Stopped = err.Error()
+		stop(&again, err)
 	}
+	again.JournalID = max(again.JournalID, account.JournalID)
 
 	return again, nil
 }
@@ -159,7 +160,7 @@ const (
 func (c *Client) AwaitGone(
 	ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error),
 ) error {
-	if r.Session != "" && r.Session != c.Session {
+	if r.Session != "" {
 		if err := c.awaitUnlisted(ctx, r, connections); err != nil {
 			return err
 		}
@@ -255,14 +256,16 @@ func (c *Client) others(
 	}
 }
 
-// awaitUnlisted waits until none of a record's connections is listed. The list lacks the newest connections (up to 1 s
-// on 3.10.8, 4.0.5 and 4.3.6, longer on a busy machine), so that of a program killed right after publishing may be
-// missing while the broker still reads from it: a list counts only once it has a connection made just now.
+// awaitUnlisted waits until none of a record's connections is listed, of one that came to its end only those that
+// publish: what RabbitMQ has received on them, but not read yet, would arrive after a look. The list lacks the newest
+// connections (up to 1 s on 3.10.8, 4.0.5 and 4.3.6, longer on a busy machine), so that of a program killed right after
+// publishing may be missing while the broker still reads from it: a list counts only once it has a connection made just
+// now.
 func (c *Client) awaitUnlisted(
 	ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error),
 ) error {
 	held := func(name string) bool { return strings.HasSuffix(name, " "+r.Session) }
-	if !r.Unfinished() { // its program may continue with other work, on its other connections
+	if !r.Unfinished() || r.Session == c.Session { // its program may continue with other work, on its other connections
 		held = func(name string) bool { return name == publishes+" "+r.Session }
 	}
 

@@ -88,8 +88,8 @@ func (c *Client) Undo(ctx context.Context, p plan.UndoPlan, progress plan.Progre
 		if err != nil && parts == 0 {
 			return err
 		}
-		if err != nil && a.Stopped == "" {
-			a.Stopped = err.Error()
+		if err != nil {
+			stop(&a, err)
 		}
 		parts++
 		total = total.With(a)
@@ -199,13 +199,13 @@ func (c *Client) send(
 	l.wait("")
 	switch {
 	case ctx.Err() != nil:
-		l.stop(errCancelled.Error())
+		l.stop(errCancelled)
 	case failed != nil:
-		l.stop(failed.Error())
+		l.stop(failed)
 	}
 
 	if e := l.journal.finish(l.copy()); e != nil {
-		l.stop(e.Error())
+		l.stop(e)
 	}
 
 	account := l.copy()

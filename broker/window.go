@@ -53,6 +53,7 @@ type window struct {
 	failure  error       // why it is dead, in words
 	refusal  *amqp.Error // the broker's words when it closed the channel because of a publish
 	several  bool        // more than one was in flight when the channel was closed
+	streak   []*flight   // the last ones, all of them returned; they have no outcome yet
 	activity atomic.Int64
 }
 
@@ -71,8 +72,19 @@ type flight struct {
 var errLeavesCopies = errors.New("the target is full, and its dead-letter exchange takes a copy of each message that " +
 	"it refuses: make room there, then resume")
 
+// errUnconfirmed means that the broker, or the leader of a target, stands still.
+var errUnconfirmed = errors.New("the broker confirmed nothing")
+
 // errNacked is a nack that does not prove that no queue has the message.
 var errNacked = errors.New("RabbitMQ answered basic.nack, which does not say whether a queue has the message")
+
+// mostReturns is how many messages in a row are returned before nothing more is published: their target cannot take
+// any. RabbitMQ returns what goes to a classic queue whose node is down (3.10.8, 4.0.5, 4.3.6).
+const mostReturns = 100
+
+// errReturns means that a target takes nothing.
+var errReturns = fmt.Errorf("no queue took the last %d messages: the node of their target went down, or its queue or "+
+	"binding is gone", mostReturns)
 
 // openWindow connects for publishing to a vhost, until ctx ends and everything in flight is settled. into are the
 // queues that may be reached.
@@ -201,8 +213,9 @@ func (w *window) settle() {
 		w.touch()
 		switch {
 		case f.returned != "":
-			w.ledger.record(plan.Returned, f.message, f.returned)
+			w.addToStreak(f)
 		case f.confirm.Acked():
+			w.endStreak()
 			w.moved(f)
 		case w.channel.IsClosed():
 			w.settleClosed(f)
@@ -215,6 +228,35 @@ func (w *window) settle() {
 		w.idle.Broadcast()
 		w.Unlock()
 		<-w.slots
+	}
+}
+
+// addToStreak notes a returned message. Those of a streak that ends the run stay untouched, so that a resume sends them
+// when their target is back.
+func (w *window) addToStreak(f *flight) {
+	f.message.DropBody()
+	f.publishing.Body = nil
+	w.Lock()
+	w.streak = append(w.streak, f)
+	n := len(w.streak)
+	w.Unlock()
+	if n >= mostReturns {
+		w.die(errReturns)
+	}
+}
+
+// endStreak records the returned messages, unless they have ended the run. Another one was taken, or the stage is over.
+func (w *window) endStreak() {
+	w.Lock()
+	streak := w.streak
+	w.streak = nil
+	w.Unlock()
+	if len(streak) >= mostReturns {
+		return
+	}
+
+	for _, f := range streak {
+		w.ledger.record(plan.Returned, f.message, f.returned)
 	}
 }
 
@@ -381,6 +423,7 @@ func (w *window) why() error {
 func (w *window) finish() error {
 	close(w.sent)
 	w.running.Wait()
+	w.endStreak()
 	w.link.HangUp()
 	w.link.Wire.Cut()
 	return w.why()
@@ -456,7 +499,7 @@ func (w *window) watch(ctx context.Context) {
 				w.abort(fmt.Errorf("the broker blocks publishers (%s) for more than %s", alarm,
 					model.ShortDuration(w.patience.alarm)))
 			case alarm == "" && since > w.patience.confirm:
-				w.abort(fmt.Errorf("the broker confirmed nothing for %s", model.ShortDuration(w.patience.confirm)))
+				w.abort(fmt.Errorf("%w for %s", errUnconfirmed, model.ShortDuration(w.patience.confirm)))
 			}
 		}
 	}

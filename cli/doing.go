@@ -25,6 +25,7 @@ import (
 // consent is what a command that changes the broker may do without asking.
 type consent struct {
 	dryRun, agreed, insist bool
+	once                   bool // it does not resume by itself
 	reason                 string
 	output                 format
 }
@@ -35,6 +36,7 @@ func (c *consent) register(cmd *cobra.Command, dryRun, insist string) {
 	set.BoolVar(&c.dryRun, "dry-run", false, dryRun)
 	set.BoolVar(&c.agreed, "yes", false, "do not ask")
 	set.BoolVar(&c.insist, "insist", false, insist)
+	set.BoolVar(&c.once, "no-retry", false, "do not resume by itself when the connection or a queue's node is lost")
 	set.StringVar(&c.reason, "reason", "", "why, for the journal")
 	c.output.register(cmd)
 }
@@ -55,6 +57,18 @@ func (p *Program) allowed(flags *connectionFlags, c *consent, what string) (conf
 	}
 
 	return connection, nil
+}
+
+// steady is the broker that resumes actions by itself.
+func (s *session) steady(c *consent) *action.Steady {
+	by := &action.Steady{
+		Broker: s.broker, Importer: s.broker, On: s.resuming(s.broker), Most: action.MostResumes, Settled: s.settledTopology,
+	}
+	if c.once {
+		by.Most = 0
+	}
+
+	return by
 }
 
 type doing struct {
@@ -109,7 +123,7 @@ func (p *Program) do(ctx context.Context, s *session, t *model.Topology, d doing
 		return account, err
 	}
 	progress := p.progress()
-	account, err = planned.Do(plan.WithReason(ctx, d.reason), s.broker, progress.show)
+	account, err = planned.Do(plan.WithReason(ctx, d.reason), s.steady(&d.consent), progress.show)
 	progress.stop()
 	if err != nil {
 		return account, err

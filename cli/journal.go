@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -324,7 +325,8 @@ func (p *Program) journalUndoCommand(flags *connectionFlags) *cobra.Command {
 		Long: `Bring the messages of a record back to the queue that they came from: dropped ones from the journal,
 replayed ones from where they were sent to, with everything that the replay removed. Messages that a
 consumer has taken cannot be brought back. They go to the end of the queue, through the default exchange.
-An undo is in the journal, too. Exit status 1 when not all of them could be brought back.`,
+What the record resumes is brought back with it. An undo is in the journal, too. Exit status 1 when not
+all of them could be brought back.`,
 		Args:              arguments("the ID of a record"),
 		ValidArgsFunction: p.completeRecord,
 		RunE:              onRecord(func(ctx context.Context, id int64) error { return p.undo(ctx, flags, id, c) }),
@@ -341,30 +343,38 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, id int64, c 
 		return err
 	}
 	defer s.close()
-	record, err := s.journal.Record(ctx, id)
+	records, err := resume.Whole(ctx, s.journal, id)
 	if err != nil {
 		return err
 	}
-	t, err := s.settledTopology(ctx, &record)
+	t, err := s.settledTopology(ctx, &records[0])
 	if err != nil {
 		return err
 	}
 
 	reads := toldReads{s.broker, p, true}
-	want, err := plan.UndoWant{
-		Record:   record,
-		User:     s.broker.User(),
-		Broker:   s.broker.Address(),
-		Insist:   c.insist,
-		ReadOnly: s.connection.ReadOnly,
-		Entries:  func(each plan.VisitEntry) error { return s.journal.Entries(ctx, record.ID, each) },
-	}.Looked(ctx, t, reads)
-	if err != nil {
-		return err
+	wants := make([]plan.UndoWant, len(records))
+	for i, record := range records {
+		if wants[i], err = (plan.UndoWant{
+			Record:   record,
+			User:     s.broker.User(),
+			Broker:   s.broker.Address(),
+			Insist:   c.insist,
+			ReadOnly: s.connection.ReadOnly,
+			Entries:  func(each plan.VisitEntry) error { return s.journal.Entries(ctx, record.ID, each) },
+		}).Looked(ctx, t, reads); err != nil {
+			return err
+		}
 	}
+
 	planning := func(t *model.Topology) (action.Action, error) {
-		made, err := plan.PlanUndo(ctx, t, want, reads)
-		return action.Undo{made}, err
+		made := make(action.Undo, len(wants))
+		for i := range wants {
+			if made[i], err = plan.PlanUndo(ctx, t, wants[i], reads); err != nil {
+				return nil, err
+			}
+		}
+		return made, nil
 	}
 
 	_, err = p.do(ctx, s, t, doing{consent: c, plan: planning, looked: whole})
@@ -440,32 +450,25 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 		return err
 	}
 	defer s.close()
-	want, err := resume.WantOf(ctx, s.journal, toldReads{Broker: s.broker, program: p}, r.id)
-	if err != nil {
-		return err
-	}
-	want.Insist, want.ReadOnly, want.File = r.insist, s.connection.ReadOnly, p.readMessages
-	last := want.Last()
-	release, err := s.journal.Reserve(last.ID) // one that is refused must not have looked
-	if err != nil {
+	var t *model.Topology
+	on := s.resuming(toldReads{Broker: s.broker, program: p})
+	inquiry, release, err := on.Inquire(ctx, r.id, r.insist, func(last *plan.Record) (_ *model.Topology, err error) {
+		if r.follow && last.Operation != plan.Replay {
+			return nil, usage("--follow watches a replay, and %d is a %s", last.ID, last.Operation)
+		}
+		if last.ID != r.id {
+			p.note("%d was resumed as %d: this resumes that one", r.id, last.ID)
+		}
+		t, err = s.settledTopology(ctx, last)
+		return t, err
+	})
+	if by := new(plan.BeingResumed); errors.As(err, &by) {
 		return refused("%w", err)
 	}
+	if err != nil {
+		return err
+	}
 	defer release()
-	if r.follow && last.Operation != plan.Replay {
-		return usage("--follow watches a replay, and %d is a %s", last.ID, last.Operation)
-	}
-	if last.ID != r.id {
-		p.note("%d was resumed as %d: this resumes that one", r.id, last.ID)
-	}
-
-	t, err := s.settledTopology(ctx, last)
-	if err != nil {
-		return err
-	}
-	inquiry, err := resume.Inquire(ctx, t, want)
-	if err != nil {
-		return err
-	}
 
 	choice, asked := resume.Choice(r.undecided), r.dryRun || r.agreed
 	var undecided int
@@ -491,6 +494,11 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 	p.note("%s undecided: `dlxtop journal resume %d` takes --undecided publish, or leave",
 		model.Plural(undecided, "message"), account.JournalID)
 	return &exit{status: ExitRefused}
+}
+
+// resuming is what resumes in this session work with.
+func (s *session) resuming(reads resume.Broker) resume.On {
+	return resume.On{Journal: s.journal, Broker: reads, File: s.program.readMessages, ReadOnly: s.connection.ReadOnly}
 }
 
 // settledTopology reads the broker once it has noticed that the program of a record is gone: its held messages are then

@@ -266,8 +266,8 @@ func (v *vhost) interrupted(queue string, n int, args ...string) result {
 	return <-done
 }
 
-// What ended early is resumed: the same selection, by the messages' positions in the queue when it began, and the undo
-// of both parts brings back each message once.
+// What ended early is resumed: the same selection, by the messages' positions in the queue when it began, and one
+// undo of both parts brings back each message once.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "failed", "worker")
@@ -297,10 +297,7 @@ func TestResume(t *testing.T) {
 	v.run("journal -o table -n 100").shows(t, fmt.Sprintf("replay, on %d", first.JournalID),
 		fmt.Sprintf("resumed as %d", second.JournalID))
 
-	for _, id := range []int64{second.JournalID, first.JournalID} {
-		v.run("journal undo", fmt.Sprint(id), "--yes").ends(t, cli.ExitDone)
-	}
-
+	v.run("journal undo", fmt.Sprint(second.JournalID), "--yes").ends(t, cli.ExitDone)
 	v.holds("failed", 167).holds("worker", 0)
 	seen := map[string]int{}
 	for _, d := range v.take("failed") {

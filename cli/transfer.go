@@ -242,7 +242,7 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 		file := resume.FromFile(t, ref, path, n, i.keepDelay)
 		file.Into.Insisted = i.insist
 		made := action.Messages{Run: plan.ForImport(now, want).On(now)}
-		return &action.Import{Messages: made, File: file, Read: read, By: s.broker}, nil
+		return &action.Import{Messages: made, File: file, Read: read, By: s.steady(&i.consent)}, nil
 	}
 
 	i.agreed = i.agreed || n == 0

@@ -33,6 +33,9 @@ type ConnectError struct {
 // Error returns "cause: next step".
 func (e *ConnectError) Error() string { return e.Cause + ": " + e.Next }
 
+// ErrConnectionLost means that a connection died, or was closed because the broker stops.
+var ErrConnectionLost = errors.New("the connection to the broker was lost")
+
 // Errors about one queue, to be found with errors.Is.
 var (
 	ErrQueueGone = errors.New("the queue does not exist any more")

@@ -139,7 +139,7 @@ func QueueError(attempt string, queue model.QueueRef, err error) error {
 func Loss(err error) error {
 	var e *amqp.Error
 	if errors.Is(err, amqp.ErrClosed) || errors.As(err, &e) && (!e.Server || e.Code == amqp.ConnectionForced) {
-		return fmt.Errorf("the connection to the broker was lost: %s", Words(err))
+		return fmt.Errorf("%w: %s", model.ErrConnectionLost, Words(err))
 	}
 	return err
 }

@@ -38,6 +38,7 @@ type (
 		Gone      int            `json:"gone,omitempty"`       // they were not found any more
 		Held      int            `json:"held,omitempty"`       // not found while others held messages of the queue
 		Stopped   string         `json:"stopped,omitempty"`    // why it ended early
+		Resumed   int            `json:"resumed,omitempty"`    // how often it resumed by itself, after a loss
 		Unguarded string         `json:"unguarded,omitempty"`  // why it is unknown whether the last reached a further queue
 		CameBack  *int           `json:"came_back,omitempty"`  // of a canary: messages that failed again
 		After     *Sequel        `json:"after,omitempty"`      // whether a replay worked, with --follow
@@ -305,6 +306,7 @@ func accountOf(a action.Action, looked Sample, ended action.Ended) accountJSON {
 		From:      account.From.Name,
 		To:        planned.To(),
 		Planned:   account.Planned,
+
 		Moved:     account.Moved,
 		Dropped:   account.Dropped,
 		Refused:   account.Refused,
@@ -315,6 +317,7 @@ func accountOf(a action.Action, looked Sample, ended action.Ended) accountJSON {
 		Held:      account.Held + int(looked.Others.Unacked),
 		Converted: account.Converted,
 		Stopped:   account.Stopped,
+		Resumed:   account.Resumed,
 		Unguarded: account.Unguarded,
 		Troubled:  account.Refused + account.Returned + account.Unknown,
 		JournalID: account.JournalID,

@@ -3,6 +3,7 @@ package action
 import (
 	"time"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
@@ -38,6 +39,9 @@ func (e *Ended) Facts(now time.Time) []Fact {
 	}
 
 	f.outcome("untouched", e.Planned-e.Done(), rest, Plain)
+	if e.Resumed > 0 {
+		f.say("resumed", model.Plural(e.Resumed, "time")+", by itself: the connection or a queue's node was lost", Stressed)
+	}
 	f.say("stopped", e.Stopped, Stressed)
 	f.say("rescued", e.Rescued.Words(), Stressed)
 	for i := range e.Copies {

@@ -45,6 +45,9 @@ type Account struct {
 	Rescued   peek.Rescued // those not selected, or not acted on, that were at the delivery limit of the queue
 	Problems  []Problem    // for the first messages that were not moved or dropped, at most MaxProblems
 	Stopped   string       // why the execution ended early, "" when it did not
+	Lost      bool         // that was because its connection, or the node of a queue, was lost
+	Resumed   int          // how often it was resumed by itself
+	Earlier   int64        // the record before the last of these resumes; 0: none
 	Changes   []Change     // how the topology came to differ from the plan; with Stopped, that is why it ended
 	Copies    []LeftCopies // what refusals left beside the originals, by the full queue
 	Strayed   []Stray      // queues outside the plan that messages may have reached nevertheless
@@ -108,23 +111,39 @@ func (a *Account) AddCopies(left []LeftCopies) {
 	}
 }
 
+// AddEntry counts what the journal has of one message.
+func (a *Account) AddEntry(e *Entry) {
+	m := message.Message{Fingerprint: e.Fingerprint}
+	m.Properties.MessageID = e.MessageID
+	a.Add(e.Outcome, &m, e.Reason)
+}
+
+// Without returns an account without the outcomes of another, which are part of it.
+func (a Account) Without(b *Account) Account {
+	for i, n := range b.counts() {
+		*a.counts()[i] -= *n
+	}
+
+	a.Arrived = 0
+	return a
+}
+
 // With merges the accounts of two executions that belong together.
 func (a Account) With(b Account) Account {
 	a.JournalID = max(a.JournalID, b.JournalID)
-	a.Moved += b.Moved
-	a.Dropped += b.Dropped
-	a.Refused += b.Refused
+	for i, n := range b.counts() {
+		*a.counts()[i] += *n
+	}
+
 	a.Converted += b.Converted
 	a.Arrived += b.Arrived
-	a.Returned += b.Returned
-	a.Unknown += b.Unknown
-	a.Gone, a.Held = a.Gone+b.Gone, a.Held+b.Held
 	a.Rescued = a.Rescued.With(b.Rescued)
 	a.Problems = slices.Concat(a.Problems, b.Problems)
 	a.Problems = a.Problems[:min(len(a.Problems), MaxProblems)]
 	a.AddCopies(b.Copies)
 	a.Strayed = slices.Concat(a.Strayed, b.Strayed)
-	a.Stopped = cmp.Or(a.Stopped, b.Stopped)
+	a.Stopped, a.Lost = cmp.Or(a.Stopped, b.Stopped), a.Lost || b.Lost
+	a.Resumed += b.Resumed
 	a.Waiting = b.Waiting
 	a.Elapsed += b.Elapsed
 	return a
@@ -170,8 +189,15 @@ func (a *Account) Resumable() bool {
 }
 
 // Done returns the progress of the execution: the number of messages that are settled, known outcome or not.
-func (a *Account) Done() int {
-	return a.Moved + a.Dropped + a.Refused + a.Returned + a.Unknown + a.Gone + a.Held
+func (a *Account) Done() (n int) {
+	for _, count := range a.counts() {
+		n += *count
+	}
+	return n
+}
+
+func (a *Account) counts() []*int {
+	return []*int{&a.Moved, &a.Dropped, &a.Refused, &a.Returned, &a.Unknown, &a.Gone, &a.Held}
 }
 
 // Complete reports whether everything planned was moved or dropped, went nowhere else as far as is known, and no other

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -46,6 +47,17 @@ func (r *Record) Early() bool { return r.Unfinished() || r.Account.Stopped != ""
 // Resumable reports whether there may be something to resume.
 func (r *Record) Resumable() bool {
 	return r.Operation != Rescue && !r.Running && r.ResumedBy == 0 && r.Undone == 0 && (r.Early() || r.Uncertain() > 0)
+}
+
+// Down returns why a queue of the record cannot be used; nil when all can, or are gone.
+func (r *Record) Down(t *model.Topology) error {
+	for _, ref := range r.Queues() {
+		if q, there := t.Queue(ref); there && q.Outage() != model.NoOutage {
+			return fmt.Errorf("%s: %w", ref.Printable(), model.ErrQueueDown)
+		}
+	}
+
+	return nil
 }
 
 // IsBack reports whether the queues have at least the messages that a record which ended early must have left, by the

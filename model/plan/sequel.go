@@ -261,6 +261,10 @@ func (r *Run) Follow(t *model.Topology, a *Account) (f Following, ok bool) {
 		f.Before = max(g.Left-int64(len(g.Acks)+a.Moved+a.Gone+a.Unknown), 0)
 	}
 
+	if a.Earlier > 0 {
+		f.Earlier = a.Earlier
+	}
+
 	f.Look.Nameless = true
 	f.Leaves = leaving(t, p.From, f.Before, f.Watch)
 

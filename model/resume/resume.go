@@ -66,6 +66,19 @@ func (p *Plan) Acks() int {
 	return len(p.Resuming.Acks)
 }
 
+// Known returns the account of the records with what was found out; arrived messages will be acknowledged first.
+func (p *Plan) Known(a plan.Account) plan.Account {
+	n := p.Done + p.Acks()
+	a.Unknown, a.Arrived = max(a.Unknown-n-p.Unsent, 0), 0
+	if a.Operation == plan.Drop {
+		a.Dropped += n
+	} else {
+		a.Moved += n
+	}
+
+	return a
+}
+
 // Planned returns how many messages are published, or dropped, at most.
 func (p *Plan) Planned() int {
 	switch {
@@ -111,6 +124,8 @@ type Journal interface {
 	Chain(ctx context.Context, id int64) ([]plan.Record, error)
 	Record(ctx context.Context, id int64) (plan.Record, error)
 	Entries(ctx context.Context, record int64, each plan.VisitEntry) error
+	// Reserve keeps other programs from planning to resume a record. The error is a *plan.BeingResumed.
+	Reserve(id int64) (release func(), err error)
 }
 
 // Broker is the connected one.
@@ -120,17 +135,61 @@ type Broker interface {
 	Address() string
 }
 
-// WantOf returns what is known of a record before anything is chosen.
-func WantOf(ctx context.Context, j Journal, b Broker, id int64) (Want, error) {
+// On is what a resume works with.
+type On struct {
+	Journal  Journal
+	Broker   Broker
+	File     func(ctx context.Context, path string, each message.Visit) error // as Want.File
+	ReadOnly bool
+}
+
+// Inquire finds out about a record, or the last one that resumes it. settled returns the topology once the broker has
+// noticed that the program of that last one is gone. No other program plans to resume it until release is called.
+func (o *On) Inquire(
+	ctx context.Context, id int64, insist bool, settled func(last *plan.Record) (*model.Topology, error),
+) (q Inquiry, release func(), err error) {
+	chain, err := o.Journal.Chain(ctx, id)
+	if err != nil {
+		return q, nil, err
+	}
+	want := Want{
+		Chain:    chain,
+		Record:   o.Journal.Record,
+		Entries:  o.Journal.Entries,
+		Reads:    o.Broker,
+		File:     o.File,
+		User:     o.Broker.User(),
+		Broker:   o.Broker.Address(),
+		Insist:   insist,
+		ReadOnly: o.ReadOnly,
+	}
+
+	last := want.Last()
+	release, err = o.Journal.Reserve(last.ID) // one that is refused must not have looked
+	if err != nil {
+		return q, nil, err
+	}
+	t, err := settled(last)
+	if err == nil {
+		q, err = inquire(ctx, t, want)
+	}
+	if err != nil {
+		release()
+	}
+
+	return q, release, err
+}
+
+// Whole returns the records of the action that ends with a record, the last one first: it, and what it resumes.
+func Whole(ctx context.Context, j Journal, id int64) (parts []plan.Record, err error) {
 	chain, err := j.Chain(ctx, id)
-	return Want{
-		Chain:   chain,
-		Record:  j.Record,
-		Entries: j.Entries,
-		Reads:   b,
-		User:    b.User(),
-		Broker:  b.Address(),
-	}, err
+	for _, r := range chain {
+		if r.ID <= id {
+			parts = append([]plan.Record{r}, parts...)
+		}
+	}
+
+	return parts, err
 }
 
 // Last returns the record that is continued.
@@ -138,7 +197,7 @@ func (w *Want) Last() *plan.Record { return &w.Chain[len(w.Chain)-1] }
 
 // Inquiry is what was found out about a record: plans can be made from it without looking again.
 type Inquiry struct {
-	topology *model.Topology
+	topology *model.Topology // of the last plan, or the look
 	refusal  plan.Refusal
 	found    *resumption // nil when refused
 	want     Want
@@ -147,16 +206,16 @@ type Inquiry struct {
 // Of finds out what happened to messages with unknown outcomes, and plans the rest of the record. An error comes from
 // reading the journal or the source queue.
 func Of(ctx context.Context, t *model.Topology, want Want) (Run, error) {
-	inquiry, err := Inquire(ctx, t, want)
+	inquiry, err := inquire(ctx, t, want)
 	if err != nil {
 		return Run{Plan: inquiry.empty()}, err
 	}
 	return inquiry.Plan(ctx, t, want.Choice)
 }
 
-// Inquire finds out what happened to messages with unknown outcomes. An error comes from reading the journal or the
+// inquire finds out what happened to messages with unknown outcomes. An error comes from reading the journal or the
 // source queue.
-func Inquire(ctx context.Context, t *model.Topology, want Want) (Inquiry, error) {
+func inquire(ctx context.Context, t *model.Topology, want Want) (Inquiry, error) {
 	last := want.Last()
 	q := Inquiry{want: want}
 	if err := q.turn(ctx, t); err != nil || q.refusal.Refused() {

@@ -26,32 +26,20 @@ func (r Resuming) plan(ctx context.Context, e *shell.Env, t *model.Topology, by 
 	if e.ReadOnly {
 		return r, nil
 	}
-	want, err := resume.WantOf(ctx, e.Journal, reads{e.Broker}, r.Id)
-	if err != nil {
-		return r, err
-	}
-	if want.Insist = by.insist; e.Files != nil {
-		want.File = e.Files.Read
-	}
-
-	last := want.Last()
-	release, err := e.Journal.Reserve(last.ID)
+	on := e.Resuming(reads{e.Broker})
+	inquiry, release, err := on.Inquire(ctx, r.Id, by.insist, func(last *plan.Record) (_ *model.Topology, err error) {
+		err = by.affords(t, last.Queues()...)
+		if err == nil && !last.Running {
+			err = e.Broker.AwaitGone(ctx, last, e.Source.Connections)
+		}
+		return t, err
+	})
 	if err != nil {
 		return r, err
 	}
 	defer release()
-	if err = by.affords(t, last.Queues()...); err != nil {
-		return r, err
-	}
-	if !last.Running {
-		if err = e.Broker.AwaitGone(ctx, last, e.Source.Connections); err != nil {
-			return r, err
-		}
-	}
 
-	if r.inquiry, err = resume.Inquire(ctx, t, want); err != nil {
-		return r, err
-	}
+	r.inquiry = inquiry
 	return r.replan(ctx, e, t)
 }
 

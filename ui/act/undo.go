@@ -1,7 +1,6 @@
 package act
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/resume"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
@@ -25,7 +25,18 @@ type recordUndo struct {
 }
 
 func (u Undoing) plan(ctx context.Context, e *shell.Env, t *model.Topology, by looking) (FollowUp, error) {
-	return u.each(func(one *recordUndo) error { return one.plan(ctx, e, t, by) })
+	var parts Undoing
+	for i := range u {
+		records, err := recordsToUndo(ctx, e, t.Snapshot.Overview.ClusterName, u[i].Id)
+		if err != nil {
+			return u, err
+		}
+		for _, r := range records {
+			parts = append(parts, recordUndo{Id: r.ID, want: plan.UndoWant{Record: r}})
+		}
+	}
+
+	return parts.each(func(one *recordUndo) error { return one.plan(ctx, e, t, by) })
 }
 
 func (u Undoing) replan(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error) {
@@ -52,9 +63,9 @@ func (u Undoing) each(make func(*recordUndo) error) (FollowUp, error) {
 }
 
 func (u *recordUndo) plan(ctx context.Context, e *shell.Env, t *model.Topology, by looking) error {
-	record, err := recordToUndo(ctx, e, t.Snapshot.Overview.ClusterName, u.Id)
-	u.Id = cmp.Or(record.ID, u.Id)                               // another one may soon be the last
-	if err == nil && !record.Running && record.Uncertain() > 0 { // messages held by its program are not back at once
+	record := u.want.Record
+	var err error
+	if !record.Running && record.Uncertain() > 0 { // messages held by its program are not back at once
 		err = e.Broker.AwaitGone(ctx, &record, e.Source.Connections)
 	}
 	if err == nil {
@@ -97,25 +108,25 @@ func (r reads) Count(ctx context.Context, refs []model.QueueRef) (model.CountsBy
 	return r.Broker.Count(ctx, refs)
 }
 
-// recordToUndo returns the record with this number; 0 is the last one on the broker of this cluster of which something
-// can be undone.
-func recordToUndo(ctx context.Context, e *shell.Env, cluster string, id int64) (plan.Record, error) {
+// recordsToUndo returns the records of the action that ends with this one; 0 is the last one on the broker of this
+// cluster of which something can be undone.
+func recordsToUndo(ctx context.Context, e *shell.Env, cluster string, id int64) ([]plan.Record, error) {
 	if id > 0 {
-		return e.Journal.Record(ctx, id)
+		return resume.Whole(ctx, e.Journal, id)
 	}
 	records, err := e.Journal.Records(ctx, shownRecords)
 	if err != nil {
-		return plan.Record{}, err
+		return nil, err
 	}
 	for _, r := range records {
 		done := r.Account.Moved + r.Account.Dropped + r.Uncertain()
 		kind := r.Operation != plan.Undo && r.Operation != plan.Import && r.Operation != plan.Rescue
 		if kind && r.On(e.Broker.Address(), cluster) && done > r.Undone {
-			return e.Journal.Record(ctx, r.ID) // with its intent
+			return resume.Whole(ctx, e.Journal, r.ID)
 		}
 	}
 
-	return plan.Record{}, errors.New("no action on this broker can be undone")
+	return nil, errors.New("no action on this broker can be undone")
 }
 
 func recordEntries(e *shell.Env, ctx context.Context, id int64) func(plan.VisitEntry) error {

@@ -305,7 +305,7 @@ func (d *Dialog) Execute(a action.Action) tea.Cmd {
 	outline, feed := a.Outline(), NewProgressFeed[plan.Account]()
 	d.Account = plan.Account{Operation: outline.Operation, From: outline.From, Planned: outline.Planned}
 	d.feed = feed
-	broker, reason := d.Env.Broker, d.Env.reason
+	broker, reason := d.Env.steady(), d.Env.reason
 	cmd := Running(d, func(ctx context.Context) (plan.Account, error) {
 		defer feed.Close()
 		return a.Do(plan.WithReason(ctx, reason), broker, feed.Put)

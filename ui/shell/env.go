@@ -11,11 +11,13 @@ import (
 	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/resume"
 	"github.com/dlxtop/dlxtop/model/turns"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -133,6 +135,28 @@ func (e *Env) Stoppable(f func(ctx context.Context) tea.Msg) (cmd tea.Cmd, stop 
 		defer stop()
 		return f(ctx)
 	}), stop
+}
+
+// Resuming is what resumes work with.
+func (e *Env) Resuming(reads resume.Broker) resume.On {
+	on := resume.On{Journal: e.Journal, Broker: reads, ReadOnly: e.ReadOnly}
+	if e.Files != nil {
+		on.File = e.Files.Read
+	}
+	return on
+}
+
+// steady is the broker that resumes actions by itself.
+func (e *Env) steady() action.Broker {
+	return &action.Steady{
+		Broker: e.Broker, On: e.Resuming(e.Broker), Most: action.MostResumes,
+		Settled: func(ctx context.Context, r *plan.Record) (*model.Topology, error) {
+			if err := e.Broker.AwaitGone(ctx, r, e.Source.Connections); err != nil {
+				return nil, err
+			}
+			return e.Reread(ctx)
+		},
+	}
 }
 
 // Ask runs f outside Update, for at most the timeout (0: as long as the program). The answer is an EndedMsg with the
