@@ -44,30 +44,57 @@ const (
 func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
 	var output format
 	var read bool
+	var upgradeTo string
 	cmd := &cobra.Command{
 		Use:     "findings",
 		Short:   "What is wrong or risky; exit status 1 when messages are lost or about to be",
 		GroupID: toLook,
-		Example: "dlxtop findings\ndlxtop findings --read --vhost shop -o json",
+		Example: "dlxtop findings\ndlxtop findings --read --vhost shop -o json\ndlxtop findings --upgrade-to 4.3",
 		Long: `List what is wrong or risky in the topology and in statistics. Whether a message holds up those behind
 it, only the messages of a buffer show: --read looks at the first 1,000 of each buffer where it may (TTLs
 of messages, priorities, a TTL by policy), unless that counts towards a delivery limit. Messages that are overdue behind another one expire
-when they are read, as with peek. Standard error names the buffers that were not looked at.`,
+when they are read, as with peek. Standard error names the buffers that were not looked at.
+
+--upgrade-to lists instead what will not work in a later version of RabbitMQ, or will mean something else: settings of
+queues, exchanges and connections, each with what to do before. To see the connections of all users, it needs the tag
+monitoring; what it could not read is on standard error.`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			to := model.ParseVersion(upgradeTo)
+			if upgradeTo != "" && (!to.AtLeast(4, 0) || to.AtLeast(4, 5)) {
+				return usage("--upgrade-to takes a version from 4.0 to 4.4, not %s", model.Printable(upgradeTo))
+			}
+
 			return p.poll(cmd.Context(), flags, func(s *session, t *model.Topology) error {
+				if to.Known() {
+					return s.upgrade(cmd.Context(), t, to, &output)
+				}
 				return s.findings(cmd.Context(), t, read, &output)
 			})
 		},
 	}
 
+	cmd.Flags().StringVar(&upgradeTo, "upgrade-to", "", "what an upgrade to this version of RabbitMQ changes")
 	cmd.Flags().BoolVar(&read, "read", false, "also look at buffers whose head can hold up what is behind it")
 	output.register(cmd)
 
 	return cmd
 }
 
-func (s *session) findings(ctx context.Context, t *model.Topology, read bool, output *format) (err error) {
+// upgrade tells what an upgrade changes.
+func (s *session) upgrade(ctx context.Context, t *model.Topology, to model.Version, output *format) error {
+	use := s.source.InUse(ctx)
+	if !t.Snapshot.Overview.Monitors() {
+		use.Missing = append(use.Missing, "the connections of other users: that needs the tag monitoring")
+	}
+	for _, missing := range use.Missing {
+		s.program.note("not checked: %s", missing)
+	}
+
+	return s.tellFindings(t, findings.Upgrade(t, to, use), output)
+}
+
+func (s *session) findings(ctx context.Context, t *model.Topology, read bool, output *format) error {
 	t = s.watch(ctx, t)
 	found, heads := findings.Of(t), findings.Heads(t)
 	if len(heads) > 0 && !read {
@@ -82,7 +109,11 @@ func (s *session) findings(ctx context.Context, t *model.Topology, read bool, ou
 		}
 	}
 
-	found = findings.Sort(found)
+	return s.tellFindings(t, findings.Sort(found), output)
+}
+
+// tellFindings lists findings; the exit status says whether one is an error.
+func (s *session) tellFindings(t *model.Topology, found []findings.Finding, output *format) (err error) {
 	if output.json() {
 		out := findingsJSON{Findings: []findingJSON{}}
 		for _, f := range found {

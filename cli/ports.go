@@ -16,6 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/trace"
 	"github.com/dlxtop/dlxtop/model/turns"
+	"github.com/dlxtop/dlxtop/model/upgrade"
 )
 
 // Source reads the management API.
@@ -25,6 +26,8 @@ type Source interface {
 	Current(ctx context.Context) (*model.Snapshot, error)
 	Counts(ctx context.Context) (model.CountsByQueue, error)
 	Connections(ctx context.Context) ([]string, error)
+	// InUse reads what an upgrade has to know besides a snapshot.
+	InUse(ctx context.Context) upgrade.Use
 	// ClusterName returns the one name for a cluster by which one of its nodes calls it.
 	ClusterName(said string) string
 	// Check proves that the management API answers and lets the user in.

@@ -131,6 +131,8 @@ func after(line, then string) func(*vhost) []string {
 }
 
 var rightTests = map[string]rightTest{
+	"findings --upgrade-to 4.3": {line: "findings --upgrade-to 4.3", told: "needs the tag monitoring"},
+
 	"flows":    {line: "flows"},
 	"findings": {line: "findings"},
 	"peek":     {line: "peek failed"},

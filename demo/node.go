@@ -216,6 +216,14 @@ func (n *Node) Resume(ctx context.Context) error {
 	return nil
 }
 
+// Replace makes the next Resume run another server script, on the same data, and returns the one before; not with
+// Docker.
+func (n *Node) Replace(server string) (before string) {
+	script := n.backend.(*installed)
+	before, script.server = script.server, server
+	return before
+}
+
 // Control runs rabbitmqctl with a command for this node, for example "eval" and an Erlang expression, and returns its
 // output without surrounding spaces. It takes a second or two: rabbitmqctl is a separate Erlang system.
 func (n *Node) Control(ctx context.Context, command ...string) (string, error) {

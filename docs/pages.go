@@ -13,7 +13,7 @@ var findings embed.FS
 // Brief is a finding in one line.
 type Brief struct{ Code, Short string }
 
-var indexRow = regexp.MustCompile(`(?m)^- \[([a-z-]+)\]\(\S+\): (.+(?:\n  .+)*)$`)
+var indexRow = regexp.MustCompile(`(?m)^- \[([a-z0-9-]+)\]\(\S+\): (.+(?:\n  .+)*)$`)
 
 // Findings returns all kinds of findings, sorted by code.
 func Findings() (all []Brief) {

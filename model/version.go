@@ -34,6 +34,11 @@ func (v Version) AtLeast(major, minor int) bool {
 	return v.Major > major || v.Major == major && v.Minor >= minor
 }
 
+// Between reports whether an upgrade reaches v: from an unknown version it does.
+func (v Version) Between(from, to Version) bool {
+	return !from.AtLeast(v.Major, v.Minor) && to.AtLeast(v.Major, v.Minor)
+}
+
 // String returns "4.0.5", or "unknown version".
 func (v Version) String() string {
 	if !v.Known() {
