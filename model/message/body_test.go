@@ -75,73 +75,33 @@ func TestCountersOfApplications(t *testing.T) {
 // republished.
 func TestVagueNamesNeedEvidence(t *testing.T) {
 	died := []Death{{Reason: model.Rejected, Queue: "mail"}}
-	dead := func(headers model.Table) Message { return Message{Headers: headers, Deaths: died} }
-	for _, c := range []struct {
-		name    string
-		m       Message
-		failure string
-		want    model.Table // nil: the headers stay as they are
-	}{
-		{
-			"no evidence", headed(model.Table{"retry": int32(2), "reason": true, "attempt": int64(1)}), "", nil,
-		},
-		{
-			"a text of an order", Message{Headers: model.Table{"reason": "refund"}, Exchange: "orders"}, "", nil,
-		},
+	type expected struct {
+		Name                 string
+		Headers              asJSON
+		Exchange, RoutingKey string
+		Died                 bool
+		Failure              string
+		Want                 asJSON // nil: the headers stay as they are
+	}
 
-		{
-			"other types", dead(model.Table{"retry": true, "reason": int32(5), "attempt": "daily"}), "rejected in mail", nil,
-		},
-		{
-			"it died: a counter; the text stays, as nothing says that a worker wrote it",
-			Message{Headers: model.Table{"attempt": "2", "reason": "refund"}, Exchange: "dlx", Deaths: died},
-			"refund",
-			model.Table{"attempt": "0", "reason": "refund"},
-		},
-		{
-			"published again, as the time of the failure says",
-			headed(model.Table{"retry": int32(2), "reason": "no customer", "erroredAt": "2026-11-26T10:00:00Z"}),
-			"no customer",
-
-			model.Table{"retry": int32(0), "erroredAt": "2026-11-26T10:00:00Z"},
-		},
-		{
-			"published into a failed queue",
-			Message{Headers: model.Table{"reason": "no customer"}, RoutingKey: "orders_error"},
-			"no customer",
-			model.Table{},
-		},
-		{
-			"an x-death that is a table", dead(model.Table{"x-death": model.Table{"reason": "rejected", "count": int64(2)}}),
-			"rejected in mail", nil,
-		},
-		{
-			"a table of an order", headed(model.Table{"payment": model.Table{"attempts": int32(2)}}), "", nil,
-		},
-
-		{
-			"a table of an order that died", dead(model.Table{"job": model.Table{"attempts": int32(2), "id": []any{"a"}}}),
-			"rejected in mail",
-			model.Table{"job": model.Table{"attempts": int32(0), "id": []any{"a"}}},
-		},
-		{
-			"a table of retries",
-			headed(model.Table{"retry": model.Table{"count": int32(2), "last_error": "E: no", "max": int32(5)}}), "E: no",
-			model.Table{"retry": model.Table{"count": int32(0), "max": int32(5)}},
-		},
-	} {
-		f, _ := c.m.Failure()
-		before := FingerprintOf(&c.m)
-		got, _ := c.m.Reset(ResetWish{})
-
-		if c.want == nil {
-			c.want = c.m.Headers
+	for _, c := range must.Cases[expected](t, "testdata/vague_names.toml") {
+		m := Message{Headers: model.Table(c.Headers), Exchange: c.Exchange, RoutingKey: c.RoutingKey}
+		if c.Died {
+			m.Deaths = died
 		}
 
-		diff := cmp.Diff(c.want, got.Headers)
-		assert.NoDiff(t, diff, "%v", c.name)
-		assert.Equal(t, f.String(), c.failure, "%v", c.name)
-		assert.Equal(t, FingerprintOf(&c.m), before, "%v", c.name)
+		f, _ := m.Failure()
+		before := FingerprintOf(&m)
+		got, _ := m.Reset(ResetWish{})
+
+		if c.Want == nil {
+			c.Want = c.Headers
+		}
+
+		diff := cmp.Diff(model.Table(c.Want), got.Headers)
+		assert.NoDiff(t, diff, "%v", c.Name)
+		assert.Equal(t, f.String(), c.Failure, "%v", c.Name)
+		assert.Equal(t, FingerprintOf(&m), before, "%v", c.Name)
 	}
 }
 

@@ -15,6 +15,19 @@ import (
 
 func headed(headers model.Table) Message { return Message{Headers: headers} }
 
+// asJSON are headers that a file of cases has as JSON, as dlxtop writes them, with the types that TOML does not know.
+type asJSON model.Table
+
+func (h *asJSON) UnmarshalText(text []byte) error {
+	var fields map[string]any
+	if err := Decode(text, &fields); err != nil {
+		return err
+	}
+	read, err := parseTable(fields)
+	*h = asJSON(read)
+	return err
+}
+
 func bodied(body string) Message { return Message{Body: []byte(body), BodyBytes: len(body)} }
 
 // Each message is as its framework writes it.
@@ -23,58 +36,15 @@ func TestFailureOfEachConvention(t *testing.T) {
 		Name, Want    string // kind, message, source
 		Text          string
 		Headers, Body string
+		Deaths        []Death
 	}
 
 	for _, c := range must.Cases[expected](t, "testdata/failures.toml") {
 		t.Run(c.Name, func(t *testing.T) {
 			m := must.Get(ParseMessage([]byte(`{"headers":` + cmp.Or(c.Headers, "{}") + `}`)))(t)
-			m.Body, m.BodyBytes = []byte(c.Body), len(c.Body)
+			m.Body, m.BodyBytes, m.Deaths = []byte(c.Body), len(c.Body), append(m.Deaths, c.Deaths...)
 			wantFailure(t, &m, c.Want, c.Text)
 		})
-	}
-
-	for _, c := range []struct {
-		name string
-		m    Message
-		want string
-		text string
-	}{
-		{
-			"an error that is no text",
-			Message{Headers: model.Table{"error": true}, Deaths: []Death{
-				{Reason: model.Rejected, Queue: "mail"},
-
-				{Reason: model.Expired},
-			}},
-			"rejected | in mail | x-death", "rejected in mail",
-		},
-		{
-			"none: a dead letter of a plain exchange",
-			Message{
-				Headers: model.Table{
-					"x-death": []any{}, "x-first-death-reason": "rejected",
-					"x-first-death-queue": "mail", "x-first-death-exchange": "",
-				},
-				Deaths: []Death{{Queue: "mail", Reason: model.Rejected, Count: 1, RoutingKeys: []string{"mail"}}},
-			},
-			"rejected | in mail | x-death", "rejected in mail",
-		},
-		{
-			"quorum delayed retry: given up by the delivery limit",
-			Message{
-				Headers: model.Table{"x-delivery-count": int64(20)},
-				Deaths:  []Death{{Queue: "mail", Reason: model.DeliveryLimit, Count: 1}},
-			},
-			"delivery_limit | in mail | x-death", "delivery_limit in mail",
-		},
-
-		{
-			"a framework goes before x-death",
-			Message{Headers: model.Table{"x-error": "E: x"}, Deaths: []Death{{Reason: model.Expired}}},
-			" | E: x | an error header", "E: x",
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) { wantFailure(t, &c.m, c.want, c.text) })
 	}
 }
 
@@ -181,26 +151,19 @@ func TestFailureInABuffer(t *testing.T) {
 
 func TestFailureStack(t *testing.T) {
 	const stack = "   at Shop.Mail.Send()"
-	for name, m := range map[string]Message{
-		"MassTransit": {Headers: model.Table{"MT-Fault-ExceptionType": "T", "MT-Fault-StackTrace": stack}},
-		"NServiceBus": {Headers: model.Table{
-			"NServiceBus.ExceptionInfo.ExceptionType": "T", "NServiceBus.ExceptionInfo.StackTrace": stack,
-		}},
-		"Wolverine":   {Headers: model.Table{"exception-type": "T", "exception-stack": stack}},
-		"Spring AMQP": {Headers: model.Table{"x-exception-message": "m", "x-exception-stacktrace": stack}},
-		"Rascal": {Headers: model.Table{"rascal": model.Table{
-			"error": model.Table{"message": "m", "stack": stack},
-		}}},
-		"an error header": {Headers: model.Table{"x-error-message": "m", "X-Stack-Trace": stack}},
-		"Sneakers": {Body: []byte(`{"num_attempts":3,"failed_at":"x","payload":"e30=","error":"E",` +
-			`"backtrace":"   at Shop.Mail.Send()"}`)},
-		"Celery": {Body: []byte(`{"task_id":"1","status":"FAILURE","traceback":"   at Shop.Mail.Send()"}`)},
-	} {
+	type expected struct {
+		Source  string
+		Headers asJSON
+		Body    string
+	}
+
+	for _, c := range must.Cases[expected](t, "testdata/stacks.toml") {
+		m := Message{Headers: model.Table(c.Headers), Body: []byte(c.Body)}
 		f, ok := m.Failure()
 		got := m.FailureStack(f)
-		assert.That(t, ok, "%s: failed %v as %+v with the stack %q", name, ok, f, got)
-		assert.Equal(t, f.Source, name)
-		assert.Equal(t, got, stack, "%v", name)
+		assert.That(t, ok, "%s: failed %v as %+v with the stack %q", c.Source, ok, f, got)
+		assert.Equal(t, f.Source, c.Source)
+		assert.Equal(t, got, stack, "%v", c.Source)
 	}
 
 	long := Message{Headers: model.Table{"error": "m", "stack": strings.Repeat("at é\n", 1<<20)}}
@@ -214,45 +177,25 @@ func TestFailureStack(t *testing.T) {
 
 func TestFailed(t *testing.T) {
 	at := func(s int) time.Time { return time.Date(2026, 3, 4, 5, 6, s, 0, time.UTC) }
-	for name, c := range map[string]struct {
-		m           Message
-		first, last int // in seconds; 0: unknown
-	}{
-		"nothing says so": {headed(model.Table{"error": "m"}), 0, 0},
-		"x-death": {
-			Message{Deaths: []Death{{Reason: "rejected", Time: at(9)}, {Reason: "expired", Time: at(4)}, {Reason: "rejected"}}},
-			4, 9,
-		},
-		"NServiceBus": {
-			headed(model.Table{
-				"NServiceBus.ExceptionInfo.ExceptionType": "T",
-				"NServiceBus.TimeOfFailure":               "2026-03-04 05:06:07:000000 Z",
-			}), 7, 7,
-		},
+	type expected struct {
+		Name        string
+		Headers     asJSON
+		Body        string
+		Deaths      []Death
+		First, Last int // in seconds; 0: unknown
+	}
 
-		"MassTransit and x-death": {
-			Message{
-				Headers: model.Table{"MT-Fault-ExceptionType": "T", "MT-Fault-Timestamp": "2026-03-04T05:06:07.0000000Z"},
-				Deaths:  []Death{{Reason: "rejected", Time: at(1)}},
-			}, 1, 7,
-		},
-		"EasyNetQ": {
-			Message{Body: []byte(`{"Exception":"E: m","RoutingKey":"k","Exchange":"x","Message":"{}","BasicProperties":{},` +
-				`"DateTime":"2026-03-04T05:06:07Z"}`)}, 7, 7,
-		},
-		"a timestamp of AMQP": {headed(model.Table{"error": "m", "x-failed-at": at(3)}), 3, 3},
-		"milliseconds":        {headed(model.Table{"error": "m", "failed_at": at(3).UnixMilli()}), 3, 3},
-		"nonsense":            {headed(model.Table{"error": "m", "failed_at": "yesterday", "error_time": int64(-5)}), 0, 0},
-	} {
-		f, _ := c.m.Failure()
-		first, last := c.m.Failed(f)
+	for _, c := range must.Cases[expected](t, "testdata/failed.toml") {
+		m := Message{Headers: model.Table(c.Headers), Body: []byte(c.Body), Deaths: c.Deaths}
+		f, _ := m.Failure()
+		first, last := m.Failed(f)
 
 		same := func(got model.Opt[time.Time], second int) bool {
 			return got.Known() == (second > 0) && (second == 0 || got.Or(time.Time{}).Equal(at(second)))
 		}
-		assert.That(t, same(first, c.first), "%s: failed from %v to %v instead of second %d to %d", name, first, last,
-			c.first, c.last)
-		assert.That(t, same(last, c.last), "%s: failed from %v to %v instead of second %d to %d", name, first, last, c.first,
-			c.last)
+		assert.That(t, same(first, c.First), "%s: failed from %v to %v instead of second %d to %d", c.Name, first, last,
+			c.First, c.Last)
+		assert.That(t, same(last, c.Last), "%s: failed from %v to %v instead of second %d to %d", c.Name, first, last,
+			c.First, c.Last)
 	}
 }

@@ -239,34 +239,23 @@ func TestNoEnvelope(t *testing.T) {
 }
 
 func TestWorkerOfAMessage(t *testing.T) {
-	for _, test := range []struct {
-		name             string
-		m                Message
-		queue, framework string
-	}{
-		{"NServiceBus", headed(model.Table{"NServiceBus.FailedQ": "mail"}), "mail", "NServiceBus"},
-		{"Rebus", headed(model.Table{"rbs2-source-queue": "mail", "rbs2-error-details": "E: x"}), "mail", "Rebus"},
-		{"Rebus, that did not fail", headed(model.Table{"rbs2-source-queue": "mail"}), "", ""},
-		{"Rascal", headed(rascalHeaders()), "shop:user:save", "Rascal"},
-		{
-			"MassTransit", headed(model.Table{"MT-Fault-InputAddress": "rabbitmq://localhost/vh/send%20mail?durable=true"}),
-			"send mail", "MassTransit",
-		},
-		{
-			"of another vhost", headed(model.Table{"MT-Fault-InputAddress": "rabbitmq://localhost/shop/mail"}), "shop/mail",
-			"MassTransit",
-		},
-		{
-			"Wolverine", headed(model.Table{"destination": "rabbitmq://queue/mail", "exception-type": "E"}), "mail",
-			"Wolverine",
-		},
+	type expected struct {
+		Name    string
+		Headers model.Table // nil: as the framework writes them
+		Deaths  []Death
 
-		{"Watermill", headed(model.Table{"topic_poisoned": "mail", "reason_poisoned": "x"}), "mail", "Watermill"},
-		{"EasyNetQ", Message{Body: []byte(build.EasyNetQ3)}, "Orders:Shop_billing", "EasyNetQ"},
-		{"none", Message{Headers: model.Table{"x": "y"}, Deaths: []Death{{Queue: "mail"}}}, "", ""},
-	} {
-		queue, framework := test.m.Worker("vh")
-		assert.Equal(t, queue, test.queue, "%v", test.name)
-		assert.Equal(t, framework, test.framework, "%v", test.name)
+		Queue     string
+		Framework Framework
+	}
+
+	for _, test := range must.Cases[expected](t, "testdata/workers.toml") {
+		m := Message{Headers: test.Headers, Deaths: test.Deaths}
+		if test.Headers == nil {
+			m = written(t)[test.Framework]
+		}
+
+		queue, framework := m.Worker("vh")
+		assert.Equal(t, queue, test.Queue, "%v", test.Name)
+		assert.Equal(t, Framework(framework), test.Framework, "%v", test.Name)
 	}
 }

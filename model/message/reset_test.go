@@ -7,116 +7,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
 // How a replay changes each framework's headers: counters at their start, no past failure, and everything else as it
 // was.
 func TestReset(t *testing.T) {
-	deep := func(queue string, entry model.Table) model.Table {
-		return model.Table{"rascal": model.Table{
-			"originalQueue": queue, "error": model.Table{"message": "no"}, "recovery": model.Table{queue: entry},
-		}}
+	type expected struct {
+		Name      string
+		Was, Want asJSON // Want is nil where nothing changes
+		Resets    []Reset
 	}
 
-	for _, test := range []struct {
-		name      string
-		was, want model.Table // want is nil where nothing changes
-		resets    []Reset
-	}{
-		{
-			"Celery",
-			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int32(2), "x": []any{"y"}},
-			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int32(0), "x": []any{"y"}},
-			[]Reset{{"Celery", CounterReset, "retries", "retries", 2, 0, ""}},
-		},
-		{
-			"Celery, a first try", model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int64(0)}, nil, nil,
-		},
-		{
-			"Celery, a counter of another type",
-			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": []any{int32(2)}},
-			nil, nil,
-		},
-		{
-			"Rascal, forwarded", deep("q", model.Table{"forwarded": int64(2), "kept": true}),
-
-			model.Table{"rascal": model.Table{
-				"originalQueue": "q", "recovery": model.Table{"q": model.Table{"forwarded": int64(0), "kept": true}},
-			}},
-			[]Reset{
-				{"Rascal", CounterReset, "rascal.recovery.q.forwarded", "rascal", 2, 0, ""},
-				{"Rascal", ErrorRemoved, "rascal.error", "rascal", 0, 0, ""},
-			},
-		},
-		{
-			"Rascal, to be nacked at once",
-			deep("a.b", model.Table{"immediateNack": true, "xDeath": model.Table{"count": int64(0)}}),
-			model.Table{"rascal": model.Table{"originalQueue": "a.b", "recovery": model.Table{"a.b": model.Table{}}}},
-			[]Reset{
-				{"Rascal", MarkRemoved, "rascal.recovery.a.b.immediateNack", "rascal", 0, 0, ""},
-				{"Rascal", MarkRemoved, "rascal.recovery.a.b.xDeath", "rascal", 0, 0, ""},
-				{"Rascal", ErrorRemoved, "rascal.error", "rascal", 0, 0, ""},
-			},
-		},
-		{
-			"Rascal, recovery of another type",
-			model.Table{"rascal": model.Table{"originalQueue": "q", "recovery": "no"}},
-
-			nil, nil,
-		},
-		{
-			"NServiceBus",
-			model.Table{
-				"NServiceBus.MessageId": "1", "NServiceBus.Retries": "3", "NServiceBus.FailedQ": "mail",
-				"NServiceBus.ExceptionInfo.Message": "no",
-			},
-			model.Table{"NServiceBus.MessageId": "1"},
-			[]Reset{
-				{"NServiceBus", CounterReset, "NServiceBus.Retries", "NServiceBus.Retries", 3, 0, ""},
-				{"NServiceBus", ErrorRemoved, "NServiceBus.ExceptionInfo.Message", "NServiceBus.ExceptionInfo.Message", 0, 0, ""},
-				{"NServiceBus", ErrorRemoved, "NServiceBus.FailedQ", "NServiceBus.FailedQ", 0, 0, ""},
-			},
-		},
-		{
-			"Watermill",
-			model.Table{"_watermill_message_uuid": "1", "reason_poisoned": "no", "topic_poisoned": "orders"},
-			model.Table{"_watermill_message_uuid": "1"},
-			[]Reset{
-				{"Watermill", ErrorRemoved, "reason_poisoned", "reason_poisoned", 0, 0, ""},
-
-				{"Watermill", ErrorRemoved, "topic_poisoned", "topic_poisoned", 0, 0, ""},
-			},
-		},
-		{
-			"no framework",
-			model.Table{"x-retries": int64(4), "error": "no", "error_class": "E", "tenant": "acme", "errand": "run"},
-			model.Table{"x-retries": int64(0), "tenant": "acme", "errand": "run"},
-			[]Reset{
-				{"", ErrorRemoved, "error", "error", 0, 0, ""},
-				{"", ErrorRemoved, "error_class", "error_class", 0, 0, ""},
-				{"", CounterReset, "x-retries", "x-retries", 4, 0, ""},
-			},
-		},
-		{
-			"a counter that is a text, and an error that is none",
-			model.Table{"x-retries": "4", "error": nil},
-			model.Table{"x-retries": "0", "error": nil},
-			[]Reset{{"", CounterReset, "x-retries", "x-retries", 4, 0, ""}},
-		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			m := Message{Headers: test.was}
+	for _, test := range must.Cases[expected](t, "testdata/resets.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			m := headed(model.Table(test.Was))
 
 			before := FingerprintOf(&m)
 			got, resets := m.Reset(ResetWish{})
-			assert.NoDiff(t, cmp.Diff(test.resets, resets))
+			assert.NoDiff(t, cmp.Diff(test.Resets, resets))
 
-			if test.want == nil {
-				test.want = test.was
+			if test.Want == nil {
+				test.Want = test.Was
 			}
 
-			assert.NoDiff(t, cmp.Diff(test.want, got.Headers))
+			assert.NoDiff(t, cmp.Diff(model.Table(test.Want), got.Headers))
 			assert.That(t, FingerprintOf(&m) == before, "the message itself was changed")
 			again, more := got.Reset(ResetWish{})
 			assert.That(t, more == nil, "reset twice: %+v", more)
@@ -127,7 +43,7 @@ func TestReset(t *testing.T) {
 
 // Counters may be kept, and a move removes only what would make the next worker fail the message at once.
 func TestResetAsWished(t *testing.T) {
-	m := Message{Headers: celeryHeaders()}
+	m := written(t)["Celery"]
 	m.Headers["error"] = "no"
 	got, resets := m.Reset(ResetWish{KeepTries: true})
 	assert.That(t, got.Headers["retries"] == int32(2), "%v %v", got.Headers, resets)
@@ -136,7 +52,7 @@ func TestResetAsWished(t *testing.T) {
 	got, resets = m.Reset(ResetWish{MarksOnly: true})
 	assert.That(t, got == &m, "%v", resets)
 	assert.That(t, resets == nil, "%v", resets)
-	m = Message{Headers: rascalHeaders()}
+	m = written(t)["Rascal"]
 	recovery := m.Headers["rascal"].(model.Table)["recovery"].(model.Table)
 	recovery["shop:user:save"] = model.Table{"immediateNack": true, "forwarded": int32(1)}
 	got, resets = m.Reset(ResetWish{MarksOnly: true})
@@ -168,8 +84,8 @@ const celeryTail = `"retries": 2, "eta": "2026-11-22T07:00:05.123456+00:00", "ex
 	`"callbacks": null, "errbacks": null, "timelimit": [null, null], "taskset": null, "chord": null}`
 
 func TestTaskTriesAndTimes(t *testing.T) {
-	celery := Message{Headers: celeryHeaders()}
-	rascal := Message{Headers: rascalHeaders()}
+	celery := written(t)["Celery"]
+	rascal := written(t)["Rascal"]
 	for _, test := range []struct {
 		name, task   string
 		m            Message
