@@ -168,31 +168,26 @@ func TestMovesOfLevels(t *testing.T) {
 	refs := build.Refs("l0", "l1", "l2")
 
 	levels := &model.Buffer{Member: model.Member{Queue: refs[0]}, Levels: refs}
-	for _, c := range []struct {
-		name    string
-		moves   []model.Movement
-		in, out model.Opt[float64]
-	}{
-		{"nothing is known", nil, model.Opt[float64]{}, model.Opt[float64]{}},
-		{"nothing moves", []model.Movement{rates(0, 0, 0)}, model.Some(0.0), model.Some(0.0)},
-		{
-			"as much comes as goes, by all levels",
-			[]model.Movement{rates(9, 9, 1), rates(9, 9, 3), rates(5, 5, 5)},
-			model.Some(9.0), model.Some(9.0),
-		},
-		{"only from level to level", []model.Movement{rates(4, 1, 0), rates(0, 3, 0)}, model.Some(0.0), model.Some(0.0)},
-		{"they only grow", []model.Movement{rates(1, 0, 1), rates(2, 0, 2)}, model.Some(3.0), model.Some(0.0)},
-		{"they only leave", []model.Movement{rates(2, 4, 0), rates(0, 2, 0)}, model.Some(0.0), model.Some(4.0)},
-		{"no publisher says that it fills them", []model.Movement{rates(3, 1, 0)}, model.Some(2.0), model.Some(0.0)},
-	} {
+	type expected struct {
+		Name  string
+		Moves [][3]float64 // of each level: in, out and new
+		Want  []float64    // in and out; empty: unknown
+	}
+
+	for _, c := range must.Cases[expected](t, "testdata/moves_of_levels.toml") {
 		moves := model.Moves{}
-		for i, m := range c.moves {
-			moves[refs[i]] = m
+		for i, m := range c.Moves {
+			moves[refs[i]] = rates(m[0], m[1], m[2])
+		}
+
+		var want model.Movement
+		if len(c.Want) > 0 {
+			want.In, want.Out = model.Some(c.Want[0]), model.Some(c.Want[1])
 		}
 
 		got := moves.Of(levels)
-		assert.Equal(t, got.In, c.in, "%v", c.name)
-		assert.Equal(t, got.Out, c.out, "%v", c.name)
+		assert.Equal(t, got.In, want.In, "%v", c.Name)
+		assert.Equal(t, got.Out, want.Out, "%v", c.Name)
 	}
 
 	one := model.Moves{refs[0]: rates(3, 2, 1)}

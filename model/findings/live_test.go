@@ -309,60 +309,42 @@ func TestRemediesOfBlockedHeads(t *testing.T) {
 
 // Without a look, only what certainly shows it is reported.
 func TestHeadsOlderThanTheTTL(t *testing.T) {
-	at := func(ago time.Duration) build.Setting {
-		return func(q *model.Queue) { q.HeadTimestamp = model.Some(build.Broker("4.0.5").TakenAt.Add(-ago)) }
-	}
-	policy := func(ms int64) build.Setting { return build.Policy("p", model.Table{"message-ttl": ms}) }
-	w := build.Queue("w", build.Consumers(1))
-	to := build.DLX("", "w")
-
-	ahead := func(by time.Duration) build.Part {
-		return func(s *model.Snapshot) {
-			s.Overview.ClockSkew = model.Some(by)
-			s.Overview.ClockWithin = time.Second
-		}
+	type expected struct {
+		Name  string
+		Parts []build.Part
+		Ago   time.Duration // since the first message of q was published
+		Ahead time.Duration // the broker's clock
+		Want  string
 	}
 
-	for _, c := range []struct {
-		name  string
-		parts []build.Part
-		want  string
-	}{
-		{
-			"an old head", parts(w, build.Queue("q", to, policy(5000), build.Ready(3), at(time.Minute))),
-			"warning earlier-ttl q",
-		},
-		{"its count may be late", parts(w, build.Queue("q", to, policy(5000), build.Ready(3), at(15*time.Second))), ""},
-		{"an argument", parts(w, build.Buffer("q", "w", 5000, build.Ready(3), at(time.Minute))), ""},
-		{
-			"a retry buffer: it was published before it came",
-			parts(build.Text("queue w consumers=1 dlx= key=q"), build.Queue("q", to, policy(5000), build.Ready(3),
-				at(time.Minute))), "",
-		},
-		{
-			"dead letters arrive",
-			parts(w, build.Queue("q", to, policy(5000), build.Ready(3), at(time.Minute), build.Counted(1, 0))), "",
-		},
+	tests := append(must.Cases[expected](t, "testdata/heads_older_than_the_ttl.toml"), expected{
+		Name: "dead letters arrive",
+		Parts: parts(build.Text("queue w consumers=1"), build.Queue("q", build.DLX("", "w"), build.Ready(3),
+			build.Policy("p", model.Table{"message-ttl": int64(5000)}), build.Counted(1, 0))),
+		Ago: time.Minute,
+	})
 
-		{"consumers", parts(w, build.Queue("q", to, policy(5000), build.Ready(3), at(time.Minute), build.Consumers(1))), ""},
-		{"a publisher an hour ahead", parts(w, build.Queue("q", to, policy(5000), build.Ready(3), at(-time.Hour))), ""},
-		{
-			"the broker's clock an hour behind, the publisher's with it",
-			parts(w, build.Queue("q", to, policy(5000), build.Ready(3), at(time.Hour+time.Second)), ahead(-time.Hour)), "",
-		},
-		{
-			"the broker's clock an hour ahead, the publisher's not",
-			parts(w, build.Queue("q", to, policy(5000), build.Ready(3), at(time.Second)), ahead(time.Hour)), "",
-		},
-		{"a timestamp of 1970", parts(w, build.Queue("q", to, policy(5000), build.Ready(3), at(50*365*24*time.Hour))), ""},
-	} {
+	for _, c := range tests {
+		c.Parts = append(c.Parts, func(s *model.Snapshot) {
+			for i := range s.Queues {
+				if s.Queues[i].Name == "q" {
+					s.Queues[i].HeadTimestamp = model.Some(s.TakenAt.Add(-c.Ago))
+				}
+			}
+
+			if c.Ahead != 0 {
+				s.Overview.ClockSkew = model.Some(c.Ahead)
+				s.Overview.ClockWithin = time.Second
+			}
+		})
+
 		var got []string
-		for _, s := range codes(Of(build.TopologyOf("4.0.5", c.parts...))) {
+		for _, s := range codes(Of(build.TopologyOf("4.0.5", c.Parts...))) {
 			if strings.Contains(s, "earlier-ttl") {
 				got = append(got, s)
 			}
 		}
-		assert.Equal(t, strings.Join(got, "; "), c.want, "%s", c.name)
+		assert.Equal(t, strings.Join(got, "; "), c.Want, "%s", c.Name)
 	}
 }
 

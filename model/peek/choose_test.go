@@ -2,7 +2,6 @@ package peek
 
 import (
 	"cmp"
-	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,11 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-var (
-	idle    = build.Consumers(0)
-	single  = func(q *model.Queue) { q.SingleActive = true }
-	another = func(q *model.Queue) { q.OwnedByAnother = true }
-)
+var idle = build.Consumers(0)
 
 // queueOf returns a queue with unknown consumers, unless the settings say otherwise.
 func queueOf(kind model.QueueType, settings ...build.Setting) model.Queue {
@@ -29,7 +24,7 @@ func queueOf(kind model.QueueType, settings ...build.Setting) model.Queue {
 	return q
 }
 
-// described returns a queue of looks.toml with its settings, by words: its type, and then what it has.
+// described returns a queue of a file of cases with its settings, by words: its type, and then what it has.
 func described(text string) (q model.Queue, s model.Settings) {
 	words := strings.Fields(text)
 	q = queueOf(model.QueueType(words[0]))
@@ -59,6 +54,8 @@ func described(text string) (q model.Queue, s model.Settings) {
 		case "delayed-retry":
 			from := model.Source{Kind: model.FromPolicy, Name: "retry"}
 			s.DelayedRetry = model.Setting[string]{Value: value, Set: true, Source: from}
+		case "max-length":
+			s.MaxLength = model.Setting[int64]{Value: n, Set: true}
 		case "overflow":
 			s.MaxLength = model.Setting[int64]{Value: 10, Set: true}
 			s.Overflow = model.Setting[string]{Value: value, Set: true}
@@ -141,43 +138,15 @@ func TestPlanPeekTakesWhatIsAsked(t *testing.T) {
 
 // Which queues may be peeked at without being asked to, and which may not.
 func TestWhatMayBeLookedAtWithoutBeingAsked(t *testing.T) {
-	limit := model.Settings{DeliveryLimit: model.Setting[int64]{
-		Value: 50, Set: true, Source: model.Source{Kind: model.FromArgument},
-	}}
-	full := model.Settings{MaxLength: model.Setting[int64]{Value: 9, Set: true}}
-	lease := model.Settings{Expires: model.Setting[time.Duration]{Value: time.Hour, Set: true}}
+	type expected struct {
+		Name, Version, Queue string
+		Free                 bool
+	}
 
-	none, unlimited := model.Settings{}, limit
-	unlimited.DeliveryLimit.Value = -1
-	for _, c := range []struct {
-		name, version string
-		queue         model.Queue
-		settings      model.Settings
-		free          bool
-	}{
-		{"classic", "3.10.8", queueOf(model.Classic, idle), none, true},
-		{"classic beside consumers", "4.0.5", queueOf(model.Classic, build.Consumers(2)), none, true},
-		{"classic that drops its oldest", "4.0.5", queueOf(model.Classic, idle), full, false},
-		{"classic that is deleted when unused", "4.0.5", queueOf(model.Classic, idle), lease, false},
-		{"stream", "4.0.5", queueOf(model.Stream), none, true},
-		{"quorum before 4.0", "3.10.8", queueOf(model.Quorum, idle), none, true},
-		{"quorum before 4.0 beside consumers", "3.10.8", queueOf(model.Quorum, build.Consumers(1)), none, false},
-
-		{"quorum before 4.0 with a limit", "3.10.8", queueOf(model.Quorum, idle), limit, false},
-		{"quorum before 4.0 that drops", "3.10.8", queueOf(model.Quorum, idle), unlimited, false},
-		{"quorum 4.0 without a limit", "4.0.5", queueOf(model.Quorum, idle), unlimited, true},
-		{"quorum 4.0 unlimited, consumers", "4.0.5", queueOf(model.Quorum, build.Consumers(1)), unlimited, false},
-		{"quorum 4.0 without a limit, consumers unknown", "4.0.5", queueOf(model.Quorum), unlimited, false},
-		{"quorum 4.0", "4.0.5", queueOf(model.Quorum, idle), none, false},
-		{"quorum 4.2 with a limit", "4.2.1", queueOf(model.Quorum, idle), limit, false},
-		{"quorum 4.3", "4.3.6", queueOf(model.Quorum, idle), limit, true},
-		{"quorum 4.3, single active consumer", "4.3.6", queueOf(model.Quorum, idle, single), none, false},
-		{"quorum, unknown version", "?", queueOf(model.Quorum, idle), none, false},
-		{"unknown type", "4.0.5", queueOf("odd", idle), none, false},
-		{"refused", "4.0.5", queueOf(model.Classic, another), none, false},
-	} {
-		p := OfQueue(&c.queue, c.settings, model.BehaviourOf(model.ParseVersion(c.version)), Want{})
-		assert.That(t, p.Free == c.free, "%s: free is %v: %s", c.name, p.Free, p.Cost)
+	for _, c := range must.Cases[expected](t, "testdata/free.toml") {
+		queue, settings := described(c.Queue)
+		p := OfQueue(&queue, settings, model.BehaviourOf(model.ParseVersion(c.Version)), Want{})
+		assert.That(t, p.Free == c.Free, "%s: free is %v: %s", c.Name, p.Free, p.Cost)
 	}
 }
 
@@ -212,34 +181,27 @@ func TestALookWithALimitTakesAll(t *testing.T) {
 
 // What begins by itself, by what the user has agreed to and what is left of a delivery limit.
 func TestConsent(t *testing.T) {
-	full := model.Settings{MaxLength: model.Setting[int64]{Value: 9, Set: true}}
-	unknown := model.Opt[int64]{}
-	used := model.Some[int64]
+	type expected struct {
+		Name      string
+		Consent   Consent
+		Version   string
+		Queue     string
+		Delivered int64 // 0: not known
+		Begins    bool
+		Most      int64 // the highest count at which it goes on
+	}
 
-	for _, c := range []struct {
-		name      string
-		consent   Consent
-		version   string
-		delivered model.Opt[int64]
-		settings  model.Settings
-		begins    bool
-		most      int64 // the highest count at which it goes on
-	}{
-		{"not asked yet", Unasked, "4.0.5", unknown, model.Settings{}, false, 17},
-		{"ask", AskEach, "4.0.5", unknown, model.Settings{}, false, 17},
-		{"half, not looked at yet", WhileHalf, "4.0.5", unknown, model.Settings{}, true, 9},
-		{"half, 11 left", WhileHalf, "4.0.5", used(9), model.Settings{}, true, 9},
-		{"half, 10 left", WhileHalf, "4.0.5", used(10), model.Settings{}, false, 9},
-		{"always, 10 left", Always, "4.0.5", used(10), model.Settings{}, true, 17},
-		{"always, 2 left", Always, "4.0.5", used(18), model.Settings{}, false, 17},
-		{"always, but messages can be lost", Always, "4.0.5", unknown, full, false, 17},
-		{"free", AskEach, "4.3.6", unknown, model.Settings{}, true, math.MaxInt64},
-	} {
-		q := queueOf(model.Quorum, idle)
-		p := OfQueue(&q, c.settings, model.BehaviourOf(model.ParseVersion(c.version)), Want{Delivered: c.delivered})
-		p, begins := c.consent.Begins(p)
-		assert.Equal(t, begins, c.begins, "%s: it begins: %v, up to %d", c.name, begins, p.MostCounted())
-		assert.Equal(t, p.MostCounted(), c.most, "%v", c.name)
+	for _, c := range must.Cases[expected](t, "testdata/consent.toml") {
+		var want Want
+		if c.Delivered > 0 {
+			want.Delivered = model.Some(c.Delivered)
+		}
+
+		queue, settings := described(c.Queue)
+		p := OfQueue(&queue, settings, model.BehaviourOf(model.ParseVersion(c.Version)), want)
+		p, begins := c.Consent.Begins(p)
+		assert.Equal(t, begins, c.Begins, "%s: it begins: %v, up to %d", c.Name, begins, p.MostCounted())
+		assert.Equal(t, p.MostCounted(), c.Most, "%v", c.Name)
 	}
 }
 
