@@ -25,62 +25,19 @@ func died(reason model.Reason, queue string) message.Death {
 }
 
 func TestOf(t *testing.T) {
-	stack := "java.net.SocketTimeoutException: Read timed out after 31 ms\n\tat com.example.Mail.send(Mail.java:12)"
-	for _, c := range []struct {
-		name   string
-		m      message.Message
-		want   Cause
-		worker string
-		words  string
-	}{
-		{
-			"Spring AMQP",
-			message.Message{
-				Headers: model.Table{
-					"x-exception-message": "Read timed out after 31 ms", "x-exception-stacktrace": stack,
-				},
+	type expected struct {
+		Name   string
+		M      message.Message
+		Want   Cause
+		Worker string
+		Words  string
+	}
 
-				Deaths: []message.Death{died(model.Rejected, "mail")},
-			},
-			Cause{
-				Evidence: ByError, Kind: "java.net.SocketTimeoutException", Text: "Read timed out after #",
-				Frame: "Mail.send",
-			},
-			"mail", "SocketTimeoutException: Read timed out after #, in Mail.send",
-		},
-		{
-			"an error and its trace in one header", *failed("TypeError: no order 12\n    at Mail.send (/app/src/mail.js:1:2)"),
-			Cause{Evidence: ByError, Kind: "TypeError", Text: "no order #", Frame: "Mail.send"},
-			"", "TypeError: no order #, in Mail.send",
-		},
-
-		{
-			"deaths only",
-			message.Message{Deaths: []message.Death{
-				died(model.Expired, "mail.retry"), died(model.Rejected, "mail"),
-			}},
-			Cause{Evidence: ByDeath, Kind: "rejected", Queue: "mail"},
-			"mail", "no error: rejected in mail",
-		},
-		{
-			"expired only",
-			message.Message{Deaths: []message.Death{died(model.Expired, "mail")}},
-			Cause{Evidence: ByDeath, Kind: "expired", Queue: "mail"},
-
-			"mail", "no error: expired in mail",
-		},
-		{
-			"nothing",
-			message.Message{},
-			Cause{Evidence: Nothing, Queue: "mail.failed"},
-			"",
-			"no error and no death in mail.failed",
-		},
-	} {
-		got := readFailed(mail, &c.m)
-		assert.Equal(t, got.Cause, c.want, "%v", c.name)
-		assert.Equal(t, got.Worker, c.worker, "%v", c.name)
-		assert.Equal(t, got.Cause.String(), c.words, "%v", c.name)
+	for _, c := range must.Cases[expected](t, "testdata/causes.toml") {
+		got := readFailed(mail, &c.M)
+		assert.Equal(t, got.Cause, c.Want, "%v", c.Name)
+		assert.Equal(t, got.Worker, c.Worker, "%v", c.Name)
+		assert.Equal(t, got.Cause.String(), c.Words, "%v", c.Name)
 	}
 }
 

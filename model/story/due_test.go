@@ -173,33 +173,33 @@ func TestDueOfWhatWasSeen(t *testing.T) {
 
 // A TTL by policy holds for what arrives later: what is older and still there waits under an earlier one.
 func TestWhatOutlivesAPolicysTTL(t *testing.T) {
-	ago := func(d time.Duration) time.Time { return build.Noon.Add(-d) }
-	seen := func(since time.Duration) Sight { return Sight{At: build.Noon, Since: ago(since)} }
+	type expected struct {
+		Name string
 
-	changed := func(ago, after, since time.Duration) Sight {
-		s := Sight{At: build.Noon, Changed: build.Noon.Add(-ago), Since: build.Noon.Add(-since)}
-		if after > 0 {
-			s.After = build.Noon.Add(-after)
-		}
-		return s
+		Argument, Policy      time.Duration // the TTL, by what sets it; 0: no TTL
+		Changed, After, Since time.Duration // ago; 0: not known
+		Want                  string
 	}
 
-	for _, c := range []struct {
-		name string
-		ttl  model.Setting[time.Duration]
-		seen Sight
-		want string
-	}{
-		{"there for longer than it and the lag of statistics", policyTTL(5 * time.Second), seen(18 * time.Second), "unknown"},
-		{"there for longer than it, or statistics are late", policyTTL(5 * time.Second), seen(12 * time.Second), "overdue"},
-		{"an argument never changed", argumentTTL(5 * time.Second), seen(time.Minute), "overdue"},
-		{"the TTL changed since", policyTTL(time.Minute), changed(5*time.Second, 0, 20*time.Second), "unknown"},
-		{"it came after the change", policyTTL(time.Minute), changed(25*time.Second, 21*time.Second, 20*time.Second), "40s"},
-		{"it may have come before the change", policyTTL(time.Minute), changed(25*time.Second, 0, 20*time.Second), "unknown"},
-		{"the policy is gone", noTTL, changed(5*time.Second, 0, 20*time.Second), "unknown"},
-	} {
-		got := Due(&message.Message{Position: 1}, c.ttl, c.seen).In(build.Noon)
-		assert.Equal(t, got, c.want, "%s", c.name)
+	ago := func(d time.Duration) time.Time {
+		if d == 0 {
+			return time.Time{}
+		}
+		return build.Noon.Add(-d)
+	}
+
+	for _, c := range must.Cases[expected](t, "testdata/outlives.toml") {
+		ttl := noTTL
+		if c.Argument > 0 {
+			ttl = argumentTTL(c.Argument)
+		}
+		if c.Policy > 0 {
+			ttl = policyTTL(c.Policy)
+		}
+
+		seen := Sight{At: build.Noon, Changed: ago(c.Changed), After: ago(c.After), Since: ago(c.Since)}
+		got := Due(&message.Message{Position: 1}, ttl, seen).In(build.Noon)
+		assert.Equal(t, got, c.Want, "%s", c.Name)
 	}
 }
 

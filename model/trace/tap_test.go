@@ -120,66 +120,46 @@ func expiredIn(queue, expiration string, count int64) message.Death {
 // How long a message has waited by its own account, when it was not seen entering.
 func TestWaitsOfPassedMessages(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	stamped := func(ago time.Duration, deaths ...message.Death) message.Message {
-		return message.Message{Properties: message.Properties{Timestamp: now.Add(-ago)}, Deaths: deaths}
+	type expected struct {
+		Name           string
+		Stamped        time.Duration // ago, by the publisher; 0: not
+		Entered        time.Duration // ago, by the broker; 0: not told
+		Replayed       bool
+		Skew           time.Duration // of the broker's clock; 0: not known
+		Deaths         []message.Death
+		Waited, Should time.Duration // 0: not known
+		Known          WaitKnown
 	}
-	fixed := expiredIn("fixed", "", 1)
-	own := expiredIn("own", "700", 1)
-	replayed := stamped(5*time.Second, fixed)
-	replayed.Headers = model.Table{message.ReplayHeader: model.Table{"count": int64(1)}}
-	none := model.Unknown[time.Duration]()
-	some := model.Some[time.Duration]
 
-	const short = 700 * time.Millisecond
-	for _, c := range []struct {
-		name           string
-		m              message.Message
-		skew           model.Opt[time.Duration]
-		waited, should model.Opt[time.Duration]
-		known          WaitKnown
-	}{
-		{"nothing reported", message.Message{Deaths: []message.Death{own}}, none, none, some(short), ""},
-		{"timestamp", stamped(5*time.Second, fixed), none, some(5 * time.Second), some(5 * time.Second), WaitPublisher},
-		{"the publisher's clock is ahead", stamped(-3*time.Minute, fixed), none, none, some(5 * time.Second), ""},
-		{"ahead by less than the TTL", stamped(2*time.Second, fixed), none, none, some(5 * time.Second), ""},
-		{"far behind", stamped(10*time.Minute, fixed), none, none, some(5 * time.Second), ""},
-		{"held behind another", stamped(10*time.Minute, own), none, some(10 * time.Minute), some(short), WaitPublisher},
-		{"years", stamped(24*365*10*time.Hour, own), none, none, some(short), ""},
-		{
-			"the broker's clock differs", message.Message{
-				Headers: model.Table{"timestamp_in_ms": now.Add(3*time.Minute - 5*time.Second).UnixMilli()},
-				Deaths:  []message.Death{fixed},
-			}, some(3 * time.Minute), some(5 * time.Second), some(5 * time.Second), WaitBroker,
-		},
+	known := func(d time.Duration) (o model.Opt[time.Duration]) {
+		if d != 0 {
+			o = model.Some(d)
+		}
+		return o
+	}
 
-		{
-			"an expiration of 2^40 ms",
-			message.Message{Deaths: []message.Death{expiredIn("own", "1099511627776", 1)}},
-			none, none, none, "",
-		},
-		{"died again in the same queue", stamped(time.Minute, expiredIn("own", "700", 2)), none, none, none, ""},
-		{"replayed", replayed, none, none, some(5 * time.Second), ""},
-		{
-			"rejected by the worker before", stamped(time.Hour, fixed,
-				message.Death{Queue: "worker", Reason: model.Rejected, Count: 1, Time: now.Add(-5 * time.Second)}),
-			none, some(5 * time.Second), some(5 * time.Second), WaitDied,
-		},
-		{
-			"the queue is gone", stamped(time.Second, expiredIn("deleted", "700", 1)), none, some(time.Second),
-			some(short), WaitPublisher,
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.m.Exchange = "dlx"
-			row := NewPassing("/", tapTopology(c.skew)).See(&c.m, now)
-			assert.Equal(t, row.From, c.m.Deaths[0].Queue)
-			assert.Equal(t, row.Waited, c.waited)
-			assert.Equal(t, row.Should, c.should)
-			assert.Equal(t, row.Known, c.known)
+	for _, c := range must.Cases[expected](t, "testdata/waits.toml") {
+		t.Run(c.Name, func(t *testing.T) {
+			m := message.Message{Exchange: "dlx", Deaths: c.Deaths}
+			if c.Stamped != 0 {
+				m.Properties.Timestamp = now.Add(-c.Stamped)
+			}
+			if c.Entered != 0 {
+				m.Headers = model.Table{"timestamp_in_ms": now.Add(c.Skew - c.Entered).UnixMilli()}
+			}
+			if c.Replayed {
+				m.Headers = model.Table{message.ReplayHeader: model.Table{"count": int64(1)}}
+			}
+
+			row := NewPassing("/", tapTopology(known(c.Skew))).See(&m, now)
+			assert.Equal(t, row.From, m.Deaths[0].Queue)
+			assert.Equal(t, row.Waited, known(c.Waited))
+			assert.Equal(t, row.Should, known(c.Should))
+			assert.Equal(t, row.Known, c.Known)
 
 			late, ok := row.Late.Get()
-			assert.Equal(t, ok, c.waited.Known() && c.should.Known(), "late %v", row.Late)
-			assert.That(t, late == 0 || c.name == "held behind another" || c.name == "the queue is gone", "late %v", row.Late)
+			assert.Equal(t, ok, c.Waited != 0 && c.Should != 0, "late %v", row.Late)
+			assert.That(t, late == 0 || c.Name == "held behind another" || c.Name == "the queue is gone", "late %v", row.Late)
 		})
 	}
 }
