@@ -70,15 +70,18 @@ func (j *JournalScreen) setColumns(outcome int) {
 		}
 	}
 
-	j.Table.SetColumns([]term.Column{
-		{Title: "#", Width: 4, Right: true, Sorts: true},
-		{Title: "WHEN", Width: 12, Sorts: true},
-		{Title: "OUTCOME", Width: min(max(outcome, 12), wholeOutcome), Flex: 20, Sorts: true},
-		{Title: "WHAT", Width: 7, Flex: 2, Drop: 2, Sorts: true},
-		{Title: "QUEUE", Width: 12, Flex: 3, Max: 40, Middle: true, Sorts: true},
-		{Title: "TO", Width: 10, Flex: 2, Max: 40, Middle: true, Drop: 1, Blank: true},
-		{Title: "WHO", Width: width, Flex: 1, Max: 32, Middle: true, Drop: 3},
-	})
+	columns := term.Columns(`
+		#:        4 right sorts
+		WHEN:    12 sorts
+		OUTCOME: 12 flex 20 sorts
+		WHAT:     7 flex 2 drop 2 sorts
+		QUEUE:   12 flex 3 max 40 middle sorts
+		TO:      10 flex 2 max 40 drop 1 middle blank
+		WHO:      0 flex 1 max 32 drop 3 middle
+	`)
+	columns[2].Width = min(max(outcome, 12), wholeOutcome)
+	columns[6].Width = width
+	j.Table.SetColumns(columns)
 }
 
 // dayOrTime returns the time of what was done today, to the second, and the day and time of what was done before.

@@ -60,15 +60,15 @@ func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
 				s.Text.Field(r.size),
 			}
 		},
-		[]term.Column{
-			{Title: "#", Width: 6, Right: true, Sorts: true},
-			{Title: "MESSAGE ID", Width: 16, Flex: 3, Max: 60, Sorts: true},
-			{Title: "ROUTING KEY", Width: 14, Flex: 2, Max: 60, Drop: 2, Sorts: true},
-			{Title: "OUTCOME", Width: 16, Flex: 4, Max: 60, Sorts: true},
-			{Title: "SENT TO", Width: 14, Flex: 2, Max: 60, Sorts: true},
-			{Title: "CHANGED", Width: 12, Flex: 4, Max: 60, Sorts: true},
-			{Title: "KEPT", Width: 5, Drop: 1, Sorts: true},
-		},
+		term.Columns(`
+			#:            6 right sorts
+			MESSAGE ID:  16 flex 3 max 60 sorts
+			ROUTING KEY: 14 flex 2 max 60 drop 2 sorts
+			OUTCOME:     16 flex 4 max 60 sorts
+			SENT TO:     14 flex 2 max 60 sorts
+			CHANGED:     12 flex 4 max 60 sorts
+			KEPT:         5 drop 1 sorts
+		`),
 	)}
 }
 

@@ -300,14 +300,14 @@ func fullestFirst(a, b failedRow) int {
 
 // failedColumns returns the columns; limited adds the remaining looks, which only some versions limit.
 func failedColumns(limited bool) []term.Column {
-	columns := []term.Column{
-		{Title: "FAILED QUEUE", Width: 24, Flex: 3, Max: 52, Middle: true, Sorts: true},
-		{Title: "MESSAGES", Width: 9, Right: true, Most: true},
-		{Title: "IN/s", Width: 7, Right: true, Most: true},
-		{Title: "OF FLOW", Width: 16, Flex: 2, Max: 40, Middle: true, Sorts: true},
-		{Title: "CONSUMERS", Width: 9, Right: true, Drop: 1},
-		{Title: "TYPE", Width: 9, Drop: 2},
-	}
+	columns := term.Columns(`
+		FAILED QUEUE: 24 flex 3 max 52 middle sorts
+		MESSAGES:      9 right most
+		IN/s:          7 right most
+		OF FLOW:      16 flex 2 max 40 middle sorts
+		CONSUMERS:     9 drop 1 right
+		TYPE:          9 drop 2
+	`)
 	if limited {
 		columns = append(columns, term.Column{Title: "LOOKS LEFT", Width: 10, Right: true, Sorts: true})
 	}

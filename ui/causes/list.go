@@ -48,15 +48,15 @@ func newCausesList(e *shell.Env) causesList {
 		term.By(func(r causeRow) int { return r.place }),
 		func(r causeRow) []string { return []string{r.Words, r.workers} },
 		func(r causeRow) []term.Field { return causeCells(e, least, r) },
-		[]term.Column{
-			{Title: "CAUSE", Width: 28, Flex: 8, Sorts: true},
-			{Title: "MESSAGES", Width: 8, Right: true, Most: true},
-			{Title: "WORKER", Width: 10, Flex: 1, Max: 30, Middle: true, Sorts: true},
-			{Title: "FIRST", Width: 6, Drop: 1, Sorts: true},
-			{Title: "LAST", Width: 8, Most: true},
-			{Title: "LAST HOUR", Width: 9, Drop: 2, Blank: true},
-			{Title: "STATE", Width: 13, Sorts: true},
-		})
+		term.Columns(`
+			CAUSE:     28 flex 8 sorts
+			MESSAGES:   8 right most
+			WORKER:    10 flex 1 max 30 middle sorts
+			FIRST:      6 drop 1 sorts
+			LAST:       8 most
+			LAST HOUR:  9 drop 2 blank
+			STATE:     13 sorts
+		`))
 	c.Hides, c.Above = true, 1 // the line that says what was read
 	c.Table.SortBy("MESSAGES")
 

@@ -161,11 +161,11 @@ func newCauseQueuesScreen(e *shell.Env, only messages.OfCause, limits func(model
 				shell.NumberField(s, r.ready, s.Text),
 			}
 		},
-		[]term.Column{
-			{Title: "QUEUE", Width: 30, Flex: 1, Max: 70, Middle: true, Sorts: true},
-			{Title: "OF THE CAUSE", Width: 12, Right: true, Most: true},
-			{Title: "MESSAGES", Width: 9, Right: true, Most: true},
-		})
+		term.Columns(`
+			QUEUE:        30 flex 1 max 70 middle sorts
+			OF THE CAUSE: 12 right most
+			MESSAGES:      9 right most
+		`))
 
 	rows := make([]causeQueueRow, len(only.Queues))
 	for i, q := range only.Queues {

@@ -31,12 +31,12 @@ type causePlanRow struct {
 func newCausePlanTable(e *shell.Env, wish messages.Wish) term.Table[model.QueueRef, causePlanRow] {
 	s := e.Styles
 	publishes := wish.Asks != messages.AsksPath && wish.Operation.Publishes()
-	columns := []term.Column{
-		{Title: "QUEUE", Width: 20, Flex: 2, Max: 50, Middle: true},
-		{Title: "MESSAGES", Width: 8, Right: true},
-		{Title: "TO", Width: 14, Flex: 1, Max: 40, Middle: true},
-		{Title: "STATE", Width: 20, Flex: 2},
-	}
+	columns := term.Columns(`
+		QUEUE:    20 flex 2 max 50 middle
+		MESSAGES:  8 right
+		TO:       14 flex 1 max 40 middle
+		STATE:    20 flex 2
+	`)
 	const to = 2
 	if !publishes {
 		columns = slices.Delete(columns, to, to+1)

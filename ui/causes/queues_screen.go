@@ -35,18 +35,18 @@ func NewQueuesScreen(e *shell.Env) shell.Screen {
 	q := queuesScreen{Listing: shell.NewListing(e, "queues", func(r queueRow) model.QueueRef { return r.QueueRef },
 		term.By(func(r queueRow) string { return r.name }), func(r queueRow) []string { return []string{r.name} },
 		func(r queueRow) []term.Field { return r.cells(e.Styles) },
-		[]term.Column{
-			{Title: "QUEUE", Width: 20, Flex: 4, Max: 56, Middle: true, Sorts: true},
-			{Title: "TYPE", Width: 9, Drop: 3, Sorts: true},
-			{Title: "ROLE", Width: 7, Drop: 1, Sorts: true},
-			{Title: "READY", Width: 8, Right: true, Most: true},
-			{Title: "UNACKED", Width: 7, Right: true, Drop: 4, Most: true},
-			{Title: "CONS", Width: 4, Right: true, Most: true},
-			{Title: "IN/s", Width: 6, Right: true, Drop: 2, Most: true},
-			{Title: "OUT/s", Width: 6, Right: true, Drop: 2, Most: true},
-			{Title: "TTL", Width: 5, Drop: 1, Sorts: true},
-			{Title: "DEAD-LETTERS TO", Width: 16, Flex: 3, Max: 40, Drop: 2},
-		})}
+		term.Columns(`
+			QUEUE:           20 flex 4 max 56 middle sorts
+			TYPE:             9 drop 3 sorts
+			ROLE:             7 drop 1 sorts
+			READY:            8 right most
+			UNACKED:          7 drop 4 right most
+			CONS:             4 right most
+			IN/s:             6 drop 2 right most
+			OUT/s:            6 drop 2 right most
+			TTL:              5 drop 1 sorts
+			DEAD-LETTERS TO: 16 flex 3 max 40 drop 2
+		`))}
 	q.Hides = true
 	return q
 }

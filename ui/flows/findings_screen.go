@@ -42,11 +42,11 @@ func NewFindingsScreen(e *shell.Env) shell.Screen {
 			level := s.Mark(mark).Field(mark + " " + string(r.Level))
 			return []term.Field{level.By(float64(r.place)), s.Text.Field(r.where()), s.Text.Field(r.title)}
 		},
-		[]term.Column{
-			{Title: "LEVEL", Width: 9, Sorts: true},
-			{Title: "WHERE", Width: 18, Flex: 2, Max: 40, Middle: true, Sorts: true},
-			{Title: "WHAT", Width: 20, Flex: 5, Sorts: true},
-		})}
+		term.Columns(`
+			LEVEL:  9 sorts
+			WHERE: 18 flex 2 max 40 middle sorts
+			WHAT:  20 flex 5 sorts
+		`))}
 }
 
 func (r findingRow) where() string {

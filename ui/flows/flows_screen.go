@@ -39,18 +39,17 @@ func NewFlowsScreen(e *shell.Env) shell.Screen {
 
 	f := flowsScreen{Listing: shell.NewListing(e, "flows", worker, shell.Worst, texts,
 		func(r shell.FlowRow) []term.Field { return flowCells(e.Styles, r) },
-		[]term.Column{
-			{Width: 1},
-			{Title: "FLOW", Width: 20, Flex: 4, Max: 44, Middle: true, Sorts: true},
-			{Title: "WAITING", Width: 7, Right: true, Most: true},
-			{Title: "BUFFERS", Width: 11, Flex: 3, Max: 30, Sorts: true},
-			{Title: "NEXT DUE", Width: 10, Drop: 3},
-			{Title: "MOVED/s", Width: 7, Right: true, Drop: 1, Most: true},
-			{Title: "CONSUMERS", Width: 9, Right: true, Sorts: true},
-			{Title: "IN WORKER", Width: 9, Right: true, Drop: 2, Most: true},
-			{Title: "FAILED", Width: 6, Right: true, Most: true},
-			{Title: "LAST 5 MIN", Width: shell.TrendSteps, Drop: 4},
-		})}
+		append(term.Columns(`
+			:           1
+			FLOW:      20 flex 4 max 44 middle sorts
+			WAITING:    7 right most
+			BUFFERS:   11 flex 3 max 30 sorts
+			NEXT DUE:  10 drop 3
+			MOVED/s:    7 drop 1 right most
+			CONSUMERS:  9 right sorts
+			IN WORKER:  9 drop 2 right most
+			FAILED:     6 right most
+		`), term.Column{Title: "LAST 5 MIN", Width: shell.TrendSteps, Drop: 4}))}
 	f.Hides = true
 	return f
 }

@@ -79,9 +79,9 @@ func NewSearchScreen(e *shell.Env, title string, want find.Want) FindScreen {
 	want.ReadOnly = e.ReadOnly
 
 	ofCause := want.Has != nil // then the place of the match says nothing
-	third := term.Column{Title: "IN", Width: 14, Max: 24, Flex: 1, Sorts: true}
+	third := "IN: 14 flex 1 max 24 sorts"
 	if ofCause {
-		third = term.Column{Title: "MESSAGE ID", Width: 14, Max: 36, Flex: 1, Drop: 3, Sorts: true}
+		third = "MESSAGE ID: 14 flex 1 max 36 drop 3 sorts"
 	}
 
 	return FindScreen{Want: want, Listing: shell.NewListing(e, title, func(r *FindRow) int { return r.number },
@@ -94,14 +94,14 @@ func NewSearchScreen(e *shell.Env, title string, want find.Want) FindScreen {
 			return r.cells(e, r.where)
 		},
 
-		[]term.Column{
-			{Title: "QUEUE", Width: 20, Flex: 2, Max: 40, Middle: true, Sorts: true},
-			{Title: "#", Width: 7, Right: true, Sorts: true},
-			{Title: "AGE", Width: 8, Right: true, Drop: 2, Sorts: true},
-			{Title: "ROUTING KEY", Width: 14, Flex: 1, Max: 28, Middle: true, Drop: 1, Sorts: true},
-			third,
-			{Title: "TEXT", Width: 20, Flex: 4},
-		})}
+		term.Columns(`
+			QUEUE:       20 flex 2 max 40 middle sorts
+			#:            7 right sorts
+			AGE:          8 drop 2 right sorts
+			ROUTING KEY: 14 flex 1 max 28 drop 1 middle sorts
+			`+third+`
+			TEXT:        20 flex 4
+		`))}
 }
 
 func (r *FindRow) cells(e *shell.Env, third string) []term.Field {

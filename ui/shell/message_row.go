@@ -224,15 +224,15 @@ func NewMessageTable(e *Env) term.Table[MessageID, *MessageRow] {
 // each leaves.
 func SetMessageColumns(e *Env, t *term.Table[MessageID, *MessageRow], waits *story.Waits, buffer bool) {
 	const behindAge = 2
-	columns := []term.Column{
-		{Title: "#", Width: 6, Right: true, Sorts: true},
-		{Title: "AGE", Width: 9, Sorts: true},
-		{Title: message.FailureTitle(buffer), Width: 24, Max: 70, Flex: 12, Sorts: true},
-		{Title: "ROUTING KEY", Width: 12, Max: 24, Flex: 1, Middle: true, Sorts: true},
-		{Title: "DEATHS", Width: 11, Max: 18, Flex: 1, Blank: true, Drop: 1, Most: true},
-		{Title: "SIZE", Width: 5, Right: true, Drop: 2, Most: true},
-		{Title: "BODY", Width: 20, Flex: 3, Drop: 3},
-	}
+	columns := term.Columns(`
+		#:            6 right sorts
+		AGE:          9 sorts
+		` + message.FailureTitle(buffer) + `: 24 flex 12 max 70 sorts
+		ROUTING KEY: 12 flex 1 max 24 middle sorts
+		DEATHS:      11 flex 1 max 18 drop 1 most blank
+		SIZE:         5 drop 2 right most
+		BODY:        20 flex 3 drop 3
+	`)
 	if waits != nil {
 		columns = slices.Insert(columns, behindAge, term.Column{Title: "DUE", Width: 10, Sorts: true})
 	}

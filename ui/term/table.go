@@ -3,6 +3,7 @@ package term
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,6 +44,33 @@ type Column struct {
 	Middle bool // long texts are cut in the middle, not at the end: names of queues differ at both ends
 	Sorts  bool // the user can sort by it
 	Most   bool // the same, and the first press sorts the highest to the top
+}
+
+// Columns reads columns from lines: the title, the width, and options, some of them with a number.
+func Columns(text string) (columns []Column) {
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		title, options, _ := strings.Cut(strings.TrimSpace(line), ":")
+		c := Column{Title: title}
+		numbers := map[string]*int{"max": &c.Max, "flex": &c.Flex, "drop": &c.Drop}
+		marks := map[string]*bool{
+			"blank": &c.Blank, "right": &c.Right, "middle": &c.Middle, "sorts": &c.Sorts, "most": &c.Most,
+		}
+
+		number := &c.Width
+		for _, word := range strings.Fields(options) {
+			if mark := marks[word]; mark != nil {
+				*mark = true
+			} else if named := numbers[word]; named != nil {
+				number = named
+			} else {
+				*number, _ = strconv.Atoi(word)
+			}
+		}
+
+		columns = append(columns, c)
+	}
+
+	return columns
 }
 
 // By compares items by a value of each.

@@ -79,18 +79,18 @@ func newTapScreen(e *shell.Env, wants []trace.TapWant) shell.Screen {
 		list: shell.NewListing(e, "tap", func(r *tapRow) int64 { return r.number },
 			func(a, b *tapRow) int { return int(b.number - a.number) }, texts,
 			func(r *tapRow) []term.Field { return r.cells(e.Styles) },
-			[]term.Column{
-				{Title: "TIME", Width: 12},
-				{Title: "FROM", Width: 14, Max: 44, Flex: 4, Middle: true},
-				{Title: "REASON", Width: 9},
-				{Title: "WAITED", Width: 9, Right: true},
-				{Title: "SHOULD", Width: 7, Right: true},
-				{Title: "LATE", Width: 15, Right: true},
-				{Title: "TRIES", Width: 5, Right: true, Drop: 1},
-				{Title: "ROUTING KEY", Width: 14, Max: 30, Flex: 2, Middle: true, Drop: 2},
-				{Title: "ID", Width: 20, Max: 36, Flex: 1, Drop: 4},
-				{Title: "SIZE", Width: 5, Right: true, Drop: 3},
-			}),
+			term.Columns(`
+				TIME:        12
+				FROM:        14 flex 4 max 44 middle
+				REASON:       9
+				WAITED:       9 right
+				SHOULD:       7 right
+				LATE:        15 right
+				TRIES:        5 drop 1 right
+				ROUTING KEY: 14 flex 2 max 30 drop 2 middle
+				ID:          20 flex 1 max 36 drop 4
+				SIZE:         5 drop 3 right
+			`)),
 	}
 }
 
