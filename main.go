@@ -139,16 +139,16 @@ func newSource(c config.Connection) (cli.Source, error) {
 
 func newBroker(c config.Connection, j cli.Journal, reads cli.Rereads) (cli.Broker, error) {
 	o := broker.Options{
-		URL:         c.AMQP,
-		Others:      c.Hosts,
-		TLS:         c.TLS,
-		Timeout:     timeout,
-		Full:        c.FullJournal,
-		Turns:       journal.NewTurns(c.Command),
-		Reread:      reads.Topology,
-		Totals:      reads.Totals,
-		ClusterName: reads.ClusterName,
-		JQ:          programs,
+		URL:     c.AMQP,
+		Others:  c.Hosts,
+		TLS:     c.TLS,
+		Timeout: timeout,
+		Full:    c.FullJournal,
+		Turns:   journal.NewTurns(c.Command),
+		Reread:  reads.Topology,
+		Totals:  reads.Totals,
+		Cluster: reads.Cluster,
+		JQ:      programs,
 	}
 
 	if path := journalPath(c.JournalDir); path != "" {

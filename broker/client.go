@@ -17,6 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker/spool"
 	"github.com/dlxtop/dlxtop/broker/tap"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/hosts"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -25,17 +26,16 @@ import (
 )
 
 type Options struct {
-	URL     string        // amqp(s)://user:pass@host:port[/vhost]
-	Others  []string      // further nodes of its cluster, each as host:port
-	TLS     *tls.Config   // nil: from the URL's parameters, with the system's defaults
-	Timeout time.Duration // to connect; 0 is 10 s, like a request to the API
-	Journal Recorder      // nil: nothing is recorded, and there is no undo
-	Reread  plan.Reread   // to find out whether a replay reaches other queues than planned; nil: not checked
-	Full    bool          // the journal keeps replayed messages completely, not only their changes
-	Looks   PeekLedger    // nil: what looks cost is only remembered while the client lives
-	Turns   Turns         // nil: looks and actions of other programs are not waited for
-	// ClusterName returns the one name for a cluster by which one of its nodes calls it; nil: what each says
-	ClusterName func(said string) string
+	URL     string         // amqp(s)://user:pass@host:port[/vhost]
+	Others  []string       // further nodes of its cluster, each as host:port
+	TLS     *tls.Config    // nil: from the URL's parameters, with the system's defaults
+	Timeout time.Duration  // to connect; 0 is 10 s, like a request to the API
+	Journal Recorder       // nil: nothing is recorded, and there is no undo
+	Reread  plan.Reread    // to find out whether a replay reaches other queues than planned; nil: not checked
+	Full    bool           // the journal keeps replayed messages completely, not only their changes
+	Looks   PeekLedger     // nil: what looks cost is only remembered while the client lives
+	Turns   Turns          // nil: looks and actions of other programs are not waited for
+	Cluster *hosts.Cluster // what the management API tells of its nodes; nil: nothing
 	// Totals counts all queues by the management API, without the delay of its statistics; nil: messages that others hold
 	// are not seen
 	Totals func(context.Context) (model.CountsByQueue, error)
@@ -82,13 +82,9 @@ type Client struct {
 
 // New checks the options. It does not connect. The error is one sentence without the password.
 func New(o Options) (*Client, error) {
-	pool, err := link.New(o.URL, o.Others, o.TLS, o.Timeout)
+	pool, err := link.New(o.URL, o.Others, o.Cluster, o.TLS, o.Timeout)
 	if err != nil {
 		return nil, err
-	}
-
-	if o.ClusterName != nil {
-		pool.ClusterName = o.ClusterName
 	}
 
 	return &Client{

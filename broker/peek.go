@@ -17,7 +17,36 @@ import (
 // ends. Positions count from 1. A cancelled context ends it early, with what was read and the context's error; the
 // plan's timeout ends it early without one. An error about the queue wraps model.ErrQueueGone, ErrQueueDown,
 // ErrQueueExclusive, ErrConsumeRefused or ErrQueueBusy.
-func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) {
+func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peeked peek.Peeked, err error) {
+	err = c.lookAgain(ctx, &plan, func() error {
+		if peeked.Messages != nil {
+			_ = peeked.Messages.Close()
+		}
+		peeked, err = c.peek(ctx, plan)
+		return err
+	})
+
+	return peeked, err
+}
+
+// lookAgain repeats a look whose connection was lost, on another node, unless each look counts: the broker gives back
+// what was held.
+func (c *Client) lookAgain(ctx context.Context, plan *peek.Plan, look func() error) error {
+	err := look()
+	if !errors.Is(err, model.ErrConnectionLost) && !errors.Is(err, model.ErrQueueSilent) || plan.Counts || !c.Several() {
+		return err
+	}
+
+	c.remember(ctx, plan.Queue, func(l *model.Looked) {
+		if !l.Ended.Sure() {
+			plan.Ended = l.Ended
+		}
+	})
+
+	return look()
+}
+
+func (c *Client) peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) {
 	peeked := peek.Peeked{Plan: plan, TakenAt: time.Now()}
 	name := plan.Queue.Printable()
 	if !plan.Allowed() {
@@ -148,7 +177,41 @@ func (l *look) full() {
 // ends. each gets one at a time, and may keep it; an error of each ends the reading and is returned. Only the messages
 // of one page are in memory at a time, whatever the queue holds. The error wraps a *peek.LimitReached when the queue's
 // delivery limit ended it.
-func (c *Client) Read(ctx context.Context, plan peek.Plan, each message.Visit) (peek.Read, error) {
+func (c *Client) Read(ctx context.Context, plan peek.Plan, each message.Visit) (read peek.Read, err error) {
+	plan.Nameless = plan.Nameless && !c.Several()
+	var at, passed, earlier int // positions
+	var last message.Fingerprint
+	visit := func(m *message.Message) error {
+		at = m.Position
+		name := m.Fingerprint
+		switch {
+		case at == earlier && name != last:
+			return errHeadMoved
+		case at <= earlier:
+			return nil
+		}
+
+		err := each(m)
+		passed, last = at, name
+		return err
+	}
+
+	err = c.lookAgain(ctx, &plan, func() (err error) {
+		at, earlier = 0, passed
+		if read, err = c.read(ctx, plan, visit); err == nil && at < earlier {
+			err = errHeadMoved
+		}
+		return err
+	})
+
+	return read, err
+}
+
+// errHeadMoved ends a reading that another node cannot go on with.
+var errHeadMoved = errors.New("the connection to the broker was lost, and messages have left the head of the queue " +
+	"since: read it again")
+
+func (c *Client) read(ctx context.Context, plan peek.Plan, each message.Visit) (peek.Read, error) {
 	var read peek.Read
 	name := plan.Queue.Printable()
 	if !plan.Allowed() {

@@ -88,7 +88,7 @@ func program(in io.Reader, out, errs io.Writer) *cli.Program {
 				URL: c.AMQP, Others: c.Hosts, TLS: c.TLS, Timeout: patience, Full: c.FullJournal,
 				Looks: journal.NewPeekLedger(journalPath), Turns: journal.NewTurns(c.Command),
 				Reread: reads.Topology, Totals: reads.Totals, JQ: mend.InProcess{},
-				ClusterName: reads.ClusterName,
+				Cluster: reads.Cluster,
 			}
 
 			if j != nil {

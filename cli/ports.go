@@ -3,33 +3,29 @@ package cli
 import (
 	"context"
 	"io"
-	"time"
 
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/dashboard"
+	"github.com/dlxtop/dlxtop/model/hosts"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/model/turns"
 	"github.com/dlxtop/dlxtop/model/upgrade"
 )
 
 // Source reads the management API.
 type Source interface {
-	Snapshot(ctx context.Context) (*model.Snapshot, error)
-	// Current is a Snapshot with fresh policies.
-	Current(ctx context.Context) (*model.Snapshot, error)
-	Counts(ctx context.Context) (model.CountsByQueue, error)
-	Connections(ctx context.Context) ([]string, error)
+	ports.Source
 	// InUse reads what an upgrade has to know besides a snapshot.
 	InUse(ctx context.Context) upgrade.Use
-	// ClusterName returns the one name for a cluster by which one of its nodes calls it.
-	ClusterName(said string) string
+	// Cluster is what it told of the nodes.
+	Cluster() *hosts.Cluster
 	// Check proves that the management API answers and lets the user in.
 	Check(ctx context.Context) (model.Overview, error)
 	Close()
@@ -38,18 +34,8 @@ type Source interface {
 // Broker peeks at messages and acts on them. The dashboard needs what no command calls.
 type Broker interface {
 	turns.Broker
-	plan.Reads
+	ports.OtherCalls
 	action.Importer
-	User() string
-	Address() string // host:port
-	Looked(ctx context.Context, cluster string) (model.LookedByQueue, error)
-	Held(since time.Time) model.QueueSet
-	MayWrite(ctx context.Context, exchange model.ExchangeRef) (bool, error)
-	Follow(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error)
-	AwaitGone(ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error)) error
-	Tap(ctx context.Context, p trace.TapPlan, follow <-chan trace.TapPlan,
-		see func(m *message.Message, at time.Time), tell func(trace.TapCounts)) error
-	Lost(ctx context.Context) error
 	// Importable returns a check for messages: its error says why the broker would close the connection because of one.
 	Importable(ctx context.Context, into model.QueueRef) (message.Visit, error)
 	// CountInTurn counts a queue while no other dlxtop of this machine holds messages of it. decides: an action follows.
@@ -65,20 +51,13 @@ type Broker interface {
 type Rereads struct {
 	Topology plan.Reread
 	Totals   func(context.Context) (model.CountsByQueue, error) // of all queues
-	// ClusterName returns the one name for a cluster by which one of its nodes calls it.
-	ClusterName func(said string) string
+	Cluster  *hosts.Cluster
 }
 
 // Journal reads what was done.
 type Journal interface {
-	Replayed(ctx context.Context, broker, cluster string) (*plan.Doubles, error)
-	Records(ctx context.Context, limit int) ([]plan.Record, error)
-	Record(ctx context.Context, id int64) (plan.Record, error)
-	Entries(ctx context.Context, id int64, each plan.VisitEntry) error
-	Unfinished(ctx context.Context) ([]plan.Record, error)
-	Chain(ctx context.Context, id int64) ([]plan.Record, error) // records that resume each other, the first one first
-	Reserve(id int64) (release func(), err error)               // keeps other programs from planning to resume it
-	Check(ctx context.Context) error                            // proves that it is writable
+	ports.Records
+	Check(ctx context.Context) error // proves that it is writable
 	Close() error
 }
 
@@ -89,8 +68,7 @@ type PeekStore interface {
 
 // Files reads and writes files of messages.
 type Files interface {
-	Create(path string, messages message.Walk) (n int, err error)
-	Read(ctx context.Context, path string, each message.Visit) error
+	ports.Files
 	// Write writes messages to a stream; messages calls its argument with each of them. n is their number.
 	Write(out io.Writer, messages message.Walk) (n int, err error)
 }

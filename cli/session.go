@@ -90,8 +90,8 @@ func (p *Program) openConnection(connection config.Connection) (*session, error)
 			}
 			return model.NewTopology(snapshot), nil
 		},
-		Totals:      source.Counts,
-		ClusterName: source.ClusterName,
+		Totals:  source.Counts,
+		Cluster: source.Cluster(),
 	})
 	if err != nil {
 		source.Close()
@@ -171,7 +171,7 @@ func (s *session) check(ctx context.Context) error {
 // reports: a plan made from one broker must not run on another.
 func (s *session) checkCluster(ctx context.Context, vhost string, told model.Overview) error {
 	name, err := s.broker.Cluster(ctx, vhost)
-	same := func() bool { return s.source.ClusterName(name) == s.source.ClusterName(told.ClusterName) }
+	same := func() bool { return s.source.Cluster().Name(name) == s.source.Cluster().Name(told.ClusterName) }
 	if err != nil || name == "" || told.ClusterName == "" || same() {
 		return err
 	}
@@ -181,7 +181,7 @@ func (s *session) checkCluster(ctx context.Context, vhost string, told model.Ove
 		return err
 	}
 	return model.TwoClusters.With(model.ConnectValues{
-		At: s.connection.Address(), Name: name, API: s.connection.API, Detail: told.ClusterName,
+		At: s.broker.Node(), Name: name, API: s.connection.API, Detail: told.ClusterName,
 	})
 }
 

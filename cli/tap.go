@@ -181,7 +181,7 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 		defer r.Unlock()
 
 		if before := r.last.MissedWords(); counts.MissedWords() != before {
-			r.program.note("%s until now", counts.MissedWords())
+			r.program.note("until now: %s", counts.MissedWords())
 		}
 
 		r.last = counts

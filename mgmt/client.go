@@ -23,6 +23,7 @@ import (
 	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/hosts"
 )
 
 // defaultTimeout bounds one request: the full list of 10,000 queues takes about 2 s on 4.3.6.
@@ -42,7 +43,7 @@ type Options struct {
 // Client polls one broker. It is safe for concurrent use.
 type Client struct {
 	endpoint  string // scheme, host, port and prefix: no credentials, no trailing slash
-	hosts     *model.Hosts
+	hosts     *hosts.List
 	user      string
 	password  string
 	vhost     string
@@ -58,9 +59,11 @@ type Client struct {
 	otherwise atomic.Pointer[map[model.QueueRef]string]
 	most      sizes
 	transport *http.Transport
-	clock     clock                    // the broker's
-	cluster   atomic.Pointer[string]   // named by the first answer; nil before
-	members   atomic.Pointer[[]string] // its nodes, sorted; nil before the first poll
+	clock     clock                  // the broker's
+	cluster   atomic.Pointer[string] // named by the first answer; nil before
+	members   *hosts.Cluster
+	listeners atomic.Pointer[[]hosts.Listener] // of the last overview
+	verified  atomic.Pointer[string]           // the host that has last proved to be of the cluster
 }
 
 // New prepares a client; it does not connect. The error says in one sentence what is wrong with the URL, and never
@@ -70,8 +73,15 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	protocol, port := hosts.HTTP, "80"
+	if u.Scheme == "https" {
+		protocol, port = hosts.HTTPS, "443"
+	}
+
+	members := &hosts.Cluster{}
 	c := &Client{
-		hosts:    model.NewHosts(addressOf(u), o.Others...),
+		members:  members,
+		hosts:    hosts.New(members, protocol, model.AddressOf(u, port), o.Others...),
 		user:     o.User,
 		password: o.Password,
 		vhost:    o.VHost,
@@ -81,7 +91,7 @@ func New(o Options) (*Client, error) {
 		heldLong: heldLong,
 	}
 
-	c.transport = newTransport(c.hosts, o.TLS)
+	c.transport = newTransport(o.TLS)
 
 	if u.User != nil {
 		c.user = u.User.Username()
@@ -98,6 +108,9 @@ func New(o Options) (*Client, error) {
 
 	return c, nil
 }
+
+// Cluster returns what the API told of the nodes.
+func (c *Client) Cluster() *hosts.Cluster { return c.members }
 
 // Close drops the connections kept for the next poll. Requests in flight continue until their context ends.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
@@ -160,15 +173,63 @@ func (c *Client) inVHost(list string) string {
 // mostLonger is how often the timeout may be doubled.
 const mostLonger = 2
 
-// request runs one request under the client's timeout. After a timeout, the next request gets more time: a poll that
-// always ended at the same time would never show a large, busy broker.
+// attempt is one try to get an answer from one host.
+type attempt struct {
+	address string
+	begun   atomic.Bool // there is an answer: what was read of it must not be read a second time, from another host
+}
+
+// attemptKey is the key of the *attempt in a context.
+type attemptKey struct{}
+
+// request runs one request, on another host when the current one does not answer.
 func (c *Client) request(ctx context.Context, do func(context.Context) error) error {
+	timeout := c.timeout << c.longer.Load()
+	return c.hosts.Try(timeout, func(address string, limit time.Duration) error {
+		a := &attempt{address: address}
+		err := c.verify(ctx, a, limit)
+		if err == nil {
+			err = c.try(ctx, a, timeout, do)
+		}
+		if err == nil || a.begun.Load() || ctx.Err() != nil {
+			return err
+		}
+
+		return c.connectError(ctx, err)
+	})
+}
+
+// verify asks one of several hosts for the name of its cluster, before anything of it is used. While a node stands
+// still, the others answer that, and no overview (3.10.8).
+func (c *Client) verify(ctx context.Context, a *attempt, limit time.Duration) error {
+	if last := c.verified.Load(); !c.hosts.Several() || last != nil && *last == a.address {
+		return nil
+	}
+
+	var cluster struct {
+		Name field[string] `json:"name"`
+	}
+	err := c.try(ctx, a, limit, func(ctx context.Context) error {
+		return c.answer(ctx, "cluster-name", nil, c.most.object, decodeInto(&cluster))
+	})
+	if err == nil {
+		a.begun.Store(false) // nothing else was read yet
+		err = c.sameCluster(cluster.Name.value)
+	}
+
+	return err
+}
+
+// try runs a request on one host. After a timeout, the next request gets more time: a poll that always ended at the
+// same time would never show a large, busy broker.
+func (c *Client) try(
+	ctx context.Context, a *attempt, timeout time.Duration, do func(context.Context) error,
+) error {
 	longer := c.longer.Load()
-	timeout := c.timeout << longer
 	slow := &slowError{after: timeout}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, slow)
 	defer cancel()
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	ctx = httptrace.WithClientTrace(context.WithValue(ctx, attemptKey{}, a), &httptrace.ClientTrace{
 		ConnectDone: func(_, _ string, err error) { slow.accepted.CompareAndSwap(false, err == nil) },
 		GotConn:     func(httptrace.GotConnInfo) { slow.accepted.Store(true) },
 	})
@@ -176,10 +237,6 @@ func (c *Client) request(ctx context.Context, do func(context.Context) error) er
 	err := do(ctx)
 	if err == nil || ctx.Err() == nil {
 		return err
-	}
-	if context.Cause(ctx) == slow {
-		c.hosts.Next()
-		c.transport.CloseIdleConnections() // they lead to the host that did not answer
 	}
 	if context.Cause(ctx) == slow && slow.accepted.Load() && longer < mostLonger {
 		c.longer.CompareAndSwap(longer, longer+1)
@@ -233,13 +290,4 @@ func parseURL(text string) (*url.URL, error) {
 	u.Path = strings.TrimRight(path, "/")
 	u.RawPath = ""
 	return u, nil
-}
-
-// addressOf is host:port, with the scheme's default port when the URL has none.
-func addressOf(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return net.JoinHostPort(u.Hostname(), port)
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -32,7 +33,7 @@ func (e *slowError) Error() string { return fmt.Sprintf("no answer within %s", e
 // connectError explains what stopped a poll as a *model.ConnectError. A cancelled ctx is returned unchanged.
 func (c *Client) connectError(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return fmt.Errorf("poll %s: %w", c.hosts, ctx.Err())
+		return fmt.Errorf("poll %s: %w", c.hosts.First(), ctx.Err())
 	}
 	if e, ok := errors.AsType[*model.ConnectError](err); ok {
 		return e
@@ -66,7 +67,7 @@ func (c *Client) answered(e *answerError) *model.ConnectError {
 	case e.Status == http.StatusNotFound && e.Code != "" && c.vhost != "":
 		return c.failed(model.APIHidesVHost, "")
 	case e.Status == http.StatusNotFound:
-		return model.APINotHere.With(model.ConnectValues{At: c.endpoint})
+		return model.APINotHere.With(model.ConnectValues{At: c.address()})
 	case reasonOf(e) == wantsTLS:
 		return c.failed(model.APIWantsTLS, "")
 	}
@@ -136,17 +137,13 @@ func (c *Client) unreachable(err error) *model.ConnectError {
 		large    *http.MaxBytesError
 	)
 
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" && c.hosts.Several() {
-		return model.APINoHostAnswers.With(model.ConnectValues{At: c.hosts.String(), Detail: innermost(err).Error()})
-	}
-
 	switch {
 	case errors.As(err, &endless):
-		return model.APIEndless.With(model.ConnectValues{At: c.endpoint, Detail: endless.what})
+		return model.APIEndless.With(model.ConnectValues{At: c.address(), Detail: endless.what})
 	case errors.As(err, &large):
-		return model.APIEndless.With(model.ConnectValues{At: c.endpoint, Detail: bytesOf(large.Limit)})
+		return model.APIEndless.With(model.ConnectValues{At: c.address(), Detail: bytesOf(large.Limit)})
 	case errors.As(err, &syntax), errors.Is(err, errOtherJSON):
-		return model.APIOtherJSON.With(model.ConnectValues{At: c.endpoint})
+		return model.APIOtherJSON.With(model.ConnectValues{At: c.address()})
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return model.APINoHost.With(model.ConnectValues{Name: dns.Name})
 	case errors.As(err, &dns):
@@ -166,6 +163,11 @@ func (c *Client) unreachable(err error) *model.ConnectError {
 	}
 
 	return c.failed(model.APINotReached, innermost(err).Error())
+}
+
+// address returns the endpoint at the host that was asked.
+func (c *Client) address() string {
+	return strings.Replace(c.endpoint, c.hosts.First(), c.hosts.Current(), 1)
 }
 
 // failed returns a trouble with this API, and the other side's words.

@@ -25,6 +25,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/hosts"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
@@ -276,7 +277,9 @@ func FuzzRefusal(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, status int, kind string, body []byte) {
 		for _, vhost := range []string{"", "orders"} {
-			c := &Client{hosts: model.NewHosts("broker:15672"), endpoint: "http://broker:15672", user: "shop", vhost: vhost}
+			c := &Client{
+				hosts: hosts.New(nil, hosts.HTTP, "broker:15672"), endpoint: "http://broker:15672", user: "shop", vhost: vhost,
+			}
 			var err error
 			limit.Check(t, len(body), func() {
 				resp := &http.Response{
@@ -342,7 +345,8 @@ func FuzzAnswers(f *testing.F) {
 
 		transport.RegisterProtocol("memory", server)
 		c := &Client{
-			hosts: model.NewHosts("broker:15672"), endpoint: "memory://broker:15672", user: "shop",
+			hosts: hosts.New(nil, hosts.HTTP, "broker:15672"), members: &hosts.Cluster{},
+			endpoint: "memory://broker:15672", user: "shop",
 			timeout: time.Minute, transport: transport, most: defaultSizes,
 		}
 

@@ -18,21 +18,28 @@ var errOtherJSON = errors.New("the answer is JSON, but not the management API's"
 func (c *Client) read(
 	ctx context.Context, path string, query url.Values, limit int64, decode func(io.Reader) error,
 ) error {
-	return c.request(ctx, func(ctx context.Context) error {
-		resp, err := c.get(ctx, path, query, limit)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		return decode(resp.Body)
-	})
+	return c.request(ctx, func(ctx context.Context) error { return c.answer(ctx, path, query, limit, decode) })
+}
+
+// answer passes the body of an answer on.
+func (c *Client) answer(
+	ctx context.Context, path string, query url.Values, limit int64, decode func(io.Reader) error,
+) error {
+	resp, err := c.get(ctx, path, query, limit)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return decode(resp.Body)
 }
 
 // getObject reads one object.
 func (c *Client) getObject(ctx context.Context, path string, query url.Values, into any) error {
-	return c.read(ctx, path, query, c.most.object, func(body io.Reader) error {
-		return asOtherJSON(json.NewDecoder(body).Decode(into))
-	})
+	return c.read(ctx, path, query, c.most.object, decodeInto(into))
+}
+
+func decodeInto(object any) func(io.Reader) error {
+	return func(body io.Reader) error { return asOtherJSON(json.NewDecoder(body).Decode(object)) }
 }
 
 // asOtherJSON names what a decoder could not put into its type.

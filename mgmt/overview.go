@@ -7,18 +7,21 @@ import (
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/hosts"
 )
 
 // overviewElement is the used part of the overview. A user with only the management tag does not get the node.
 type overviewElement struct {
-	Version   field[string] `json:"rabbitmq_version"`
-	Node      field[string] `json:"node"`
-	Cluster   field[string] `json:"cluster_name"`
-	RatesMode field[string] `json:"rates_mode"`
-	StatsOff  field[bool]   `json:"disable_stats"`
+	Version   field[string]           `json:"rabbitmq_version"`
+	Node      field[string]           `json:"node"`
+	Cluster   field[string]           `json:"cluster_name"`
+	RatesMode field[string]           `json:"rates_mode"`
+	StatsOff  field[bool]             `json:"disable_stats"`
+	Listeners field[[]hosts.Listener] `json:"listeners"`
 }
 
-const overviewColumns = "rabbitmq_version,node,cluster_name,rates_mode,disable_stats"
+const overviewColumns = "rabbitmq_version,node,cluster_name,rates_mode,disable_stats," +
+	"listeners.node,listeners.protocol,listeners.port"
 
 // overview reads the broker's overview. User and tags are another request: whoAmI.
 func (c *Client) overview(ctx context.Context) (model.Overview, error) {
@@ -33,6 +36,7 @@ func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 	if err := c.sameCluster(e.Cluster.value); err != nil {
 		return model.Overview{}, err
 	}
+	c.listeners.Store(&e.Listeners.value)
 	skew, within := c.clock.ahead()
 
 	return model.Overview{
@@ -45,14 +49,6 @@ func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 		ClockSkew:   skew,
 		ClockWithin: within,
 	}, nil
-}
-
-// ClusterName returns the one name for a cluster by which one of its nodes calls it, as far as its nodes are known.
-func (c *Client) ClusterName(said string) string {
-	if members := c.members.Load(); members != nil {
-		return model.ClusterName(said, *members)
-	}
-	return said
 }
 
 // learnMembers notes the nodes of the cluster, and names it.
@@ -69,16 +65,18 @@ func (c *Client) learnMembers(o *model.Overview, nodes []model.Node, queues []mo
 	}
 
 	delete(names, "")
-	members := slices.Sorted(maps.Keys(names))
-	c.members.Store(&members)
-	o.ClusterName = c.ClusterName(o.ClusterName)
+	c.members.Learn(slices.Sorted(maps.Keys(names)), *c.listeners.Load())
+	o.ClusterName = c.members.Name(o.ClusterName)
 }
 
 // sameCluster requires all answers to be from the cluster of the first one: an address may lead to another broker
 // later.
 func (c *Client) sameCluster(name string) error {
-	if name == "" || c.cluster.CompareAndSwap(nil, &name) || c.ClusterName(name) == c.ClusterName(*c.cluster.Load()) {
+	at := c.hosts.Current()
+	if name == "" || c.cluster.CompareAndSwap(nil, &name) || c.members.Name(name) == c.members.Name(*c.cluster.Load()) {
+		c.verified.Store(&at)
 		return nil
 	}
-	return model.LeadsElsewhere.With(model.ConnectValues{At: c.hosts.Current(), Name: name, Detail: *c.cluster.Load()})
+
+	return model.LeadsElsewhere.With(model.ConnectValues{At: at, Name: name, Detail: *c.cluster.Load()})
 }

@@ -1,14 +1,11 @@
 package mgmt
 
 import (
-	"cmp"
-	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -28,76 +25,14 @@ const (
 )
 
 // newTransport keeps connections between polls and asks for gzip, which net/http also decompresses (the list of 10,000
-// queues shrinks from 9 MB to 70 kB). The timeout of a request includes connecting. All requests are for the first
-// host; their connections lead to the one that answers.
-func newTransport(hosts *model.Hosts, config *tls.Config) *http.Transport {
-	t := &http.Transport{
+// queues shrinks from 9 MB to 70 kB). The timeout of a request includes connecting.
+func newTransport(config *tls.Config) *http.Transport {
+	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		TLSClientConfig:     config,
 		MaxIdleConnsPerHost: mostAtOnce,
 		IdleConnTimeout:     keptIdle,
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, _, err := dialSome(ctx, hosts, network, address)
-			return conn, err
-		},
 	}
-
-	if hosts.Several() {
-		t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			return dialTLS(ctx, hosts, config, network, address)
-		}
-	}
-
-	return t
-}
-
-// hostTimeout is how long one of several hosts may take to accept a connection.
-const hostTimeout = 2 * time.Second
-
-// dialSome connects to the current host, or to the next one that accepts, and returns which that is. Another address
-// than the first host's is a proxy's.
-func dialSome(
-	ctx context.Context, hosts *model.Hosts, network, address string,
-) (conn net.Conn, at string, err error) {
-	var dialer net.Dialer
-	if address != hosts.First() {
-		conn, err = dialer.DialContext(ctx, network, address)
-		return conn, address, err
-	}
-
-	err = hosts.Try(func(address string, last bool) (err error) {
-		dialer.Timeout = hostTimeout
-		if last {
-			dialer.Timeout = 0 // that of the request
-		}
-		at = address
-		conn, err = dialer.DialContext(ctx, network, address)
-		return err
-	}, func(error) bool { return ctx.Err() == nil })
-
-	return conn, at, err
-}
-
-// dialTLS is dialSome with TLS: net/http would expect the first host's name in each certificate.
-func dialTLS(
-	ctx context.Context, hosts *model.Hosts, config *tls.Config, network, address string,
-) (net.Conn, error) {
-	plain, at, err := dialSome(ctx, hosts, network, address)
-	if err != nil {
-		return nil, err
-	}
-
-	if config = config.Clone(); config == nil {
-		config = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	config.ServerName = cmp.Or(config.ServerName, model.HostOf(at))
-	secured := tls.Client(plain, config)
-	if err := secured.HandshakeContext(ctx); err != nil {
-		_ = plain.Close()
-		return nil, err
-	}
-
-	return secured, nil
 }
 
 // bound sends the requests of one call: a refusal becomes an *answerError with the broker's words. So does a redirect,
@@ -110,6 +45,9 @@ type bound struct {
 }
 
 func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
+	a := req.Context().Value(attemptKey{}).(*attempt)
+	req = req.Clone(req.Context())
+	req.URL.Host, req.Host = a.address, "" // of which net/http expects the certificate to be
 	resp, err := b.roundTrip(req)
 	// An answer 500 to a GET is often temporary. The API starts the cache of a list with the first request for it; of two
 	// simultaneous ones, from any clients, one finds it being started. A list of queues has none while a stream is being
@@ -133,6 +71,7 @@ func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.begun.Store(true)
 	resp.Body = &shallow{ReadCloser: http.MaxBytesReader(nil, drained{resp.Body}, b.limit)}
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		defer resp.Body.Close()

@@ -33,9 +33,9 @@ type wire struct {
 }
 
 func (w *wire) under(c *Client) {
-	connect := c.transport.DialContext
+	var dialer net.Dialer
 	c.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := connect(ctx, network, address)
+		conn, err := dialer.DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}

@@ -137,6 +137,7 @@ type Policy struct {
 // Overview is what the broker reports about itself.
 type Overview struct {
 	Node        string
+	AMQP        string // the address that messages are read from; "" where there is only one
 	ClusterName string
 	Version     Version
 	User        string

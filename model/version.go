@@ -47,6 +47,14 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
 }
 
+// Words is String, and says of a newer version than those that were measured that it is taken for the newest of them.
+func (v Version) Words() string {
+	if v.AtLeast(4, 4) {
+		return v.String() + ", taken as 4.3"
+	}
+	return v.String()
+}
+
 // Behaviour is what differs between versions of RabbitMQ; each field is named for one difference. Only this file
 // compares versions. Measured on 3.10.8, 4.0.5 and 4.3.6 unless a field says otherwise.
 type Behaviour struct {

@@ -157,9 +157,15 @@ func (a app) header() string {
 		}
 
 		taken := width()
-		node := model.Printable(o.Node) + " " + o.Version.String()
-		if room := a.width - taken; room < ansi.StringWidthWc(node) {
-			node = o.Version.String()
+		version := o.Version.Words()
+		node := model.Printable(o.Node) + " " + version
+		also := ", AMQP " + model.Printable(o.AMQP)
+		switch room := a.width - taken; {
+		case room < ansi.StringWidthWc(node):
+			node = version
+		case o.AMQP == "", strings.HasSuffix(o.Node, "@"+model.HostOf(o.AMQP)): // one node answers both
+		case room >= ansi.StringWidthWc(node+also):
+			node += also
 		}
 
 		left = append(left, node, vhost)

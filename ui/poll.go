@@ -97,6 +97,9 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 		}
 		if asked.broker != nil {
 			snapshot.Remember(asked.broker.Looked(ctx, snapshot.Overview.ClusterName))
+			if asked.broker.Several() {
+				snapshot.Overview.AMQP = asked.broker.Node()
+			}
 		}
 
 		var own model.QueueSet

@@ -87,6 +87,10 @@ func (b *recordedBroker) Looked(context.Context, string) (model.LookedByQueue, e
 	return under(b, func() model.LookedByQueue { return b.looked }), nil
 }
 
+func (b *recordedBroker) Node() string { return "" }
+
+func (b *recordedBroker) Several() bool { return false }
+
 func (b *recordedBroker) Address() string {
 	outsideView("the broker")
 	return "mq1:5672"

@@ -80,7 +80,7 @@ func TestLimitReached(t *testing.T) {
 
 // Names of users and vhosts must not matter, whatever they look like.
 func TestLoginErrorIsNotMisledByNames(t *testing.T) {
-	p := must.Get(New("amqp://ops:secret@localhost", nil, nil, 0))(t)
+	p := must.Get(New("amqp://ops:secret@localhost", nil, nil, nil, 0))(t)
 	for said, kind := range map[string]model.ConnectKind{
 		"NOT_ALLOWED - access to vhost 'limit not found' refused for user 'ops'":                model.NotAllowed,
 		"NOT_ALLOWED - vhost user connection limit (1) is reached not found":                    model.NoSuchVHost,

@@ -21,6 +21,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/hosts"
 )
 
 const (
@@ -39,18 +40,17 @@ var mechanisms = []string{"plain", "amqplain", "external"}
 type Pool struct {
 	url     string
 	uri     amqp.URI
-	hosts   *model.Hosts
+	hosts   *hosts.List
+	cluster *hosts.Cluster
 	tls     *tls.Config
 	Timeout time.Duration // how long a connect, or another expected answer of the broker, may take
-	// ClusterName returns the one name for a cluster by which one of its nodes calls it.
-	ClusterName func(said string) string
 	// Session is part of the names of all connections, so that other programs can see whether they are gone.
 	Session string
 
-	mu      sync.Mutex
-	links   map[string]*links // by vhost
-	cluster string            // of the first connection, "" when its greeting did not say
-	closed  bool
+	mu     sync.Mutex
+	links  map[string]*links // by vhost
+	first  string            // the cluster of the first connection, "" when its greeting did not say
+	closed bool
 
 	trips    roundTrips
 	losses   chan error // holds one: a loss that Lost has not returned yet
@@ -58,9 +58,12 @@ type Pool struct {
 }
 
 // New parses the URL, amqp(s)://user:pass@host:port[/vhost]. It does not connect. others are further nodes of its
-// cluster, each as host:port. secure is the TLS configuration with the certificates that the URL names, nil for the
-// system's; timeout bounds each connect, 0 is 10 s. The error is one sentence without the password.
-func New(url string, others []string, secure *tls.Config, timeout time.Duration) (*Pool, error) {
+// cluster, each as host:port; cluster knows more, nil: none. secure is the TLS configuration with the certificates that
+// the URL names, nil for the system's; timeout bounds each connect, 0 is 10 s. The error is one sentence without the
+// password.
+func New(
+	url string, others []string, cluster *hosts.Cluster, secure *tls.Config, timeout time.Duration,
+) (*Pool, error) {
 	// ParseURI's error for a bad URL can quote a part of the password.
 	bad := errors.New("the AMQP URL cannot be read: write it like amqp://user:password@host:5672/vhost (amqps:// " +
 		"for TLS), with special characters in user, password and vhost percent-encoded (@ is %40, / is %2F)")
@@ -81,17 +84,21 @@ func New(url string, others []string, secure *tls.Config, timeout time.Duration)
 	if timeout <= 0 {
 		timeout = defaultTimeout
 	}
+	protocol := hosts.AMQP
+	if uri.Scheme == "amqps" {
+		protocol = hosts.AMQPS
+	}
 
 	return &Pool{
-		url:         url,
-		uri:         uri,
-		hosts:       model.NewHosts(net.JoinHostPort(uri.Host, strconv.Itoa(uri.Port)), others...),
-		tls:         tlsConfig(secure, &uri),
-		Timeout:     timeout,
-		ClusterName: func(said string) string { return said },
-		Session:     rand.Text()[:sessionLength],
-		links:       map[string]*links{},
-		losses:      make(chan error, 1),
+		url:     url,
+		uri:     uri,
+		hosts:   hosts.New(cluster, protocol, net.JoinHostPort(uri.Host, strconv.Itoa(uri.Port)), others...),
+		cluster: cluster,
+		tls:     tlsConfig(secure, &uri),
+		Timeout: timeout,
+		Session: rand.Text()[:sessionLength],
+		links:   map[string]*links{},
+		losses:  make(chan error, 1),
 	}, nil
 }
 
@@ -99,6 +106,12 @@ func (p *Pool) User() string { return p.uri.Username }
 
 // Address returns the broker's host and port, as the journal names it: the first ones, whichever node answers.
 func (p *Pool) Address() string { return p.hosts.First() }
+
+// Several reports whether there is more than one node to connect to.
+func (p *Pool) Several() bool { return p.hosts.Several() }
+
+// Node returns the address that connections lead to.
+func (p *Pool) Node() string { return p.hosts.Current() }
 
 func (p *Pool) VHost() string { return p.uri.Vhost }
 
@@ -115,14 +128,14 @@ func (p *Pool) Cluster(ctx context.Context, vhost string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return p.ClusterName(clusterOf(connection)), nil
+	return p.cluster.Name(clusterOf(connection)), nil
 }
 
 // KnownCluster returns the name of the first connection's cluster; "" when there was none, or its greeting did not say.
 func (p *Pool) KnownCluster() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.ClusterName(p.cluster)
+	return p.cluster.Name(p.first)
 }
 
 func (p *Pool) Close() {
@@ -178,29 +191,16 @@ type attempt struct {
 	timeout time.Duration
 }
 
-// hostTimeout is how long one of several hosts may take; the last one may take as long as a single one.
-const hostTimeout = 2 * time.Second
-
 // dialSome connects to the current host, or to the next one that answers.
 func (p *Pool) dialSome(ctx context.Context, vhost, name string) (l *Link, err error) {
 	if vhost == "" {
 		vhost = p.uri.Vhost
 	}
 
-	var told *model.ConnectError
-	unreachable := func(err error) bool { return errors.As(err, &told) && told.Kind == model.Unreachable }
-
-	err = p.hosts.Try(func(address string, last bool) (err error) {
-		a := attempt{p, address, p.Timeout}
-		if !last {
-			a.timeout = min(a.timeout, hostTimeout)
-		}
-		l, err = a.dial(ctx, vhost, name)
+	err = p.hosts.Try(p.Timeout, func(address string, limit time.Duration) (err error) {
+		l, err = (&attempt{p, address, limit}).dial(ctx, vhost, name)
 		return err
-	}, unreachable)
-	if unreachable(err) && p.hosts.Several() {
-		err = model.AMQPNoHostAnswers.With(model.ConnectValues{At: p.hosts.String(), Detail: told.Cause})
-	}
+	})
 
 	return l, err
 }
@@ -284,14 +284,14 @@ func (p *attempt) sameCluster(connection *amqp.Connection) error {
 	name := clusterOf(connection)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.cluster == "" {
-		p.cluster = name
+	if p.first == "" {
+		p.first = name
 	}
-	if name == "" || p.ClusterName(name) == p.ClusterName(p.cluster) {
+	if name == "" || p.cluster.Name(name) == p.cluster.Name(p.first) {
 		return nil
 	}
 
-	return model.LeadsElsewhere.With(model.ConnectValues{At: p.address, Name: name, Detail: p.cluster})
+	return model.LeadsElsewhere.With(model.ConnectValues{At: p.address, Name: name, Detail: p.first})
 }
 
 func clusterOf(connection *amqp.Connection) string {

@@ -52,21 +52,23 @@ func Run(
 	if plan.Refusal.Refused() {
 		return errors.New(plan.Refusal.Words())
 	}
-	connection, channels, err := pool.DialChannels(ctx, plan.VHost, "dlxtop tap", 2)
+	t := &tap{pool: pool, plan: plan, see: see, tell: tell}
+	for {
+		err := t.run(ctx, follow)
+		if ctx.Err() != nil || !pool.Several() || !errors.Is(err, model.ErrConnectionLost) {
+			return err
+		}
+	}
+}
+
+// run taps on one node.
+func (t *tap) run(ctx context.Context, follow <-chan trace.TapPlan) error {
+	connection, channels, err := t.pool.DialChannels(ctx, t.plan.VHost, "dlxtop tap", 2)
 	if err != nil {
 		return err
 	}
 	defer connection.Wire.Cut()
-	t := &tap{
-		pool:    pool,
-		link:    connection,
-		plan:    plan,
-		see:     see,
-		tell:    tell,
-		channel: channels[0],
-		control: channels[1],
-	}
-
+	t.link, t.channel, t.control = connection, channels[0], channels[1]
 	t.lost = t.control.NotifyClose(make(chan *amqp.Error, 1))
 	if err := t.start(); err != nil {
 		return err
@@ -105,7 +107,8 @@ type tap struct {
 	control    *amqp.Channel
 	lost       chan *amqp.Error // the control channel's
 	checks     int
-	rebound    int // the binding that was remade last
+	works      time.Time // when the broker has last answered
+	rebound    int       // the binding that was remade last
 
 	sync.Mutex
 	counts trace.TapCounts
@@ -116,7 +119,6 @@ func (t *tap) start() error {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	t.queue = model.TapPrefix + hex.EncodeToString(random[:])
-	t.counts.Queue = t.queue
 	if err := t.declare(); err != nil {
 		return err
 	}
@@ -133,6 +135,12 @@ func (t *tap) start() error {
 		}
 	}
 
+	t.note(func(c *trace.TapCounts) {
+		if c.Queue = t.queue; !t.works.IsZero() {
+			c.Moved, c.MovedTo, c.Blind = time.Now(), t.pool.Node(), t.works
+		}
+	})
+	t.works = time.Now()
 	t.report()
 	return nil
 }
@@ -277,6 +285,7 @@ func (t *tap) check() error {
 		return err
 	}
 	t.checks++
+	t.works = time.Now()
 	for range min(rebinds, len(t.plan.Bindings)) {
 		if t.checks%rebindEvery > 0 {
 			break

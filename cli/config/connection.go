@@ -299,11 +299,11 @@ func parseURL(from, text, scheme, port, securePort, is string) (endpoint, *url.U
 		if i == len(hosts)-1 {
 			port = cmp.Or(other.Port(), port)
 		}
-		e.others = append(e.others, address(other, port))
+		e.others = append(e.others, model.AddressOf(other, port))
 	}
 
 	slices.Reverse(e.others)
-	e.port = portNumber(cmp.Or(u.Port(), port))
+	_, e.port, _ = net.SplitHostPort(model.AddressOf(u, port))
 
 	// A script that forgot to set its variable writes an empty password. RabbitMQ (3.10, 4.0 and 4.3) refuses it.
 	password, written := u.User.Password()
@@ -329,17 +329,6 @@ func oneHost(text string) (one string, others []string) {
 	at := strings.LastIndex(rest[:end], "@") + 1
 	hosts := strings.Split(rest[at:end], ",")
 	return scheme + "://" + rest[:at] + hosts[0] + rest[end:], hosts[1:]
-}
-
-// address returns host:port; port is the one that counts where the URL has none.
-func address(u *url.URL, port string) string {
-	return net.JoinHostPort(u.Hostname(), portNumber(cmp.Or(u.Port(), port)))
-}
-
-// portNumber returns 5672 for 05672.
-func portNumber(port string) string {
-	number, _ := strconv.Atoi(port)
-	return strconv.Itoa(number)
 }
 
 // goodHost accepts a name, an address, and an IPv6 address in brackets, if all characters are printable.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -211,6 +212,9 @@ type TapCounts struct {
 	// queue was nearly full.
 	Unsure bool
 	Queue  string // the tap's queue
+	// The tap has moved to another node: what passed since Blind was not seen.
+	Blind, Moved time.Time
+	MovedTo      string
 }
 
 // MissedWords say what a tap did not see, "" when it saw everything.
@@ -220,6 +224,9 @@ func (c TapCounts) MissedWords() string {
 		return fmt.Sprintf("at least %s missed", model.Plural(c.Missed, "message"))
 	case c.Missed > 0:
 		return model.Plural(c.Missed, "message") + " missed"
+	case !c.Moved.IsZero():
+		return fmt.Sprintf("some may have been missed between %s and %s, when the tap moved to %s",
+			c.Blind.Local().Format(time.TimeOnly), c.Moved.Local().Format(time.TimeOnly), model.Printable(c.MovedTo))
 	case c.Unsure:
 		return "some may have been missed"
 	}
