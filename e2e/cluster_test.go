@@ -144,6 +144,7 @@ func TestCluster(t *testing.T) {
 	nodes := startCluster(t, "")
 	t.Run("a member is late", func(t *testing.T) { (&cluster{t, nodes}).holdMember() })
 	t.Run("a node is gone", func(t *testing.T) { (&cluster{t, nodes}).killNode() })
+	t.Run("a node is in maintenance", func(t *testing.T) { (&cluster{t, nodes}).drainNode() })
 	t.Run("a node stops", func(t *testing.T) { (&cluster{t, nodes}).stopNode() })
 	t.Run("the network breaks", func(t *testing.T) { (&cluster{t, nodes}).breakNetwork() })
 }
@@ -199,6 +200,29 @@ func (c *cluster) killNode() {
 	must.Get(c.channel().QueueDelete("killed", false, false, false))(c.t)
 }
 
+// drainNode puts a node into maintenance: its members of quorum queues no longer count, whatever lists say of them.
+func (c *cluster) drainNode() {
+	c.declare("drained", 0, amqp.Table{"x-queue-type": "quorum"})
+	c.eval(2, "rabbit_maintenance:drain().")
+
+	drained := c.poll("guest:guest", "one more must not stop", func(t *model.Topology) bool {
+		return about(t, "quorum-at-risk") == "warning drained"
+	})
+
+	want := ""
+	if drained.Snapshot.Overview.Version.AtLeast(4, 0) {
+		want = "warning " + c.nodes[2].Name()
+	}
+
+	assert.Equal(c.t, about(drained, "node-in-maintenance"), want)
+	c.eval(2, "rabbit_maintenance:revive().")
+
+	c.poll("guest:guest", "the node is back", func(t *model.Topology) bool {
+		return about(t, "quorum-at-risk")+about(t, "node-in-maintenance") == ""
+	})
+	must.Get(c.channel().QueueDelete("drained", false, false, false))(c.t)
+}
+
 // stopNode stops a node: dlxtop reports its queues as down everywhere, and none as deleted or empty.
 func (c *cluster) stopNode() {
 	t, gone := c.t, c.nodes[2].Name()
@@ -206,7 +230,7 @@ func (c *cluster) stopNode() {
 
 	well := c.poll("guest:guest", "all nodes run and have reported their queues", func(t *model.Topology) bool {
 		q, _ := t.Queue(build.Ref("three"))
-		return running(t) == 3 && len(t.Snapshot.Queues) == 6 && q != nil && len(q.Online) == 3
+		return running(t) == 3 && len(t.Snapshot.Queues) == 7 && q != nil && len(q.Online) == 3
 	})
 
 	for _, code := range []string{"queue-down", "node-down", "memory-alarm", "disk-alarm", "partition"} {
@@ -227,7 +251,7 @@ func (c *cluster) stopNode() {
 	}
 	early := peek.For(well, build.Ref("orders.failed"), peek.Want{})
 	screen := built.Open(t, c.hosts(2, 0)...).WaitFor("retry 500ms")
-	screen.Press("2/orders.failed\r").WaitFor("orders.failed", "classic", "1 of 6")
+	screen.Press("2/orders.failed\r").WaitFor("orders.failed", "classic", "1 of 7")
 
 	must.Do(t, c.nodes[2].Halt())
 	c.checkStoppedQueues(gone)
@@ -273,7 +297,9 @@ func (c *cluster) declareForStop() {
 	c.declare("two", 2, amqp.Table{"x-queue-type": "quorum", "x-quorum-initial-group-size": 2})
 	c.declare("one", 2, amqp.Table{"x-queue-type": "quorum", "x-quorum-initial-group-size": 1})
 
-	for _, queue := range []string{"orders.failed", "three", "two", "one"} {
+	c.declare("log", 2, amqp.Table{"x-queue-type": "stream", "x-initial-cluster-size": 1})
+
+	for _, queue := range []string{"orders.failed", "three", "two", "one", "log"} {
 		c.publish(queue, 3)
 	}
 
@@ -286,13 +312,16 @@ func (c *cluster) declareForStop() {
 func (c *cluster) checkStoppedQueues(gone string) {
 	c.t.Helper()
 	t := c.t
+	const log = "error log, " // a stream: 3.10.8 says nothing of it to who does not see nodes
 	for _, user := range []string{"guest:guest", "manager:m"} {
 		down := c.poll(user, "the stopped node's queues are down", func(t *model.Topology) bool {
-			return len(strings.Split(about(t, "queue-down"), ",")) == 3 &&
+			queues, _ := strings.CutPrefix(about(t, "queue-down"), log)
+			return len(strings.Split(queues, ",")) == 3 && (user != "guest:guest" || queues != about(t, "queue-down")) &&
 				about(t, "quorum-at-risk") == "warning three" && (user != "guest:guest" || running(t) == 2)
 		})
 
-		assert.Equal(t, about(down, "queue-down"), "error one, error orders.failed, error two", "%s: down", user)
+		queues, _ := strings.CutPrefix(about(down, "queue-down"), log)
+		assert.Equal(t, queues, "error one, error orders.failed, error two", "%s: down", user)
 		nodes := "error " + gone
 		if user != "guest:guest" {
 			nodes = "" // the tag management does not show nodes

@@ -19,9 +19,11 @@ type nodeElement struct {
 	DiskFree   field[int64]    `json:"disk_free"`
 	DiskLimit  field[int64]    `json:"disk_free_limit"`
 	Partitions field[[]string] `json:"partitions"`
+	Drained    field[bool]     `json:"being_drained"` // 4.0 and later
 }
 
-const nodeColumns = "name,running,mem_alarm,disk_free_alarm,mem_used,mem_limit,disk_free,disk_free_limit,partitions"
+const nodeColumns = "name,running,mem_alarm,disk_free_alarm,mem_used,mem_limit,disk_free,disk_free_limit,partitions," +
+	"being_drained"
 
 // nodes reads the nodes of the cluster; nil when they cannot be read. A user needs the tag monitoring for it (401
 // otherwise, 3.10.8 to 4.3.6): most users lack it, so that is not an error of the poll.
@@ -41,6 +43,7 @@ func (c *Client) nodes(ctx context.Context) []model.Node {
 			DiskFree:   e.DiskFree.opt(),
 			DiskLimit:  e.DiskLimit.opt(),
 			Partitions: e.Partitions.value,
+			Drained:    e.Drained.value,
 		})
 	})
 	if err != nil {

@@ -13,17 +13,21 @@ type Outage string
 const (
 	NoOutage   Outage = ""
 	NodeDown   Outage = "node down"   // the only node with the queue is down
-	NoMajority Outage = "no majority" // a quorum queue with at most half of its members online
+	NoMajority Outage = "no majority" // a replicated queue with at most half of its members online
+	NoLeader   Outage = "no leader"   // a quorum queue whose leader is gone, and no other one is elected yet
 )
 
 // Outage returns why the queue cannot be used; NoOutage also when that is unknown. For a classic queue the broker
 // reports state down (3.10.8 to 4.3.6). For a quorum queue without a majority 3.10.8 reports no state, but the members
-// that are online; a passive declare answers 0 messages.
+// that are online; a passive declare answers 0 messages. A stream has the state minority then (4.3.6).
 func (q *Queue) Outage() Outage {
+	few := q.Members != nil && q.Online != nil && len(q.Online) < Majority(len(q.Members))
 	switch {
-	case q.Type == Quorum && q.Members != nil && q.Online != nil && len(q.Online) < Majority(len(q.Members)):
+	case few && (q.Type == Quorum || q.State == "minority"):
 		return NoMajority
-	case q.Type != Quorum && q.State == "down":
+	case q.Type == Quorum && q.State == "down":
+		return NoLeader
+	case q.State == "down":
 		return NodeDown
 	}
 
@@ -47,6 +51,8 @@ func (q *Queue) OutageWords() string {
 		}
 		return fmt.Sprintf("only %d of its %d members are online, fewer than a majority: it comes back when %s",
 			len(q.Online), len(q.Members), when)
+	case NoLeader:
+		return "its leader is gone, and its other members have elected none yet"
 	}
 
 	return ""
@@ -78,6 +84,7 @@ type Node struct {
 	DiskFree   Opt[int64] // bytes
 	DiskLimit  Opt[int64] // bytes: below it the node raises a disk alarm
 	Partitions []string   // nodes that this one was partitioned from and has not rejoined
+	Drained    bool       // in maintenance: its members of quorum queues are stopped; only reported by 4.0 and later
 }
 
 // Alarm is an alarm that a node of the cluster has raised. Meanwhile RabbitMQ blocks all publishing connections, on

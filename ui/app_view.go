@@ -134,7 +134,7 @@ func (a app) header() string {
 		o := t.Snapshot.Overview
 		vhost := s.Muted.Render("vhost ") + a.vhostName()
 		right = a.findingsCount() + between + right
-		if words := alarmWords(t.Snapshot.Alarms()); words != "" {
+		if words := clusterWords(t.Snapshot); words != "" {
 			right = s.Danger.Render(words) + between + right
 		}
 
@@ -189,20 +189,40 @@ func (a app) vhostName() string {
 	}
 }
 
-// alarmWords say which resource is low: publishers are blocked, and replays wait.
-func alarmWords(alarms []model.Alarm) string {
-	var short []string
-	for _, a := range alarms {
+// clusterWords say which resource is low, because publishers are then blocked and replays wait, and which nodes are not
+// there as they should be.
+func clusterWords(s *model.Snapshot) string {
+	var short, words []string
+	for _, a := range s.Alarms() {
 		if resource := string(a.Resource); !slices.Contains(short, resource) {
 			short = append(short, resource)
 		}
 	}
 
-	if short == nil {
+	if short != nil {
+		words = append(words, strings.Join(short, ", ")+" alarm")
+	}
+
+	count := func(name string, is func(model.Node) bool) {
+		n := 0
+		for _, node := range s.Nodes {
+			if is(node) {
+				n++
+			}
+		}
+		if n > 0 {
+			words = append(words, fmt.Sprintf("%d of %d %s", n, len(s.Nodes), name))
+		}
+	}
+
+	count("nodes down", func(n model.Node) bool { return !n.Running })
+	count("cut off", func(n model.Node) bool { return len(n.Partitions) > 0 })
+	count("in maintenance", func(n model.Node) bool { return n.Running && n.Drained })
+	if words == nil {
 		return ""
 	}
 
-	return term.MarkError + " " + strings.Join(short, ", ") + " alarm"
+	return term.MarkError + " " + strings.Join(words, ", ")
 }
 
 func (a app) findingsCount() string {

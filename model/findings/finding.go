@@ -98,8 +98,8 @@ var (
 		(*checking).findForgetfulFailedQueues, (*checking).findUncountedRetries,
 		(*checking).findRetriesForOthers, (*checking).findCrossedRetries,
 		(*checking).findClockSkew, (*checking).findNodesDown, (*checking).findAlarms,
-		(*checking).findPartitions, (*checking).findShovelLoops, (*checking).findFleetingQueues,
-		(*checking).findMisfitRoles,
+		(*checking).findPartitions, (*checking).findNodesInMaintenance,
+		(*checking).findShovelLoops, (*checking).findFleetingQueues, (*checking).findMisfitRoles,
 	}
 	queueChecks = []func(*checking, *model.Queue, model.Settings){
 		(*checking).findMissingDLX, (*checking).findUnroutableDeadLetters, (*checking).findTTLWithoutDLX,

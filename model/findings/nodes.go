@@ -30,11 +30,14 @@ func (t *checking) findQueuesDown(q *model.Queue, s model.Settings) {
 		if q.Node != "" {
 			f.Evidence += ", node " + model.Printable(q.Node)
 		}
-	case model.NoMajority:
+	case model.NoMajority, model.NoLeader:
 		f.Message = spell("%s can neither be read nor written: %s", q, q.OutageWords())
 		f.Evidence = memberWords(q)
 		f.Remedy = "start the missing nodes; if one is gone for good: rabbitmq-queues delete_member, " +
 			"or force_shrink_member_to_current_member (4.x)"
+		if q.Type == model.Stream {
+			f.Remedy = "start the missing nodes; if one is gone for good: rabbitmq-streams delete_replica"
+		}
 	}
 
 	t.foundAt(q.QueueRef, f)
@@ -107,6 +110,21 @@ func (t *checking) findNodesDown() {
 		}
 
 		t.found(f)
+	}
+}
+
+func (t *checking) findNodesInMaintenance() {
+	for n := range model.Each(t.Snapshot.Nodes) {
+		if n.Running && n.Drained {
+			t.found(Finding{
+				Code: "node-in-maintenance",
+				Node: n.Name,
+				Message: spell("%s is in maintenance: it takes no connections, and its members of quorum queues are stopped",
+					model.Printable(n.Name)),
+				Evidence: "being_drained in /api/nodes",
+				Remedy:   "when the work on it is done: rabbitmq-upgrade revive",
+			})
+		}
 	}
 }
 

@@ -45,6 +45,8 @@ func NewQueuesScreen(e *shell.Env) shell.Screen {
 			IN/s:             6 drop 2 right most
 			OUT/s:            6 drop 2 right most
 			TTL:              5 drop 1 sorts
+			NODE:            12 drop 6 sorts middle blank
+			MEMBERS:          7 drop 5 sorts blank
 			DEAD-LETTERS TO: 16 flex 3 max 40 drop 2
 		`))}
 	q.Hides = true
@@ -67,8 +69,34 @@ func (r queueRow) cells(s *term.Styles) []term.Field {
 		shell.RateField(s, r.moves.In),
 		shell.RateField(s, r.moves.Out),
 		ttl,
+		s.Muted.Field(r.node()),
+		r.members(s),
 		r.wayOut(s),
 	}
+}
+
+// node returns the node of a queue, or of its leader; "" where there is only one.
+func (r queueRow) node() string {
+	if len(r.topo.Snapshot.Nodes) == 1 {
+		return ""
+	}
+	return model.Printable(r.Node)
+}
+
+// members returns how many of the queue's replicas are online, with a mark where one more must not stop.
+func (r queueRow) members(s *term.Styles) term.Field {
+	all, online := len(r.Members), len(r.Online)
+	words := fmt.Sprintf("%d/%d", online, all)
+	switch {
+	case all == 0, r.node() == "":
+		return s.Muted.Field("").By(-1)
+	case online < model.Majority(all):
+		return s.Danger.Field(words + " " + term.MarkError)
+	case online < all && online == model.Majority(all):
+		return s.Warning.Field(words + " " + term.MarkWarning)
+	}
+
+	return s.Muted.Field(words)
 }
 
 // kind returns the queue's type; for an exclusive queue only that, because only its owner can read it.
@@ -261,6 +289,7 @@ func (r queueRow) traits() string {
 		{left != "", left},
 		{r.Policy != "", "policy " + r.Policy},
 		{r.OperatorPolicy != "", "operator policy " + r.OperatorPolicy},
+		{r.node() != "", "on " + r.Node},
 		{down != "", down},
 		{odd, "state " + r.State},
 	} {
