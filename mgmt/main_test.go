@@ -36,7 +36,8 @@ const patience = 2 * time.Minute
 // plugins come with the server: exchanges that choose among their bindings by a rule of their own, and shovels.
 var plugins = []string{
 	"rabbitmq_consistent_hash_exchange", "rabbitmq_random_exchange", "rabbitmq_sharding", "rabbitmq_shovel",
-	"rabbitmq_shovel_management",
+	"rabbitmq_shovel_management", "rabbitmq_recent_history_exchange", "rabbitmq_federation",
+	"rabbitmq_federation_management",
 }
 
 // testNode is the only node of this package's tests.

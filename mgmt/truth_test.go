@@ -131,7 +131,7 @@ func (w *world) declare() {
 	for _, x := range w.exchanges {
 		kind := w.pick([]string{
 			"direct", "direct", "fanout", "topic", "topic", "topic", "headers", "x-consistent-hash",
-			"x-random", "x-modulus-hash",
+			"x-random", "x-modulus-hash", "x-recent-history",
 		})
 
 		args := amqp.Table{}

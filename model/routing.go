@@ -19,6 +19,7 @@ type routing struct {
 type exchangeRouting struct {
 	kind      string // the type whose rule applies: x-delayed-message follows its x-delayed-type
 	chooses   bool   // the exchange chooses among its bindings by a rule of its own: they are the possible set
+	picksOne  bool   // it gives each message to one of its bindings, whatever the message is
 	delays    bool   // x-delayed-message: it routes later, not at the time of the publish
 	internal  bool
 	alternate string                      // alternate exchange, "" for none
@@ -156,9 +157,11 @@ func newExchangeRouting(x *Exchange) *exchangeRouting {
 	}
 
 	switch r.kind {
-	case "direct", "fanout", "topic", "headers":
+	case "direct", "fanout", "topic", "headers", "x-recent-history":
+	case "x-consistent-hash", "x-random", "x-modulus-hash":
+		r.chooses, r.picksOne = true, true
 	default:
-		r.chooses = true // consistent hash, random, modulus, local random, and types that dlxtop does not know
+		r.chooses = true // local random, JMS topic, and types that dlxtop does not know
 	}
 
 	var ok bool
@@ -202,7 +205,7 @@ func unique(ds []destination) []destination {
 
 // matches returns the destinations of a message. When its keys are not known, any key is possible.
 func (x *exchangeRouting) matches(m *routed) []destination {
-	if x.chooses || x.kind == "fanout" {
+	if x.chooses || x.kind == "fanout" || x.kind == "x-recent-history" {
 		return x.all
 	}
 	if x.kind == "headers" {
@@ -300,6 +303,13 @@ func (r *routing) leadsOn(exchange string, patterns []string) bool {
 // inexact returns why the matches of this exchange are only the possible set, "" when they are exact.
 func (x *exchangeRouting) inexact(m *routed) string {
 	switch {
+	case x.picksOne && len(x.all) < 2:
+	case x.picksOne:
+		return "an exchange of type " + x.kind + " gives each message to one of its bindings"
+	case x.kind == "x-jms-topic":
+		return "the selectors of an exchange of type x-jms-topic decide by each message's headers, and dlxtop does not read them"
+	case x.kind == "x-local-random":
+		return "an exchange of type x-local-random gives each message to one queue on the node of its publisher"
 	case x.chooses:
 		return "an exchange of type " + Quoted(x.kind) + " chooses among its bindings by a rule of its own"
 	case x.delays:
@@ -368,7 +378,7 @@ func (r *routing) route(exchange string, m routed) Route {
 		}
 
 		found := x.matches(&m)
-		if x.alternate != "" && (len(found) == 0 || x.inexact(&m) != "") {
+		if x.alternate != "" && (len(found) == 0 || x.inexact(&m) != "" && !x.picksOne) {
 			enter(x.alternate)
 		}
 

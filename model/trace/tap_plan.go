@@ -119,6 +119,9 @@ func bindingsOf(t *model.Topology, ref model.ExchangeRef, unrouted bool) (found 
 	case x.Chooses:
 		return nil, refuse("%s is of type %s, which shares messages out among its bindings: a tap would take "+
 			"some away from its queues", name, model.Quoted(model.Printable(x.Kind)))
+	case x.Kind == "x-recent-history":
+		return nil, refuse("%s is of type x-recent-history, which repeats old messages to each new binding: a tap would "+
+			"show them as new", name)
 	case unrouted && x.Alternate != "":
 		return nil, refuse("%s sends what no queue takes to its alternate exchange %s, and a tap would stop "+
 			"that: tap that one", name, model.Printable(x.Alternate))
