@@ -11,6 +11,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/carry"
 )
 
 // The JSON of `dlxtop flows`.
@@ -20,6 +21,8 @@ type (
 		Alone []failedAloneJSON `json:"failed_without_flow,omitempty"` // failed queues that belong to no flow
 
 		ParkedAlone []failedAloneJSON `json:"parked_without_flow,omitempty"` // parked queues that belong to no flow
+
+		ShovelsUnknown string `json:"carriers_unknown,omitempty"` // why shovels and federation links are unknown
 	}
 	flowJSON struct {
 		Name    string       `json:"name"`    // of the flow
@@ -77,6 +80,20 @@ type (
 		DeadLettersHeld model.Opt[int64] `json:"dead_letters_held,omitzero"` // that no queue has taken yet
 		// messages delivered again, a mean of 5 s; absent: none was ever
 		Redelivered model.Opt[float64] `json:"redelivered_per_second,omitzero"`
+		Carriers    []carrierJSON      `json:"carriers,omitempty"` // that take from it, or lead to it
+	}
+	carrierJSON struct {
+		Kind   string `json:"kind"`   // shovel or federation
+		Name   string `json:"name"`   // of a shovel, or of an upstream
+		Takes  bool   `json:"takes"`  // from this queue; otherwise it leads to it
+		Source string `json:"source"` // a queue or an exchange, with its broker where that is another one
+		Target string `json:"target"` // the same
+		State  string `json:"state"`  // running, starting, terminated, error
+		// when that began, as its node writes it: by its clock and time zone
+		Since string `json:"since,omitempty"`
+		Why   string `json:"reason,omitempty"` // why it does not run, in the broker's words
+		// on-confirm, on-publish, no-ack; absent: unknown
+		AckMode string `json:"ack_mode,omitempty"`
 	}
 )
 
@@ -109,7 +126,7 @@ seconds. In JSON it is redelivered_per_second; times are in ms.`,
 }
 
 func flowsOf(t *model.Topology) flowsJSON {
-	out := flowsJSON{Flows: []flowJSON{}}
+	out := flowsJSON{Flows: []flowJSON{}, ShovelsUnknown: t.Snapshot.ShovelsUnknown}
 	for _, f := range t.Flows() {
 		worker := queueOf(t, f.Worker.Queue)
 		flow := flowJSON{
@@ -119,7 +136,7 @@ func flowsOf(t *model.Topology) flowsJSON {
 				Ready:      worker.Ready,
 				Consumers:  worker.Consumers,
 				Polled:     worker.Polled(),
-				countsJSON: countsJSON{worker.DeadLettering, worker.RedeliverRate},
+				countsJSON: countsOf(t, worker),
 				Outage:     worker.Outage(),
 			},
 			Buffers: []bufferJSON{}, Failed: []failedJSON{},
@@ -137,7 +154,7 @@ func flowsOf(t *model.Topology) flowsJSON {
 				Role:       b.Role,
 				Ready:      t.Waiting(b),
 				Outage:     q.Outage(),
-				countsJSON: countsJSON{q.DeadLettering, q.RedeliverRate},
+				countsJSON: countsOf(t, q),
 				TTLSource:  string(b.TTLSource.Kind),
 				DLX:        b.DLX,
 				DLXSource:  string(b.DLXSource.Kind),
@@ -188,7 +205,19 @@ func millis(d model.Opt[time.Duration]) model.Opt[int64] {
 
 func failedOf(t *model.Topology, m model.Member) failedJSON {
 	q := queueOf(t, m.Queue)
-	return failedJSON{m.Queue.Name, q.Ready, countsJSON{q.DeadLettering, q.RedeliverRate}, q.Outage(), m.Reason}
+	return failedJSON{m.Queue.Name, q.Ready, countsOf(t, q), q.Outage(), m.Reason}
+}
+
+func countsOf(t *model.Topology, q *model.Queue) countsJSON {
+	counts := countsJSON{DeadLettersHeld: q.DeadLettering, Redelivered: q.RedeliverRate}
+	for _, s := range carry.Of(t, q.QueueRef) {
+		kind, _, _ := strings.Cut(carry.Title(s), " ")
+		counts.Carriers = append(counts.Carriers, carrierJSON{
+			kind, s.Name, carry.Takes(s, q.QueueRef), carry.Source(s), carry.Target(s), s.State, s.Since, s.Why, s.AckMode,
+		})
+	}
+
+	return counts
 }
 
 // queueOf returns what is known of a queue; nothing when it is not in the snapshot.
@@ -218,6 +247,7 @@ func flowRows(t *model.Topology) []flowRow {
 			q:         worker,
 			ready:     worker.Ready,
 			consumers: worker.Consumers.String(),
+			target:    carriedTo(t, worker.QueueRef),
 		}
 
 		if worker.Polled() {
@@ -248,16 +278,16 @@ func flowRows(t *model.Topology) []flowRow {
 		}
 
 		for _, m := range f.Failed {
-			rows = append(rows, endRow(queueOf(t, m.Queue), model.FailedRole))
+			rows = append(rows, endRow(t, m.Queue, model.FailedRole))
 		}
 		for _, m := range f.Parked {
-			rows = append(rows, endRow(queueOf(t, m.Queue), model.ParkedRole))
+			rows = append(rows, endRow(t, m.Queue, model.ParkedRole))
 		}
 	}
 
 	alone := func(members []model.Member, role model.Role) {
 		for _, m := range members {
-			row := endRow(queueOf(t, m.Queue), role)
+			row := endRow(t, m.Queue, role)
 			row.flow, row.name = "-", m.Queue.String()
 			rows = append(rows, row)
 		}
@@ -269,13 +299,27 @@ func flowRows(t *model.Topology) []flowRow {
 	return rows
 }
 
-func endRow(q *model.Queue, role model.Role) flowRow {
+// carriedTo returns where the shovels and federation links of a queue carry its messages.
+func carriedTo(t *model.Topology, ref model.QueueRef) string {
+	var words []string
+	for _, s := range carry.Of(t, ref) {
+		if carry.Takes(s, ref) {
+			words = append(words, carry.Target(s)+" through the "+carry.Title(s)+" ("+model.Printable(s.State)+")")
+		}
+	}
+
+	return strings.Join(words, ", ")
+}
+
+func endRow(t *model.Topology, ref model.QueueRef, role model.Role) flowRow {
+	q := queueOf(t, ref)
 	return flowRow{
 		role:      string(role),
 		name:      q.Name,
 		q:         q,
 		ready:     q.Ready,
 		consumers: q.Consumers.String(),
+		target:    carriedTo(t, ref),
 	}
 }
 

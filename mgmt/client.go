@@ -42,19 +42,18 @@ type Options struct {
 
 // Client polls one broker. It is safe for concurrent use.
 type Client struct {
-	endpoint  string // scheme, host, port and prefix: no credentials, no trailing slash
-	hosts     *hosts.List
-	user      string
-	password  string
-	vhost     string
-	timeout   time.Duration
-	heldLong  time.Duration
-	longer    atomic.Int64 // how often the timeout was doubled
-	polled    atomic.Bool  // a snapshot was taken
-	noShovels atomic.Bool  // they cannot be read
-	monitors  atomic.Bool  // the user sees connections and consumers of others, too
-	roles     model.StatedRoles
-	consumed  atomic.Pointer[model.QueueSet] // queues with consumers other than dlxtop in the last snapshot
+	endpoint string // scheme, host, port and prefix: no credentials, no trailing slash
+	hosts    *hosts.List
+	user     string
+	password string
+	vhost    string
+	timeout  time.Duration
+	heldLong time.Duration
+	longer   atomic.Int64 // how often the timeout was doubled
+	polled   atomic.Bool  // a snapshot was taken
+	monitors atomic.Bool  // the user sees connections and consumers of others, too
+	roles    model.StatedRoles
+	consumed atomic.Pointer[model.QueueSet] // queues with consumers other than dlxtop in the last snapshot
 	// the names of policies of queues for which a pattern is matched otherwise here than by the broker
 	otherwise atomic.Pointer[map[model.QueueRef]string]
 	most      sizes

@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -17,6 +18,9 @@ type consumerElement struct {
 	Queue    field[placed] `json:"queue"`          // in the list of all
 	Prefetch field[int64]  `json:"prefetch_count"` // 0: no limit, or AMQP 1.0 (4.0.5, 4.3.6)
 	Active   field[bool]   `json:"active"`         // false: it waits behind a single active one
+	Channel  field[struct {
+		Host field[string] `json:"peer_host"`
+	}] `json:"channel_details"`
 }
 
 // correctConsumers corrects the counts of consumers, which are up to 5 s late in statistics and include those of looks
@@ -24,11 +28,11 @@ type consumerElement struct {
 // worker. It asks who consumes only when a queue has consumers that had none of others before, or that no application
 // is expected to consume, and for crashes (isCrashing): 3,000 consumers take a seventh of the time of 3,000 queues.
 // missing says why that was unavailable: then all count.
-func (c *Client) correctConsumers(ctx context.Context, queues []model.Queue) (missing []string) {
+func (c *Client) correctConsumers(ctx context.Context, s *model.Snapshot) (missing []string) {
 	before := c.consumed.Load()
 	consumed := model.QueueSet{} // by others
 	doubted := map[model.QueueRef]*model.Queue{}
-	for q := range model.Each(queues) {
+	for q := range model.Each(s.Queues) {
 		if q.Consumed() {
 			consumed[q.QueueRef] = true
 			if q.Unattended() || before == nil && c.monitors.Load() || before != nil && !(*before)[q.QueueRef] {
@@ -42,14 +46,17 @@ func (c *Client) correctConsumers(ctx context.Context, queues []model.Queue) (mi
 
 	defer c.consumed.Store(&consumed)
 
-	others, err := c.consumersOfOthers(ctx, doubted)
+	others, links, err := c.consumersOfOthers(ctx, doubted)
 	if err != nil {
 		return []string{"who consumes which queue: " + c.whyMissing(ctx, err)}
 	}
 	for ref, n := range others {
 		if consumed[ref] {
-			doubted[ref].Consumers = model.Some(n)
-			consumed[ref] = n > 0
+			q := doubted[ref]
+			q.Consumers = model.Some(n)
+			q.Carried += int64(len(links[ref]))
+			consumed[ref] = q.Consumed()
+			s.Shovels = append(s.Shovels, links[ref]...)
 		}
 	}
 
@@ -62,18 +69,32 @@ const mostAsked = 50
 
 // consumersOfOthers counts the consumers of queues that are not dlxtop's. One list has them all, but for a user without
 // the tag monitoring only those of its own connections (3.10.8, 4.0.5, 4.3.6): then each queue is asked. A consumer is
-// known up to 5 s after it began, and gone within half a second after its end.
-func (c *Client) consumersOfOthers(
-	ctx context.Context, of map[model.QueueRef]*model.Queue,
-) (map[model.QueueRef]int64, error) {
-	others := map[model.QueueRef]int64{}
+// known up to 5 s after it began, and gone within half a second after its end. links are those that are federation
+// links of other brokers: they, too, are counted.
+func (c *Client) consumersOfOthers(ctx context.Context, of map[model.QueueRef]*model.Queue) (
+	others map[model.QueueRef]int64, links map[model.QueueRef][]model.Shovel, err error,
+) {
+	others, links = map[model.QueueRef]int64{}, map[model.QueueRef][]model.Shovel{}
 	if len(of) == 0 {
-		return others, nil
+		return others, links, nil
 	}
 
 	add := func(ref model.QueueRef, e *consumerElement) {
-		if _, asked := of[ref]; asked && !strings.HasPrefix(e.Tag.value, model.ConsumerTag) {
-			others[ref]++
+		q, asked := of[ref]
+		if !asked || strings.HasPrefix(e.Tag.value, model.ConsumerTag) {
+			return
+		}
+
+		others[ref]++
+		upstream, isLink := strings.CutPrefix(e.Tag.value, "federation-link-")
+		if purpose, _ := q.Arguments.Text("x-internal-purpose"); purpose == "federation" { // of an exchange
+			upstream, isLink = ref.Name, true
+		}
+		if isLink {
+			links[ref] = append(links[ref], model.Shovel{
+				Link: true, Name: upstream, VHost: ref.VHost, State: "running", From: ref,
+				ToHost: cmp.Or(e.Channel.value.Host.value, "another broker"),
+			})
 		}
 	}
 
@@ -81,24 +102,24 @@ func (c *Client) consumersOfOthers(
 		for ref := range of {
 			others[ref] = 0
 		}
-		query := url.Values{"columns": {"consumer_tag,queue.name,queue.vhost"}}
-		_, err := getList(ctx, c, c.inVHost("consumers"), query, func(e *consumerElement) { add(e.Queue.value.ref(), e) })
-		return others, err
+		query := url.Values{"columns": {"consumer_tag,queue.name,queue.vhost,channel_details.peer_host"}}
+		_, err = getList(ctx, c, c.inVHost("consumers"), query, func(e *consumerElement) { add(e.Queue.value.ref(), e) })
+		return others, links, err
 	}
 
-	query := url.Values{"columns": {"consumer_details.consumer_tag"}}
+	query := url.Values{"columns": {"consumer_details.consumer_tag,consumer_details.channel_details.peer_host"}}
 	for ref := range of {
 		if len(others) == mostAsked {
 			break
 		}
 
 		var queue queueDetails
-		err := c.getObject(ctx, pathOf(ref), query, &queue)
+		err = c.getObject(ctx, pathOf(ref), query, &queue)
 		if answer, ok := errors.AsType[*answerError](err); ok && answer.Status == http.StatusNotFound {
 			continue // it was deleted since
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 
 		others[ref] = 0
@@ -106,7 +127,7 @@ func (c *Client) consumersOfOthers(
 			add(ref, &queue.Consumers.value[i])
 		}
 	}
-	return others, nil
+	return others, links, nil
 }
 
 // queueDetails is one queue, asked for by itself.
@@ -163,7 +184,7 @@ func (c *Client) awaitCrashing(
 		}
 
 		var err error
-		if others, err = c.consumersOfOthers(ctx, doubted); err != nil {
+		if others, _, err = c.consumersOfOthers(ctx, doubted); err != nil {
 			return
 		}
 	}

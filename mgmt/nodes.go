@@ -20,10 +20,11 @@ type nodeElement struct {
 	DiskLimit  field[int64]    `json:"disk_free_limit"`
 	Partitions field[[]string] `json:"partitions"`
 	Drained    field[bool]     `json:"being_drained"` // 4.0 and later
+	Plugins    field[[]string] `json:"enabled_plugins"`
 }
 
 const nodeColumns = "name,running,mem_alarm,disk_free_alarm,mem_used,mem_limit,disk_free,disk_free_limit,partitions," +
-	"being_drained"
+	"being_drained,enabled_plugins"
 
 // nodes reads the nodes of the cluster; nil when they cannot be read. A user needs the tag monitoring for it (401
 // otherwise, 3.10.8 to 4.3.6): most users lack it, so that is not an error of the poll.
@@ -44,6 +45,7 @@ func (c *Client) nodes(ctx context.Context) []model.Node {
 			DiskLimit:  e.DiskLimit.opt(),
 			Partitions: e.Partitions.value,
 			Drained:    e.Drained.value,
+			Plugins:    e.Plugins.value,
 		})
 	})
 	if err != nil {

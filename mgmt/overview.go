@@ -38,6 +38,10 @@ func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 	}
 	c.listeners.Store(&e.Listeners.value)
 	skew, within := c.clock.ahead()
+	ports := make([]int, len(e.Listeners.value))
+	for i, l := range e.Listeners.value {
+		ports[i] = l.Port
+	}
 
 	return model.Overview{
 		Node:        e.Node.value,
@@ -48,6 +52,7 @@ func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 		StatsOff:    e.StatsOff.value,
 		ClockSkew:   skew,
 		ClockWithin: within,
+		Ports:       ports,
 	}, nil
 }
 

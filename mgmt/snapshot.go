@@ -76,11 +76,7 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 
 	group.Go(func() error {
 		s.Nodes = c.nodes(polling)
-		return nil
-	})
-
-	group.Go(func() error {
-		s.Shovels = c.shovels(polling)
+		c.readShovels(polling, s)
 		return nil
 	})
 
@@ -112,13 +108,14 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 	s.Policies = append(s.Policies, operator...)
 	s.VHosts = c.vhostsOf(s)
 	findShovelQueues(s)
+	countCarried(s)
 	applyDefinitions(s, current)
 	if known {
 		c.applyPolicies(ctx, s, current)
 	}
 
 	c.monitors.Store(s.Overview.Monitors())
-	s.Missing = c.correctConsumers(ctx, s.Queues)
+	s.Missing = c.correctConsumers(ctx, s)
 	c.findHeld(ctx, s.Queues)
 	if s.Overview.StatsOff {
 		s.Missing = append(s.Missing, "rates, consumers and bytes of queues: statistics are switched off on this broker")

@@ -60,6 +60,7 @@ type Queue struct {
 	Ready         Opt[int64]
 	Unacked       Opt[int64]
 	Consumers     Opt[int64]
+	Carried       int64      // of the consumers, those that are shovels or federation links
 	ReadyBytes    Opt[int64] // message_bytes_ready: bodies only
 	DeadLettering Opt[int64] // messages_dlx: held by an at-least-once quorum queue
 	Delayed       Opt[int64] // messages_delayed: waiting for a delayed retry, 4.3 and later
@@ -91,8 +92,16 @@ type ExchangeRef struct {
 	Name  string
 }
 
-// Consumed reports whether the queue is known to have consumers.
-func (q *Queue) Consumed() bool { return q.Consumers.Or(0) > 0 }
+// Applications returns how many consumers the queue has that are neither shovels nor federation links.
+func (q *Queue) Applications() Opt[int64] {
+	if n, known := q.Consumers.Get(); known {
+		return Some(max(n-q.Carried, 0))
+	}
+	return q.Consumers
+}
+
+// Consumed reports whether applications are known to consume the queue.
+func (q *Queue) Consumed() bool { return q.Applications().Or(0) > 0 }
 
 // Polled reports whether an application takes messages with basic.get instead of consuming.
 func (q *Queue) Polled() bool { return q.PollRate.Or(0) > 0 && !q.Consumed() }
@@ -147,6 +156,7 @@ type Overview struct {
 	// the broker's clock minus this machine's, from the HTTP Date header; 0 when they may be equal
 	ClockSkew   Opt[time.Duration]
 	ClockWithin time.Duration // how far ClockSkew may be off, either way
+	Ports       []int         // on which the cluster listens; nil when unknown
 }
 
 // Monitors reports whether the user sees the connections, channels and consumers of other users, too.
@@ -168,8 +178,10 @@ type Snapshot struct {
 	Bindings  []Binding
 	Nodes     []Node   // nil when the user may not read them: this needs the tag monitoring
 	Policies  []Policy // policies and operator policies; nil when the user may not read them
-	Shovels   []Shovel // running, from a queue of this broker to it; nil when they are unknown
-	Missing   []string // in words: what could not be read and why
+	Shovels   []Shovel // and federation links
+	// in words: why shovels and links are unknown, otherwise ""
+	ShovelsUnknown string
+	Missing        []string // in words: what could not be read and why
 
 	Looked map[QueueRef]Looked // what earlier peeks have cost, as remembered on this machine
 	Seen   Seen                // where messages that were peeked at came from and go to

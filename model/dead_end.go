@@ -58,7 +58,7 @@ func (t *Topology) deadEnd(hop Hop, keys []string, headers Table, seen map[Queue
 	seen[hop.From] = true
 	for _, ref := range route.Queues {
 		next, leaves := t.Hop(ref, Expired)
-		if seen[ref] || !leaves || !t.settings.of(ref).TTL.Set || t.worked[ref] || t.Queues[ref].Consumed() {
+		if seen[ref] || !leaves || !t.settings.of(ref).TTL.Set || t.worked[ref] || t.Queues[ref].Consumers.Or(0) > 0 {
 			return DeadEnd{}, false
 		}
 		if end, lost = t.deadEnd(*next, keys, headers, seen); !lost {

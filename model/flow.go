@@ -159,7 +159,7 @@ func (b *flowBuilder) of(worker QueueRef, reason string) *Flow {
 }
 
 func (r *roles) consumersWords(ref QueueRef) string {
-	n, known := r.t.Queues[ref].Consumers.Get()
+	n, known := r.t.Queues[ref].Applications().Get()
 	switch {
 	case !known:
 		return ""

@@ -85,6 +85,7 @@ type Node struct {
 	DiskLimit  Opt[int64] // bytes: below it the node raises a disk alarm
 	Partitions []string   // nodes that this one was partitioned from and has not rejoined
 	Drained    bool       // in maintenance: its members of quorum queues are stopped; only reported by 4.0 and later
+	Plugins    []string   // that were enabled by name
 }
 
 // Alarm is an alarm that a node of the cluster has raised. Meanwhile RabbitMQ blocks all publishing connections, on

@@ -179,7 +179,7 @@ func (r *roles) findResting() map[resting]bool {
 		for _, ref := range hop.Route.Queues {
 			end := r.t.Queues[ref]
 			leads := r.t.settings.of(ref).DLX.Set && !slices.Contains(r.t.RejectedTargets(ref), ref)
-			away := end.Consumers.Or(1) == 0 && !r.works(end)
+			away := end.Applications().Or(1) == 0 && !r.works(end)
 			if away && !leads && end.PolicyDefinition != nil {
 				rests[resting{ref, hop.Exchange}] = true
 			}
@@ -222,7 +222,7 @@ func (r *roles) leadsToFailed(from QueueRef, targets []QueueRef) bool {
 func (r *roles) archives(q *Queue, targets []QueueRef) bool {
 	return r.rejected[q.QueueRef] && !slices.ContainsFunc(targets, func(ref QueueRef) bool {
 		end, ok := r.t.Queues[ref]
-		return !ok || end.Consumers != Some[int64](0) || r.works(end) || r.t.settings.of(ref).DLX.Set
+		return !ok || end.Applications() != Some[int64](0) || r.works(end) || r.t.settings.of(ref).DLX.Set
 	})
 }
 

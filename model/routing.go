@@ -19,7 +19,6 @@ type routing struct {
 type exchangeRouting struct {
 	kind      string // the type whose rule applies: x-delayed-message follows its x-delayed-type
 	chooses   bool   // the exchange chooses among its bindings by a rule of its own: they are the possible set
-	picksOne  bool   // it gives each message to one of its bindings, whatever the message is
 	delays    bool   // x-delayed-message: it routes later, not at the time of the publish
 	internal  bool
 	alternate string                      // alternate exchange, "" for none
@@ -158,8 +157,6 @@ func newExchangeRouting(x *Exchange) *exchangeRouting {
 
 	switch r.kind {
 	case "direct", "fanout", "topic", "headers", "x-recent-history":
-	case "x-consistent-hash", "x-random", "x-modulus-hash":
-		r.chooses, r.picksOne = true, true
 	default:
 		r.chooses = true // local random, JMS topic, and types that dlxtop does not know
 	}
@@ -300,16 +297,13 @@ func (r *routing) leadsOn(exchange string, patterns []string) bool {
 	return true
 }
 
+// picksOne are the exchanges that give each message to one of their bindings, whatever it is.
+var picksOne = map[string]bool{"x-consistent-hash": true, "x-random": true, "x-modulus-hash": true}
+
 // inexact returns why the matches of this exchange are only the possible set, "" when they are exact.
 func (x *exchangeRouting) inexact(m *routed) string {
 	switch {
-	case x.picksOne && len(x.all) < 2:
-	case x.picksOne:
-		return "an exchange of type " + x.kind + " gives each message to one of its bindings"
-	case x.kind == "x-jms-topic":
-		return "the selectors of an exchange of type x-jms-topic decide by each message's headers, and dlxtop does not read them"
-	case x.kind == "x-local-random":
-		return "an exchange of type x-local-random gives each message to one queue on the node of its publisher"
+	case len(x.all) < 2 && picksOne[x.kind]:
 	case x.chooses:
 		return "an exchange of type " + Quoted(x.kind) + " chooses among its bindings by a rule of its own"
 	case x.delays:
@@ -378,7 +372,7 @@ func (r *routing) route(exchange string, m routed) Route {
 		}
 
 		found := x.matches(&m)
-		if x.alternate != "" && (len(found) == 0 || x.inexact(&m) != "" && !x.picksOne) {
+		if x.alternate != "" && (len(found) == 0 || x.inexact(&m) != "" && !picksOne[x.kind]) {
 			enter(x.alternate)
 		}
 

@@ -100,7 +100,7 @@ func (t *Topology) Abandoned() (refs []QueueRef) {
 	for q := range t.EachQueue() {
 		ref := q.QueueRef
 		ends := q.Type != Stream && !q.sets("message-ttl") && !q.sets("dead-letter-exchange")
-		idle := q.Consumers == Some[int64](0) && !q.Polled() && !t.Worked(ref)
+		idle := q.Applications() == Some[int64](0) && !q.Polled() && !t.Worked(ref)
 		_, stated := t.StatedRole(ref)
 		explained := stated || t.failed[ref] || len(t.FlowsOf(ref)) > 0
 		if q.Ready.Or(0) > 0 && ends && idle && !explained {

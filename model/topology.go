@@ -80,7 +80,8 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 	next.stays = t.staysIn(next)
 	next.again = t.againIn(next)
 	next.rounds = t.roundsIn(next)
-	sameConsumers := func(x, y Queue) bool { return x.Consumers == y.Consumers } // roles and their reasons depend on them
+	// Roles and their reasons depend on these.
+	sameConsumers := func(x, y Queue) bool { return x.Consumers == y.Consumers && x.Carried == y.Carried }
 	if same && slices.EqualFunc(t.Snapshot.Queues, s.Queues, sameConsumers) {
 		next.partition = t.partition
 		return next

@@ -99,7 +99,9 @@ var (
 		(*checking).findRetriesForOthers, (*checking).findCrossedRetries,
 		(*checking).findClockSkew, (*checking).findNodesDown, (*checking).findAlarms,
 		(*checking).findPartitions, (*checking).findNodesInMaintenance,
-		(*checking).findShovelLoops, (*checking).findFleetingQueues, (*checking).findMisfitRoles,
+		(*checking).findShovelLoops, (*checking).findIdleShovels,
+		(*checking).findUnconfirmedShovels, (*checking).findShovelsAway, (*checking).findFleetingQueues,
+		(*checking).findMisfitRoles,
 	}
 	queueChecks = []func(*checking, *model.Queue, model.Settings){
 		(*checking).findMissingDLX, (*checking).findUnroutableDeadLetters, (*checking).findTTLWithoutDLX,

@@ -18,12 +18,15 @@ func shovels(all ...model.Shovel) build.Part {
 }
 
 func shovel(from string, to model.Address) model.Shovel {
-	return model.Shovel{Name: "back", VHost: "/", From: build.Ref(from), ToVHost: "/", To: to}
+	return model.Shovel{Name: "back", VHost: "/", State: "running", From: build.Ref(from), ToVHost: "/", To: to}
 }
 
 // Circles, crashes and queues that stand still: what is found, and what is not.
 func TestLoopsAndStandstills(t *testing.T) {
-	codes := []string{"shovel-loop", "no-active-consumer", "no-acknowledgements", "dead-letters-return", "requeue-loop"}
+	codes := []string{
+		"shovel-down", "shovel-no-worker", "shovel-unconfirmed",
+		"shovel-loop", "no-active-consumer", "no-acknowledgements", "dead-letters-return", "requeue-loop",
+	}
 	jobs := parts(build.Text(`
 		queue jobs consumers=1 dlx= key=jobs.failed
 		queue jobs.failed
@@ -99,21 +102,40 @@ func TestLoopsAndStandstills(t *testing.T) {
 
 		{
 			"a shovel into an archive", append(jobs, build.Queue("archive"),
-				shovels(shovel("jobs.failed", model.Address{RoutingKey: "archive"}))), "", "",
+				shovels(shovel("jobs.failed", model.Address{RoutingKey: "archive"}))),
+			"info shovel-no-worker jobs.failed", "to archive, where nothing consumes them",
 		},
+
+		{
+			"a shovel to where no queue is", append(jobs, shovels(shovel("jobs.failed", model.Address{RoutingKey: "gone"}))),
+			"error shovel-no-worker jobs.failed", "no queue takes them at gone",
+		},
+		{
+			"a shovel that confirms nothing, to another broker", append(jobs, shovels(model.Shovel{
+				Name: "away", State: "running", AckMode: "no-ack", From: build.Ref("jobs.failed"), ToHost: "hq:5672",
+				To: model.Address{RoutingKey: "all.failed"},
+			})), "warning shovel-unconfirmed jobs.failed", "before all.failed on hq:5672 has confirmed them",
+		},
+
+		{
+			"a shovel that is terminated", append(jobs, shovels(model.Shovel{
+				Name: "away", State: "terminated", From: build.Ref("jobs.failed"), ToHost: "hq:5672",
+			})), "error shovel-down jobs.failed", "from jobs.failed to a queue on hq:5672: its state is terminated",
+		},
+
 		{
 			"a shovel that keeps keys which are unknown",
 			append(jobs, build.Text(`
 				exchange topic in
 				bind in job.# jobs
 			`), shovels(model.Shovel{
-				Name: "back", VHost: "/", From: build.Ref("jobs.failed"), ToVHost: "/",
+				Name: "back", VHost: "/", State: "running", From: build.Ref("jobs.failed"), ToVHost: "/",
 				To: model.Address{Exchange: "in"}, KeepsKey: true,
 			})), "", "",
 		},
 		{
 			"a shovel into a vhost that is not shown", append(jobs, shovels(model.Shovel{
-				Name: "back", VHost: "/", From: build.Ref("jobs.failed"), ToVHost: "/other", To: back,
+				Name: "back", VHost: "/", State: "running", From: build.Ref("jobs.failed"), ToVHost: "/other", To: back,
 			})), "", "",
 		},
 		{

@@ -34,7 +34,7 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 
 // isIdle reports whether the worker of a flow with buffers has no consumers, as far as statistics show.
 func isIdle(worker *model.Queue, flow *model.Flow) bool {
-	return worker.Consumers.Or(1) == 0 && !worker.Polled() && len(flow.Buffers) > 0
+	return worker.Applications().Or(1) == 0 && !worker.Polled() && len(flow.Buffers) > 0
 }
 
 // mostConfirmed bounds how many queues are counted before a finding says that they have no consumers.

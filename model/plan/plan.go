@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/carry"
 	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/mend"
@@ -365,6 +366,12 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 				until = model.Sayf(" until they expire, after %s (%s)", s.TTL.Value, s.TTL.Source)
 			}
 			p.warn(warning("%s has no consumers: they will wait there%s", r.Queue, until))
+		}
+
+		for carrier := range model.Each(t.Snapshot.Shovels) {
+			if carry.Takes(carrier, r.Queue) && carry.Runs(carrier) {
+				p.warn(warning("the %s takes what comes into %s, to %s", carry.Title(carrier), r.Queue, carry.Target(carrier)))
+			}
 		}
 
 		if p.Operation != Move && len(p.Target.Workers) > 0 && r.Queue != p.From &&

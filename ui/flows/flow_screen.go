@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/carry"
 	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/messages"
@@ -401,6 +402,16 @@ func (s FlowScreen) captionLines(width, height int) []string {
 
 	if m, ok := s.Flow.End(s.Cursor); ok {
 		reason = string(s.Flow.Role(s.Cursor)) + " queue: " + m.Reason
+	}
+
+	for _, carrier := range carry.Of(s.latest.Topology, s.Cursor) {
+		due = append(due, term.ToneMuted.Span(carry.Words(carrier)))
+	}
+	snapshot := s.latest.Topology.Snapshot
+	if q, ok := s.latest.Topology.Queue(s.Cursor); ok && q.Consumed() && s.Flow.Role(s.Cursor).IsEnd() {
+		if snapshot.ShovelsUnknown != "" {
+			due = append(due, term.ToneMuted.Span("a shovel or an application takes from it: "+snapshot.ShovelsUnknown))
+		}
 	}
 
 	var lines []string

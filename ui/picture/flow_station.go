@@ -2,9 +2,11 @@ package picture
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/carry"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/story"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -192,7 +194,7 @@ func (b *builder) workerStation() Station {
 	if q == nil {
 		return s
 	}
-	consumers := term.ToneText.Span(model.ConsumerWords(q.Consumers))
+	consumers := term.ToneText.Span(b.consumerWords(q))
 	if q.Polled() {
 		consumers.Text = "polled " + perSecond(q.PollRate.Or(0))
 	} else if n, known := q.Consumers.Get(); known && n == 0 {
@@ -212,7 +214,8 @@ func (b *builder) workerStation() Station {
 
 	trend, again := b.trend(q.QueueRef), b.redelivering(q)
 	inside := append(term.Spans{ready, unacked}, b.extras(q)...)
-	s.facts = facts(inside, term.Spans{consumers}, term.Spans{again, rate, trend})
+	carriers, taken := b.carriers(q)
+	s.facts = facts(append([]term.Spans{inside, {consumers}, {again, rate, trend}}, carriers...)...)
 	for len(s.facts) < 3 {
 		s.facts = append(s.facts, term.Spans{})
 	}
@@ -220,7 +223,7 @@ func (b *builder) workerStation() Station {
 		rate = again
 	}
 
-	s.short = append(append(term.Spans{ready}, b.extras(q)...), consumers, rate, trend)
+	s.short = append(append(term.Spans{ready}, b.extras(q)...), consumers, rate, trend, taken[0])
 	return s
 }
 
@@ -253,10 +256,45 @@ func (b *builder) endStation(ref model.QueueRef, some term.Tone) Station {
 
 	ready := readyWords(q, term.ToneDanger)
 	trend := b.trend(ref)
-	consumers := term.ToneMuted.Span(model.ConsumerWords(q.Consumers))
-	s.facts = facts(term.Spans{ready, trend}, term.Spans{consumers})
-	s.short = term.Spans{ready, consumers, {}, trend}
+	consumers := term.ToneMuted.Span(b.consumerWords(q))
+	carriers, taken := b.carriers(q)
+	s.facts = facts(append([]term.Spans{{ready, trend}, {consumers}}, carriers...)...)
+	s.short = append(term.Spans{ready, consumers}, append(taken, trend)...)
 	return s
+}
+
+// consumerWords counts the applications that consume a queue; "" where only shovels and federation links do.
+func (b *builder) consumerWords(q *model.Queue) string {
+	if q.Carried > 0 && !q.Consumed() {
+		return ""
+	}
+	return model.ConsumerWords(q.Applications())
+}
+
+// carriers returns the shovels and federation links that take from a queue or lead to it, and where to or from: on two
+// lines each for its box, and as two columns for its line, which has the first.
+func (b *builder) carriers(q *model.Queue) (lines []term.Spans, short term.Spans) {
+	short = term.Spans{{}, {}}
+	const most = 2
+	all := carry.Of(b.Topology, q.QueueRef)
+	for i, s := range all {
+		if i == most {
+			return append(lines, term.Spans{term.ToneMuted.Span("+" + model.Count(len(all)-i) + " more")}), short
+		}
+		name, way := term.ToneText.Span(carry.Title(s)), "← "+carry.Source(s)
+		if carry.Takes(s, q.QueueRef) {
+			way = "→ " + carry.Target(s)
+		}
+		if !carry.Runs(s) {
+			name = term.ToneWarning.Span(term.MarkWarning + " " + carry.Title(s) + " " + model.Printable(s.State))
+		}
+		lines = append(lines, term.Spans{name}, term.Spans{term.ToneMuted.Span(way)})
+		if i == 0 {
+			short = term.Spans{name, term.ToneMuted.Span(way)}
+		}
+	}
+
+	return lines, short
 }
 
 func (b *builder) exchangeStation(name string) Station {
@@ -272,6 +310,23 @@ func (b *builder) exchangeStation(name string) Station {
 
 	s.facts = []term.Spans{{term.ToneMuted.Span(model.Printable(kind))}}
 	s.short = term.Spans{term.ToneMuted.Span(model.Printable(kind))}
+	var fronts []string
+	for in := range model.Each(b.Topology.Snapshot.Bindings) {
+		if in.ToExchange && in.Destination == name && in.VHost == b.flow.VHost && !slices.Contains(fronts, in.Source) {
+			fronts = append(fronts, in.Source)
+		}
+	}
+	for front := range model.Each(b.Topology.Snapshot.Exchanges) {
+		if to, _ := b.Topology.Handing(front.ExchangeRef); name != "" && to.Alternate == name && front.VHost == b.flow.VHost {
+			fronts = append(fronts, front.Name+" (alternate)")
+		}
+	}
+
+	if len(fronts) > 0 {
+		from := term.ToneMuted.Span("← " + model.Printable(strings.Join(fronts, ", ")))
+		s.facts = append(s.facts, term.Spans{from})
+		s.short = append(s.short, term.ToneMuted.Span("  "+from.Text))
+	}
 	if n := x.Delayed.Or(0); n > 0 {
 		s.facts = append(s.facts, term.Spans{term.ToneText.Span(model.Count(n) + " delayed")})
 	}
