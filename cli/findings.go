@@ -49,7 +49,7 @@ func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
 		Use:     "findings",
 		Short:   "What is wrong or risky; exit status 1 when messages are lost or about to be",
 		GroupID: toLook,
-		Example: "dlxtop findings\ndlxtop findings --read --vhost shop -o json\ndlxtop findings --upgrade-to 4.3",
+		Example: "dlxtop findings --read --vhost shop -o json\ndlxtop findings --upgrade-to 4.3",
 		Long: `List what is wrong or risky in the topology and in statistics. Whether a message holds up those behind
 it, only the messages of a buffer show: --read looks at the first 1,000 of each buffer where it may (TTLs
 of messages, priorities, a TTL by policy), unless that counts towards a delivery limit. Messages that are overdue behind another one expire

@@ -178,7 +178,7 @@ func (c *cluster) killNode() {
 	status, out, errs := -1, "", ""
 	ended := make(chan bool)
 	go func() {
-		status, out, errs = c.run("drop", "killed", "--yes", "-o", "json")
+		status, out, errs = c.run("drop", "killed", "--yes", "--no-retry", "-o", "json")
 		close(ended)
 	}()
 
