@@ -56,7 +56,9 @@ func TestUsersReadByRabbitHole(t *testing.T) {
 		n.Done(n.PutRuntimeParameter("shovel", s.vhost, name, shovel))
 	}
 
-	pollUntil(t, s.poll, "the shovels that stay", func(p *model.Snapshot) bool { return len(p.Shovels) == 3 })
+	pollUntil(t, s.poll, "the shovels run", func(p *model.Snapshot) bool {
+		return len(p.Shovels) == 3 && !slices.ContainsFunc(p.Shovels, func(s model.Shovel) bool { return !carry.Runs(&s) })
+	})
 
 	for tags, shovels := range map[string]int{
 		"monitoring,policymaker": 2,

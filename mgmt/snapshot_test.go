@@ -240,7 +240,8 @@ func TestPoliciesAreJoined(t *testing.T) {
 func TestAFreshQueueHasNoStatistics(t *testing.T) {
 	s := newStage(t)
 	s.policy("ttl", "^fresh", `{"message-ttl":60000}`)
-	// On a slow machine, the statistics from its declaration may overtake the poll: then it is not fresh.
+	// On a slow machine, the statistics from its declaration may overtake the poll: then it is not fresh. And right after
+	// its start a node lists no queue without statistics (30 to 600 ms, 4.0.5 and 4.3.6).
 	var name string
 	var q *model.Queue
 	tries := 0
@@ -250,7 +251,7 @@ func TestAFreshQueueHasNoStatistics(t *testing.T) {
 		s.queue(name, nil)
 		s.publish(name, nil)
 		q = find(t, poll(t, s.poll), name)
-		return !q.Consumers.Known()
+		return !q.Consumers.Known() && q.Policy != ""
 	})
 
 	assert.That(t, !q.DeliverRate.Known(), "a fresh queue knows %+v", q)
