@@ -230,7 +230,10 @@ func (c *cluster) stopNode() {
 
 	well := c.poll("guest:guest", "all nodes run and have reported their queues", func(t *model.Topology) bool {
 		q, _ := t.Queue(build.Ref("three"))
-		return running(t) == 3 && len(t.Snapshot.Queues) == 7 && q != nil && len(q.Online) == 3
+		if q == nil || len(q.Online) != 3 {
+			return false
+		}
+		return running(t) == 3 && len(t.Snapshot.Queues) == 7
 	})
 
 	for _, code := range []string{"queue-down", "node-down", "memory-alarm", "disk-alarm", "partition"} {

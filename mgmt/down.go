@@ -26,8 +26,9 @@ func (c *Client) doubtDown(ctx context.Context, s *model.Snapshot) error {
 		}
 
 		running, known := runs[q.Node]
+		stateless := q.Type == model.Stream && q.State == ""
 		switch {
-		case q.Type == model.Stream && q.State == "" && known && !running:
+		case stateless && known && !running:
 			q.State = "down"
 		case q.State != "down":
 		case running:

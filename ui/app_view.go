@@ -160,7 +160,8 @@ func (a app) header() string {
 		version := o.Version.Words()
 		node := model.Printable(o.Node) + " " + version
 		also := ", AMQP " + model.Printable(o.AMQP)
-		switch room := a.width - taken; {
+		room := a.width - taken
+		switch {
 		case room < ansi.StringWidthWc(node):
 			node = version
 		case o.AMQP == "", strings.HasSuffix(o.Node, "@"+model.HostOf(o.AMQP)): // one node answers both

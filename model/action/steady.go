@@ -62,7 +62,11 @@ func (s *Steady) goOn(ctx context.Context, a plan.Account, progress plan.Progres
 	}
 
 	began := time.Now().Add(-a.Elapsed)
-	for n := 1; a.Lost && a.Resumable() && n <= s.Most && ctx.Err() == nil; n++ {
+	for n := 1; a.Lost && n <= s.Most; n++ {
+		if !a.Resumable() || ctx.Err() != nil {
+			break
+		}
+
 		waiting := a
 		waiting.Waiting = fmt.Sprintf("for %s, resuming %d of %d: %s", s.On.Broker.Address(), n, s.Most, a.Stopped)
 		progress(waiting)

@@ -17,7 +17,10 @@ func Runs(s *model.Shovel) bool { return s.State == "running" }
 func Takes(s *model.Shovel, ref model.QueueRef) bool { return s.FromHost == "" && s.From == ref }
 
 // Stays reports whether it carries messages inside this broker, for as long as it is defined.
-func Stays(s *model.Shovel) bool { return Runs(s) && !s.Ends && s.FromHost == "" && s.ToHost == "" }
+func Stays(s *model.Shovel) bool {
+	inside := s.FromHost == "" && s.ToHost == ""
+	return inside && Runs(s) && !s.Ends
+}
 
 // Title is what it is, and its name: "shovel back".
 func Title(s *model.Shovel) string {

@@ -308,11 +308,12 @@ func (b *builder) exchangeStation(name string) Station {
 		kind = "direct"
 	}
 
-	s.facts = []term.Spans{{term.ToneMuted.Span(model.Printable(kind))}}
 	s.short = term.Spans{term.ToneMuted.Span(model.Printable(kind))}
+	s.facts = []term.Spans{s.short}
 	var fronts []string
 	for in := range model.Each(b.Topology.Snapshot.Bindings) {
-		if in.ToExchange && in.Destination == name && in.VHost == b.flow.VHost && !slices.Contains(fronts, in.Source) {
+		leadsHere := in.ToExchange && in.Destination == name && in.VHost == b.flow.VHost
+		if leadsHere && !slices.Contains(fronts, in.Source) {
 			fronts = append(fronts, in.Source)
 		}
 	}
