@@ -25,6 +25,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // Whether it is known that the exchange is internal or not, nothing is taken out of the queue.
@@ -163,7 +164,7 @@ func anotherBrokerAtTheSameAddress(t *testing.T, other *demo.Node) {
 	must.Do(t, c.Check(t.Context(), ""))
 	cable.lead(t, other)
 	cable.cut()
-	var connect *model.ConnectError
+	var connect *trouble.Error
 	app := newApp(t)
 
 	app.until(func() error { // until the client has noticed the cut
@@ -173,7 +174,7 @@ func anotherBrokerAtTheSameAddress(t *testing.T, other *demo.Node) {
 		return nil
 	})
 
-	assert.Equal(t, connect.Kind, model.TwoBrokers, "%+v", connect)
+	assert.Equal(t, connect.Kind, trouble.TwoBrokers, "%+v", connect)
 	assert.Contains(t, connect.Cause, "belonged to")
 	cable.lead(t, node)
 	assert.Succeeds(t, c.Check(t.Context(), ""))

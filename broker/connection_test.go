@@ -29,6 +29,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 func TestNewRefusesABadURLWithoutThePassword(t *testing.T) {
@@ -60,7 +61,7 @@ func TestConnectErrors(t *testing.T) {
 
 	for _, test := range must.Cases[struct {
 		Name, URL, VHost, Says string
-		Kind                   model.ConnectKind
+		Kind                   trouble.Kind
 	}](t, "testdata/connect_errors.toml") {
 		t.Run(test.Name, func(t *testing.T) {
 			address := os.Expand(test.URL, func(name string) string { return places[name] })
@@ -70,7 +71,7 @@ func TestConnectErrors(t *testing.T) {
 				timeout = 200 * time.Millisecond
 			}
 
-			var e *model.ConnectError
+			var e *trouble.Error
 			for until := time.Now().Add(patience); ; {
 				c := newClient(t, broker.Options{URL: address, Timeout: timeout})
 				err := c.Check(t.Context(), cmp.Or(test.VHost, "/"))
@@ -118,10 +119,10 @@ func TestPermissions(t *testing.T) {
 	a := newApp(t)
 	from, to := a.moving(model.Classic, numbered(10)...)
 	blind := newClient(t, broker.Options{URL: user(t, "blind", rabbithole.Permissions{Write: ".*"})})
-	var e *model.ConnectError
+	var e *trouble.Error
 	_, err := blind.Peek(t.Context(), planPeek(from, peek.Want{}))
 	must.That(t, errors.As(err, &e), "peek without the right to read: %v", err)
-	assert.Equal(t, e.Kind, model.NotAllowed)
+	assert.Equal(t, e.Kind, trouble.NotAllowed)
 	mute := newClient(t, broker.Options{URL: user(t, "mute", rabbithole.Permissions{Read: ".*"})})
 	executed(t, mute, replayTo(t, from, to, plan.Selection{}),
 		outcome{Planned: 10, Refused: 1, Stopped: true})
@@ -161,8 +162,8 @@ func TestAnEndOfTheHandshakeIsNoRefusal(t *testing.T) {
 				}
 
 				err := check(t, address, 300*time.Millisecond)
-				var e *model.ConnectError
-				if err == nil && limit > header+1 || errors.As(err, &e) && e.Kind == model.Unreachable {
+				var e *trouble.Error
+				if err == nil && limit > header+1 || errors.As(err, &e) && e.Kind == trouble.Unreachable {
 					return // the last bytes close the connection, and nothing depends on them
 				}
 				t.Error(err)
@@ -235,20 +236,20 @@ func TestTLS(t *testing.T) {
 		user   string
 		secure *tls.Config
 		vhost  string
-		kind   model.ConnectKind
+		kind   trouble.Kind
 		says   string
 	}{
-		{"guest:guest", nil, "/", model.TLSMismatch, "does not trust"},
+		{"guest:guest", nil, "/", trouble.TLSMismatch, "does not trust"},
 		{
 			"guest:guest",
 			&tls.Config{RootCAs: trusted, ServerName: "other.test"},
-			"/", model.TLSMismatch,
+			"/", trouble.TLSMismatch,
 			"for another name",
 		},
-		{"guest:sesame", trusts, "/", model.BadCredentials, "refused the user guest"},
-		{"guest:guest", trusts, "nowhere", model.NoSuchVHost, "no vhost nowhere"},
+		{"guest:sesame", trusts, "/", trouble.BadCredentials, "refused the user guest"},
+		{"guest:guest", trusts, "nowhere", trouble.NoSuchVHost, "no vhost nowhere"},
 	} {
-		var e *model.ConnectError
+		var e *trouble.Error
 		err := with(test.user, test.secure).Check(t.Context(), test.vhost)
 		must.That(t, errors.As(err, &e), "%s: %v", test.says, err)
 		assert.Equal(t, e.Kind, test.kind, "%s", test.says)

@@ -24,6 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 func TestCount(t *testing.T) {
@@ -91,7 +92,7 @@ func countSurvivesALostBroker(t *testing.T, n *demo.Node) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		_, err := c.Count(ctx, []model.QueueRef{queue})
 		cancel()
-		var connect *model.ConnectError
+		var connect *trouble.Error
 		if err == nil || ctx.Err() == context.DeadlineExceeded {
 			t.Errorf("counted without a broker: %v", err)
 		} else if !errors.As(err, &connect) {

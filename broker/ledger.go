@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // ledger keeps the account of an execution while several goroutines work on it.
@@ -86,9 +87,9 @@ var losses = []error{
 }
 
 func isLoss(err error) bool {
-	var connect *model.ConnectError
+	var connect *trouble.Error
 	if errors.As(err, &connect) {
-		return connect.Kind == model.Unreachable || connect.Kind == model.NoAnswer || connect.Kind == model.TooSlow
+		return connect.Kind == trouble.Unreachable || connect.Kind == trouble.NoAnswer || connect.Kind == trouble.TooSlow
 	}
 	return slices.ContainsFunc(losses, func(loss error) bool { return errors.Is(err, loss) })
 }

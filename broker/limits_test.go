@@ -24,6 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // limited returns a client of the test's own user, who has every right on "/" but limits.
@@ -43,9 +44,9 @@ func userOf(t *testing.T) string { return strings.ReplaceAll(t.Name(), "/", "-")
 // atLimit checks that err is about a limit, in these words.
 func atLimit(t *testing.T, err error, words string) {
 	t.Helper()
-	var e *model.ConnectError
+	var e *trouble.Error
 	must.That(t, errors.As(err, &e), "got %v, want a limit: %s", err, words)
-	assert.Equal(t, e.Kind, model.AtLimit)
+	assert.Equal(t, e.Kind, trouble.AtLimit)
 	assert.Contains(t, e.Cause, words)
 }
 

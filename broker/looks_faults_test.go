@@ -28,6 +28,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // looker looks at queues again and again. At its end it prints how many looks were refused.
@@ -77,7 +78,7 @@ func (l *looker) session(r *rand.Rand) (refused int, err error) {
 		l.Times--
 		q := l.Queues[r.IntN(len(l.Queues))]
 		var why peek.RefusedLook
-		var busy *model.ConnectError // a broker that does not answer in time
+		var busy *trouble.Error // a broker that does not answer in time
 
 		var used *model.InUse
 		switch err := l.look(c, q, r); {

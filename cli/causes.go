@@ -17,6 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // causesJSON is the JSON of `dlxtop causes`. A queue is named as peek takes it: VHOST/NAME, in / its name alone.
@@ -160,7 +161,7 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 			return ctx.Err()
 		}
 		if err != nil {
-			if isKind(err, model.Unreachable, model.NoSuchHost, model.TwoBrokers) {
+			if isKind(err, trouble.Unreachable, trouble.NoSuchHost, trouble.TwoBrokers) {
 				return err
 			}
 			r.noteUnread(ref, q.Ready, err.Error())

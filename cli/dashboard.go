@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/dashboard"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 func (s *session) dashboard(look appearance) Dashboard {
@@ -28,10 +29,10 @@ func (s *session) dashboard(look appearance) Dashboard {
 // context cannot be opened the dashboard continues with the previous session, and says why.
 func (p *Program) dashboards(ctx context.Context, s *session, flags *connectionFlags, look appearance) error {
 	defer func() { s.close() }()
-	trouble := ""
+	still := ""
 	for {
 		d := s.dashboard(look)
-		d.Contexts, d.Trouble = contexts(p.Env), trouble
+		d.Contexts, d.Trouble = contexts(p.Env), still
 		next, err := p.Dashboard(ctx, d)
 		if err != nil || next == "" || ctx.Err() != nil {
 			return err
@@ -49,12 +50,12 @@ func (p *Program) dashboards(ctx context.Context, s *session, flags *connectionF
 		}
 
 		if err != nil {
-			trouble = "still " + s.connection.Name + ", not " + next + ": " + err.Error()
+			still = "still " + s.connection.Name + ", not " + next + ": " + err.Error()
 			continue
 		}
 
 		s.close()
-		s, trouble = other, ""
+		s, still = other, ""
 	}
 }
 
@@ -177,7 +178,7 @@ const (
 func (p *Program) firstStart(
 	ctx context.Context, flags *connectionFlags, look appearance, why error,
 ) (*session, error) {
-	var connect *model.ConnectError
+	var connect *trouble.Error
 	if !errors.As(why, &connect) {
 		return nil, why
 	}
@@ -209,7 +210,7 @@ func (p *Program) firstStart(
 			}
 
 			if failed, err := p.try(ctx, answers, at); err != nil {
-				var connect *model.ConnectError
+				var connect *trouble.Error
 				if errors.As(err, &connect) { // the next step is another answer
 					err = errors.New(connect.Cause)
 				}
@@ -262,11 +263,11 @@ func (p *Program) try(ctx context.Context, answers config.Answers, at int) (fail
 	defer cancel()
 	err = s.broker.Check(ctx, cmp.Or(connection.VHost, "/"))
 	switch {
-	case isKind(err, model.BadCredentials):
+	case isKind(err, trouble.BadCredentials):
 		if at >= askPassword {
 			return askPassword, err
 		}
-	case err != nil && !isKind(err, model.NotAllowed, model.NoSuchVHost, model.AtLimit):
+	case err != nil && !isKind(err, trouble.NotAllowed, trouble.NoSuchVHost, trouble.AtLimit):
 		return askHost, err
 	}
 

@@ -22,6 +22,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/dashboard"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // The groups of commands in the help.
@@ -274,7 +275,7 @@ func notAllowed(format string, values ...any) error {
 // statusOf returns the exit status of an error, and what is left to say about it ("" for nothing).
 func statusOf(ctx context.Context, err error) (int, string) {
 	var own *exit
-	var connect *model.ConnectError
+	var connect *trouble.Error
 	switch {
 	case errors.As(err, &own) && own.status == ExitDone:
 		return ExitDone, ""

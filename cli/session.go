@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // patience bounds the first contact with a broker, and the count after an action.
@@ -116,8 +117,8 @@ const slowPolls = 3
 // topology reads the broker once. A large, busy broker's answers may take longer than a first poll waits.
 func (s *session) topology(ctx context.Context) (*model.Topology, error) {
 	snapshot, err := s.source.Snapshot(ctx)
-	var slow *model.ConnectError
-	for polls := 1; polls < slowPolls && errors.As(err, &slow) && slow.Kind == model.TooSlow; polls++ {
+	var slow *trouble.Error
+	for polls := 1; polls < slowPolls && errors.As(err, &slow) && slow.Kind == trouble.TooSlow; polls++ {
 		s.program.note("%s: dlxtop asks again and waits longer", slow.Cause)
 		snapshot, err = s.source.Snapshot(ctx)
 	}
@@ -145,7 +146,7 @@ func (s *session) check(ctx context.Context) error {
 		return s.checkCluster(ctx, s.connection.VHost, overview)
 	}
 	err = s.checkCluster(ctx, "/", overview)
-	if !isKind(err, model.NotAllowed, model.NoSuchVHost) {
+	if !isKind(err, trouble.NotAllowed, trouble.NoSuchVHost) {
 		return err
 	}
 
@@ -159,7 +160,7 @@ func (s *session) check(ctx context.Context) error {
 		if vhost == "/" {
 			continue
 		}
-		if err = s.checkCluster(ctx, vhost, overview); !isKind(err, model.NotAllowed, model.NoSuchVHost) {
+		if err = s.checkCluster(ctx, vhost, overview); !isKind(err, trouble.NotAllowed, trouble.NoSuchVHost) {
 			return err
 		}
 	}
@@ -180,7 +181,7 @@ func (s *session) checkCluster(ctx context.Context, vhost string, told model.Ove
 	if _, err = s.source.Snapshot(ctx); err != nil || same() {
 		return err
 	}
-	return model.TwoClusters.With(model.ConnectValues{
+	return trouble.TwoClusters.With(trouble.Values{
 		At: s.broker.Node(), Name: name, API: s.connection.API, Detail: told.ClusterName,
 	})
 }
@@ -188,7 +189,7 @@ func (s *session) checkCluster(ctx context.Context, vhost string, told model.Ove
 // explain improves the error of a management API that does not answer: the next step depends on whether RabbitMQ itself
 // does.
 func (s *session) explain(ctx context.Context, err error) error {
-	if !isKind(err, model.Unreachable, model.NoSuchHost, model.NoAnswer, model.TooSlow) || ctx.Err() != nil {
+	if !isKind(err, trouble.Unreachable, trouble.NoSuchHost, trouble.NoAnswer, trouble.TooSlow) || ctx.Err() != nil {
 		return err
 	}
 	vhost := s.connection.VHost
@@ -197,15 +198,15 @@ func (s *session) explain(ctx context.Context, err error) error {
 	}
 
 	brokerErr := s.broker.Check(ctx, vhost)
-	answers := brokerErr == nil || isKind(brokerErr, model.NotAllowed, model.NoSuchVHost, model.AtLimit)
-	var told *model.ConnectError
+	answers := brokerErr == nil || isKind(brokerErr, trouble.NotAllowed, trouble.NoSuchVHost, trouble.AtLimit)
+	var told *trouble.Error
 	switch {
-	case answers && !isKind(err, model.Unreachable) && errors.As(err, &told):
+	case answers && !isKind(err, trouble.Unreachable) && errors.As(err, &told):
 		return told.ButAMQPAnswers(s.connection.Address())
 	case answers:
-		return model.AMQPWithoutAPI.With(model.ConnectValues{At: s.connection.Address(), API: s.connection.API})
-	case isKind(brokerErr, model.Unreachable) && s.connection.Guessed:
-		return model.NoBroker.With(model.ConnectValues{
+		return trouble.AMQPWithoutAPI.With(trouble.Values{At: s.connection.Address(), API: s.connection.API})
+	case isKind(brokerErr, trouble.Unreachable) && s.connection.Guessed:
+		return trouble.NoBroker.With(trouble.Values{
 			Name: cmp.Or(config.Path(s.program.Env), "dlxtop/config.toml below XDG_CONFIG_HOME"),
 		})
 	}
@@ -213,8 +214,8 @@ func (s *session) explain(ctx context.Context, err error) error {
 	return brokerErr
 }
 
-func isKind(err error, kinds ...model.ConnectKind) bool {
-	var connect *model.ConnectError
+func isKind(err error, kinds ...trouble.Kind) bool {
+	var connect *trouble.Error
 	return errors.As(err, &connect) && slices.Contains(kinds, connect.Kind)
 }
 
@@ -254,10 +255,10 @@ func (s *session) sameCluster(ctx context.Context, t *model.Topology) error {
 	limited, cancel := context.WithTimeout(ctx, briefly)
 	defer cancel()
 	err := s.checkCluster(limited, cmp.Or(vhost, "/"), t.Snapshot.Overview)
-	var why *model.ConnectError
+	var why *trouble.Error
 	switch {
 	case err == nil:
-	case isKind(err, model.TwoBrokers):
+	case isKind(err, trouble.TwoBrokers):
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -115,7 +115,7 @@ func (c *Client) Cluster() *hosts.Cluster { return c.members }
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // Check asks the broker who it is and whether the user may look at it: the cheapest way to find out that a poll would
-// work. Its errors are *model.ConnectError, or ctx's when ctx was cancelled.
+// work. Its errors are *trouble.Error, or ctx's when ctx was cancelled.
 func (c *Client) Check(ctx context.Context) (model.Overview, error) {
 	overview, err := c.overview(ctx)
 	if err == nil {

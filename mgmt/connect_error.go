@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // errNoVHost means that the user sees no vhost at all, or not the selected one.
@@ -30,19 +30,19 @@ type slowError struct {
 
 func (e *slowError) Error() string { return fmt.Sprintf("no answer within %s", e.after) }
 
-// connectError explains what stopped a poll as a *model.ConnectError. A cancelled ctx is returned unchanged.
+// connectError explains what stopped a poll as a *trouble.Error. A cancelled ctx is returned unchanged.
 func (c *Client) connectError(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("poll %s: %w", c.hosts.First(), ctx.Err())
 	}
-	if e, ok := errors.AsType[*model.ConnectError](err); ok {
+	if e, ok := errors.AsType[*trouble.Error](err); ok {
 		return e
 	}
 	if answer, ok := errors.AsType[*answerError](err); ok {
 		return c.answered(answer)
 	}
 	if errors.Is(err, errNoVHost) {
-		return c.failed(model.APIWithoutAnyVHost, "")
+		return c.failed(trouble.APIWithoutAnyVHost, "")
 	}
 	if e := c.tlsTrouble(err); e != nil {
 		return e
@@ -54,44 +54,44 @@ func (c *Client) connectError(ctx context.Context, err error) error {
 // answered explains a refusal. RabbitMQ says "not_authorized" when it does not accept the login (with the reason "Login
 // failed" in 3.10, "Not_Authorized" in 4.x; no body at all without credentials), and "not_authorised" when it knows the
 // user, who lacks the right. A vhost that the user may not see is 401 up to 4.0 and 404 in 4.3.
-func (c *Client) answered(e *answerError) *model.ConnectError {
+func (c *Client) answered(e *answerError) *trouble.Error {
 	switch {
 	case e.Leads != "":
-		return c.failed(model.APIRedirects, firstWords(e.Leads))
+		return c.failed(trouble.APIRedirects, firstWords(e.Leads))
 	case e.Status == http.StatusForbidden, e.Status == http.StatusUnauthorized && e.Code == "not_authorised":
 		return c.notAllowed(e)
 	case e.Status == http.StatusUnauthorized && c.user == "":
-		return c.failed(model.APIWantsLogin, "")
+		return c.failed(trouble.APIWantsLogin, "")
 	case e.Status == http.StatusUnauthorized:
-		return c.failed(model.APIRefusesLogin, "")
+		return c.failed(trouble.APIRefusesLogin, "")
 	case e.Status == http.StatusNotFound && e.Code != "" && c.vhost != "":
-		return c.failed(model.APIHidesVHost, "")
+		return c.failed(trouble.APIHidesVHost, "")
 	case e.Status == http.StatusNotFound:
-		return model.APINotHere.With(model.ConnectValues{At: c.address()})
+		return trouble.APINotHere.With(trouble.Values{At: c.address()})
 	case reasonOf(e) == wantsTLS:
-		return c.failed(model.APIWantsTLS, "")
+		return c.failed(trouble.APIWantsTLS, "")
 	}
 
-	return c.failed(model.APIAnswersOtherwise, e.Error())
+	return c.failed(trouble.APIAnswersOtherwise, e.Error())
 }
 
 // notAllowed explains what a known user lacks.
-func (c *Client) notAllowed(e *answerError) *model.ConnectError {
+func (c *Client) notAllowed(e *answerError) *trouble.Error {
 	reason := reasonOf(e)
 	switch {
 	case reason == noTag:
-		return c.failed(model.APIWithoutTag, "")
+		return c.failed(trouble.APIWithoutTag, "")
 	case reason == localOnly:
-		return c.failed(model.APILocalOnly, "")
+		return c.failed(trouble.APILocalOnly, "")
 	case c.vhost != "":
-		return c.failed(model.APIWithoutVHost, "")
+		return c.failed(trouble.APIWithoutVHost, "")
 	}
 
-	return c.failed(model.APINotAllowed, e.Error())
+	return c.failed(trouble.APINotAllowed, e.Error())
 }
 
 // tlsTrouble explains problems with TLS, or with a side speaking something else, and is nil for all others.
-func (c *Client) tlsTrouble(err error) *model.ConnectError {
+func (c *Client) tlsTrouble(err error) *trouble.Error {
 	var (
 		record    tls.RecordHeaderError
 		alert     tls.AlertError
@@ -104,30 +104,30 @@ func (c *Client) tlsTrouble(err error) *model.ConnectError {
 	speaks := protocolOf(err)
 	switch {
 	case errors.As(err, &record) && beginsAMQP(record.RecordHeader[:]), speaks == speaksAMQP:
-		return c.failed(model.APIIsAMQP, "")
+		return c.failed(trouble.APIIsAMQP, "")
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record):
-		return c.failed(model.APIWithoutTLS, "")
+		return c.failed(trouble.APIWithoutTLS, "")
 	case speaks == speaksTLS:
-		return c.failed(model.APIWantsTLS, "")
+		return c.failed(trouble.APIWantsTLS, "")
 	case speaks == speaksOther:
-		return c.failed(model.APINoHTTP, "")
+		return c.failed(trouble.APINoHTTP, "")
 	case errors.As(err, &authority):
-		return c.failed(model.APINoAuthority, "")
+		return c.failed(trouble.APINoAuthority, "")
 	case errors.As(err, &hostname):
-		return c.failed(model.APIOtherName, hostname.Error())
+		return c.failed(trouble.APIOtherName, hostname.Error())
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return c.failed(model.CertificateExpired, invalid.Error())
+		return c.failed(trouble.CertificateExpired, invalid.Error())
 	case errors.As(err, &verify):
-		return c.failed(model.CertificateUntrusted, verify.Err.Error())
+		return c.failed(trouble.CertificateUntrusted, verify.Err.Error())
 	case errors.As(err, &alert):
-		return c.failed(model.APIHandshake, alert.Error())
+		return c.failed(trouble.APIHandshake, alert.Error())
 	}
 
 	return nil
 }
 
 // unreachable explains the rest: no answer, or one that no broker would give.
-func (c *Client) unreachable(err error) *model.ConnectError {
+func (c *Client) unreachable(err error) *trouble.Error {
 	var (
 		dns      *net.DNSError
 		slow     *slowError
@@ -139,30 +139,30 @@ func (c *Client) unreachable(err error) *model.ConnectError {
 
 	switch {
 	case errors.As(err, &endless):
-		return model.APIEndless.With(model.ConnectValues{At: c.address(), Detail: endless.what})
+		return trouble.APIEndless.With(trouble.Values{At: c.address(), Detail: endless.what})
 	case errors.As(err, &large):
-		return model.APIEndless.With(model.ConnectValues{At: c.address(), Detail: bytesOf(large.Limit)})
+		return trouble.APIEndless.With(trouble.Values{At: c.address(), Detail: bytesOf(large.Limit)})
 	case errors.As(err, &syntax), errors.Is(err, errOtherJSON):
-		return model.APIOtherJSON.With(model.ConnectValues{At: c.address()})
+		return trouble.APIOtherJSON.With(trouble.Values{At: c.address()})
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return model.APINoHost.With(model.ConnectValues{Name: dns.Name})
+		return trouble.APINoHost.With(trouble.Values{Name: dns.Name})
 	case errors.As(err, &dns):
-		return model.APINoLookup.With(model.ConnectValues{Name: dns.Name, Detail: dns.Err})
+		return trouble.APINoLookup.With(trouble.Values{Name: dns.Name, Detail: dns.Err})
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return c.failed(model.APINothingListens, "")
+		return c.failed(trouble.APINothingListens, "")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return c.failed(model.APIBrokeOff, "")
+		return c.failed(trouble.APIBrokeOff, "")
 	case hungUp(err):
-		return c.failed(model.APIHungUp, "")
+		return c.failed(trouble.APIHungUp, "")
 	case errors.As(err, &slow) && slow.accepted.Load():
-		return c.failed(model.APISilent, slow.after.String())
+		return c.failed(trouble.APISilent, slow.after.String())
 	case errors.As(err, &slow):
-		return c.failed(model.APISlow, slow.after.String())
+		return c.failed(trouble.APISlow, slow.after.String())
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netError) && netError.Timeout():
-		return c.failed(model.APILate, "")
+		return c.failed(trouble.APILate, "")
 	}
 
-	return c.failed(model.APINotReached, innermost(err).Error())
+	return c.failed(trouble.APINotReached, innermost(err).Error())
 }
 
 // address returns the endpoint at the host that was asked.
@@ -171,8 +171,8 @@ func (c *Client) address() string {
 }
 
 // failed returns a trouble with this API, and the other side's words.
-func (c *Client) failed(trouble model.ConnectTrouble, detail string) *model.ConnectError {
-	return trouble.With(model.ConnectValues{At: c.hosts.Current(), User: c.user, VHost: c.vhost, Detail: detail})
+func (c *Client) failed(t trouble.Trouble, detail string) *trouble.Error {
+	return t.With(trouble.Values{At: c.hosts.Current(), User: c.user, VHost: c.vhost, Detail: detail})
 }
 
 // innermost returns an error without the request's line, as the address is already named.

@@ -25,6 +25,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // answering returns a port that sends the same bytes to every client.
@@ -80,7 +81,7 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 
 	for _, test := range must.Cases[struct {
 		Name, URL, VHost, Cause, Next string
-		Kind                          model.ConnectKind
+		Kind                          trouble.Kind
 		Trusts                        bool
 	}](t, "testdata/connect_errors.toml") {
 		t.Run(test.Name, func(t *testing.T) {
@@ -108,7 +109,7 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		_, err := client(t, Options{URL: b.as("clerk", manage.Password), VHost: closed}).Check(t.Context())
 		connect := connectError(t, err)
 		// 3.10 and 4.0 say that it is not allowed, 4.3 hides that it exists.
-		assert.That(t, connect.Kind == model.NotAllowed || connect.Kind == model.NoSuchVHost, "%v", err)
+		assert.That(t, connect.Kind == trouble.NotAllowed || connect.Kind == trouble.NoSuchVHost, "%v", err)
 		assert.Contains(t, connect.Cause, "closed")
 	})
 
@@ -123,7 +124,7 @@ func TestAnswersInOtherWords(t *testing.T) {
 	c := client(t, Options{URL: "http://u:secret@h:15672", VHost: "v"})
 	for _, test := range must.Cases[struct {
 		Answer answerError
-		Kind   model.ConnectKind
+		Kind   trouble.Kind
 		Cause  string
 	}](t, "testdata/answers.toml") {
 		got := c.answered(&test.Answer)
@@ -157,7 +158,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	} {
 		_, err := client(t, o).Snapshot(t.Context())
 		connect := connectError(t, err)
-		assert.Equal(t, connect.Kind, model.NoManagement)
+		assert.Equal(t, connect.Kind, trouble.NoManagement)
 		assert.Contains(t, connect.Cause, "redirects to "+elsewhere.URL+"/api/")
 		assert.Contains(t, connect.Next, "--api")
 		assert.Lacks(t, err.Error(), "secret")

@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/carry"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // RabbitMQ accepts settings that rabbit-hole's types cannot hold. They hide the policies and nothing else.
@@ -84,5 +85,5 @@ func TestUsersReadByRabbitHole(t *testing.T) {
 
 	user := manage.User(t, s.b.API(), "reads-nothing", "", s.vhost)
 	_, err := client(t, Options{URL: s.b.as(user, manage.Password), VHost: s.vhost}).Snapshot(t.Context())
-	assert.Equal(t, connectError(t, err).Kind, model.NotAllowed, user)
+	assert.Equal(t, connectError(t, err).Kind, trouble.NotAllowed, user)
 }

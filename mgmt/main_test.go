@@ -27,6 +27,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/shared"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // patience bounds every wait for what the broker does on its own: statistics come after 5 s, those of quorum queues
@@ -103,10 +104,10 @@ func served(t *testing.T, handle http.HandlerFunc) string {
 }
 
 // connectError returns an error as the explanation that it must be.
-func connectError(t *testing.T, err error) *model.ConnectError {
+func connectError(t *testing.T, err error) *trouble.Error {
 	t.Helper()
-	connect, ok := errors.AsType[*model.ConnectError](err)
-	must.That(t, ok, "%v is no ConnectError", err)
+	connect, ok := errors.AsType[*trouble.Error](err)
+	must.That(t, ok, "%v is no trouble.Error", err)
 	return connect
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/hosts"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // overviewElement is the used part of the overview. A user with only the management tag does not get the node.
@@ -83,5 +84,5 @@ func (c *Client) sameCluster(name string) error {
 		return nil
 	}
 
-	return model.LeadsElsewhere.With(model.ConnectValues{At: at, Name: name, Detail: *c.cluster.Load()})
+	return trouble.LeadsElsewhere.With(trouble.Values{At: at, Name: name, Detail: *c.cluster.Load()})
 }

@@ -13,10 +13,11 @@ import (
 	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // Snapshot returns one poll. The overview and the queue list are required; other parts that cannot be read are nil and
-// named in Missing. Its errors are *model.ConnectError, or ctx's when ctx was cancelled.
+// named in Missing. Its errors are *trouble.Error, or ctx's when ctx was cancelled.
 func (c *Client) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 	return c.snapshot(ctx, false)
 }
@@ -159,7 +160,7 @@ func (c *Client) whyMissing(ctx context.Context, err error) string {
 	if answer, ok := errors.AsType[*answerError](err); ok && (answer.Status == 401 || answer.Status == 403) {
 		return fmt.Sprintf("user %s may not read them (%s)", c.user, answer)
 	}
-	if connect, ok := errors.AsType[*model.ConnectError](c.connectError(ctx, err)); ok {
+	if connect, ok := errors.AsType[*trouble.Error](c.connectError(ctx, err)); ok {
 		return connect.Cause
 	}
 	return err.Error()

@@ -25,6 +25,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // poll takes a snapshot that must succeed.
@@ -360,7 +361,7 @@ func TestAnotherClusterAtTheSameAddress(t *testing.T) {
 	moved.Store(true)
 	_, err := c.Snapshot(t.Context())
 	connect := connectError(t, err)
-	assert.Equal(t, connect.Kind, model.TwoBrokers, "%v", err)
+	assert.Equal(t, connect.Kind, trouble.TwoBrokers, "%v", err)
 	assert.Contains(t, connect.Cause, "another@one now")
 	moved.Store(false)
 	poll(t, c)

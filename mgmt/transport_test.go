@@ -24,7 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // wire counts a client's connections and the bytes received on them.
@@ -172,11 +172,11 @@ func TestTimeouts(t *testing.T) {
 		name  string
 		ctx   context.Context
 		limit time.Duration
-		kind  model.ConnectKind
+		kind  trouble.Kind
 		cause string
 	}{
-		{"the client's", t.Context(), 200 * time.Millisecond, model.TooSlow, "gave no answer within 200ms"},
-		{"the caller's", deadline, patience, model.NoAnswer, "gave no answer in time"},
+		{"the client's", t.Context(), 200 * time.Millisecond, trouble.TooSlow, "gave no answer within 200ms"},
+		{"the caller's", deadline, patience, trouble.NoAnswer, "gave no answer in time"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := client(t, Options{URL: address, Timeout: test.limit})
@@ -209,7 +209,7 @@ func TestASlowBrokerGetsMoreTime(t *testing.T) {
 	for _, within := range []string{"1s", "2s"} {
 		_, err := c.overview(t.Context())
 		connect := connectError(t, c.connectError(t.Context(), err))
-		must.Equal(t, connect.Kind, model.TooSlow, "within %s: %v", within, err)
+		must.Equal(t, connect.Kind, trouble.TooSlow, "within %s: %v", within, err)
 		must.Contains(t, connect.Cause, within)
 	}
 

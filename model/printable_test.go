@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -199,26 +197,4 @@ func TestPlural(t *testing.T) {
 	} {
 		assert.Equal(t, model.Plural(n, "message"), want, "%d", n)
 	}
-}
-
-func TestSentencesOfConnectTroublesNameWhatTheyAreGiven(t *testing.T) {
-	values := model.ConnectValues{At: "mq:5672", User: "ops{vhost}", VHost: "a\x1b", Name: "n", Detail: "3"}
-	e := model.AMQPWithoutVHost.With(values)
-	assert.Equal(t, e.Cause, `the user ops{vhost} may not enter the vhost a\x1b`)
-	assert.Equal(t, e.Kind, model.NotAllowed)
-	if e := model.ConnectionsOfVHost.With(values); e.Cause !=
-		`the vhost a\x1b takes 3 connections (max-connections), and all are in use` {
-		t.Error(e.Cause)
-	}
-
-	known := []string{"{at}", "{api}", "{user}", "{vhost}", "{name}", "{detail}"}
-	found := 0
-	text := must.Get(os.ReadFile("connect_words.go"))(t)
-	for _, name := range regexp.MustCompile(`\{\w+\}`).FindAllString(string(text), -1) {
-		if found++; !slices.Contains(known, name) {
-			t.Errorf("nothing fills %s", name)
-		}
-	}
-
-	assert.That(t, found >= 50, "only %d names were found in the sentences", found)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/trouble"
 	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/flows"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -99,8 +100,8 @@ func TestLostBrokerComesBackByItself(t *testing.T) {
 	c := newClock()
 	source := &recorded{snapshot: busyBroker()}
 	term := lively(source, c).open(t).await("live")
-	source.fail(&model.ConnectError{
-		Kind: model.Unreachable, Cause: "nothing listens on mq1:15672",
+	source.fail(&trouble.Error{
+		Kind: trouble.Unreachable, Cause: "nothing listens on mq1:15672",
 		Next: "start RabbitMQ, or name another broker with --api",
 	})
 
@@ -113,8 +114,8 @@ func TestLostBrokerComesBackByItself(t *testing.T) {
 }
 
 func TestNeverReached(t *testing.T) {
-	source := &recorded{err: &model.ConnectError{
-		Kind:  model.BadCredentials,
+	source := &recorded{err: &trouble.Error{
+		Kind:  trouble.BadCredentials,
 		Cause: "mq1:15672 does not accept user guest", Next: "check user and password",
 	}}
 

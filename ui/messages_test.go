@@ -21,6 +21,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/trouble"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -349,7 +350,7 @@ func TestReadTroubles(t *testing.T) {
 		"gone":      {fmt.Errorf("peek: %w", model.ErrQueueGone), "the queue does not exist any more"},
 		"exclusive": {fmt.Errorf("peek: %w", model.ErrQueueExclusive), "only that connection can read it"},
 		"not allowed": {
-			&model.ConnectError{Kind: model.NotAllowed, Cause: "guest may not read this queue", Next: "ask for read permission"},
+			&trouble.Error{Kind: trouble.NotAllowed, Cause: "guest may not read this queue", Next: "ask for read permission"},
 			"guest may not read this queue: ask for read permission",
 		},
 		"other": {errors.New("channel closed \x1b[2J"), `channel closed \x1b[2J`},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/trouble"
 	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -221,13 +222,13 @@ func (p *poller) trouble() (cause, next string) {
 	if p.err == nil {
 		return "", ""
 	}
-	var connect *model.ConnectError
+	var connect *trouble.Error
 	switch {
 	case errors.As(p.err, &connect):
 	case errors.Is(p.err, context.DeadlineExceeded):
-		connect = model.PollLate.With(model.ConnectValues{Detail: shell.PollTimeout.String()})
+		connect = trouble.PollLate.With(trouble.Values{Detail: shell.PollTimeout.String()})
 	default:
-		connect = model.PollFailed.With(model.ConnectValues{Detail: p.err.Error()})
+		connect = trouble.PollFailed.With(trouble.Values{Detail: p.err.Error()})
 	}
 
 	return connect.Cause, connect.Next

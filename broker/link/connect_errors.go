@@ -16,9 +16,10 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
-// connectError explains to an operator why no connection could be made: a *model.ConnectError.
+// connectError explains to an operator why no connection could be made: a *trouble.Error.
 func (p *attempt) connectError(ctx context.Context, err error, vhost string, w *wire.Conn) error {
 	first, readErr := w.Heard()
 	var unsafe *tlsFailure
@@ -32,26 +33,26 @@ func (p *attempt) connectError(ctx context.Context, err error, vhost string, w *
 
 	// amqp091-go takes any end of the handshake for a refusal; a timeout is not one.
 	late := timedOut(readErr) || timedOut(err) || errors.Is(ctx.Err(), context.DeadlineExceeded)
-	if e := p.loginError(err, vhost); e != nil && (!late || e.Kind != model.Unreachable) {
+	if e := p.loginError(err, vhost); e != nil && (!late || e.Kind != trouble.Unreachable) {
 		return e
 	}
 	switch {
 	case strings.HasPrefix(first, "HTTP"), first == "" && p.uri.Scheme == "amqp" && p.speaksHTTP():
-		return p.failed(model.AMQPIsHTTP, "")
+		return p.failed(trouble.AMQPIsHTTP, "")
 	case first != "" && !wire.IsAMQP(first):
-		return p.failed(model.AMQPOther, "")
+		return p.failed(trouble.AMQPOther, "")
 	case late:
-		return p.failed(model.AMQPSilent, model.ShortDuration(p.timeout))
+		return p.failed(trouble.AMQPSilent, model.ShortDuration(p.timeout))
 	case first == "":
-		return p.failed(model.AMQPHungUp, "")
+		return p.failed(trouble.AMQPHungUp, "")
 	}
 
-	return p.failed(model.AMQPEnded, Words(err))
+	return p.failed(trouble.AMQPEnded, Words(err))
 }
 
 // failed returns a trouble with this broker, and the other side's words.
-func (p *attempt) failed(trouble model.ConnectTrouble, detail string) *model.ConnectError {
-	return trouble.With(model.ConnectValues{At: p.address, User: p.uri.Username, Detail: detail})
+func (p *attempt) failed(t trouble.Trouble, detail string) *trouble.Error {
+	return t.With(trouble.Values{At: p.address, User: p.uri.Username, Detail: detail})
 }
 
 // speaksHTTP sends an HTTP request to the port: RabbitMQ's management port says nothing to an AMQP client.
@@ -80,13 +81,13 @@ func (p *attempt) unreachable(err error) error {
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return model.AMQPNoHost.With(model.ConnectValues{Name: model.HostOf(p.address)})
+		return trouble.AMQPNoHost.With(trouble.Values{Name: model.HostOf(p.address)})
 	case errors.As(err, &dns):
-		return model.AMQPNoLookup.With(model.ConnectValues{Name: model.HostOf(p.address), Detail: dns.Err})
+		return trouble.AMQPNoLookup.With(trouble.Values{Name: model.HostOf(p.address), Detail: dns.Err})
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return p.failed(model.AMQPNothingListens, "")
+		return p.failed(trouble.AMQPNothingListens, "")
 	case timedOut(err) || errors.Is(err, context.DeadlineExceeded):
-		return p.failed(model.AMQPSlow, model.ShortDuration(p.timeout))
+		return p.failed(trouble.AMQPSlow, model.ShortDuration(p.timeout))
 	}
 
 	var op *net.OpError
@@ -94,7 +95,7 @@ func (p *attempt) unreachable(err error) error {
 		err = op.Err
 	}
 
-	return p.failed(model.AMQPNotReached, err.Error())
+	return p.failed(trouble.AMQPNotReached, err.Error())
 }
 
 // tlsError explains a problem with TLS, or with its absence; nil for any other problem.
@@ -102,7 +103,7 @@ func (p *attempt) tlsError(err error, first string) error {
 	if p.uri.Scheme != "amqps" {
 		// A TLS port answers a plain client with an alert record: type 21, version 3.x.
 		if strings.HasPrefix(first, "\x15\x03") {
-			return p.failed(model.AMQPWantsTLS, "")
+			return p.failed(trouble.AMQPWantsTLS, "")
 		}
 		return nil
 	}
@@ -114,9 +115,9 @@ func (p *attempt) tlsError(err error, first string) error {
 	}
 	switch {
 	case errors.As(err, &record):
-		return p.failed(model.AMQPWithoutTLS, "")
+		return p.failed(trouble.AMQPWithoutTLS, "")
 	case errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
-		return p.failed(model.AMQPHandshake, err.Error())
+		return p.failed(trouble.AMQPHandshake, err.Error())
 	}
 
 	return nil
@@ -137,19 +138,19 @@ func (p *attempt) certificateError(err error) error {
 	words := certificate.Err.Error()
 	switch {
 	case errors.As(err, &authority):
-		return p.failed(model.AMQPNoAuthority, "")
+		return p.failed(trouble.AMQPNoAuthority, "")
 	case errors.As(err, &hostname):
-		return p.failed(model.AMQPOtherName, words)
+		return p.failed(trouble.AMQPOtherName, words)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return p.failed(model.CertificateExpired, words)
+		return p.failed(trouble.CertificateExpired, words)
 	}
 
-	return p.failed(model.CertificateUntrusted, words)
+	return p.failed(trouble.CertificateUntrusted, words)
 }
 
 // loginError explains why the broker refused the login; nil when it did not get that far. It is Unreachable when the
 // connection ended without an answer.
-func (p *attempt) loginError(err error, vhost string) *model.ConnectError {
+func (p *attempt) loginError(err error, vhost string) *trouble.Error {
 	var e *amqp.Error
 	if !errors.As(err, &e) {
 		return nil
@@ -158,27 +159,27 @@ func (p *attempt) loginError(err error, vhost string) *model.ConnectError {
 		return reached
 	}
 	why := ReasonOf(OnLogin, err)
-	values := model.ConnectValues{At: p.address, User: p.uri.Username, VHost: vhost}
+	values := trouble.Values{At: p.address, User: p.uri.Username, VHost: vhost}
 
 	switch {
 	case e == amqp.ErrSASL && len(p.uri.AuthMechanism) > 0:
 		values.Name = strings.ToUpper(strings.Join(p.uri.AuthMechanism, ", "))
-		return model.AMQPNoMechanism.With(values)
+		return trouble.AMQPNoMechanism.With(values)
 	case e == amqp.ErrSASL:
-		return model.AMQPNoPassword.With(values)
+		return trouble.AMQPNoPassword.With(values)
 	case e == amqp.ErrCredentials:
-		return model.AMQPLoginClosed.With(values)
+		return trouble.AMQPLoginClosed.With(values)
 	case why == badLogin:
 		if p.uri.Username == "guest" {
-			return model.AMQPRefusesGuest.With(values)
+			return trouble.AMQPRefusesGuest.With(values)
 		}
-		return model.AMQPRefusesLogin.With(values)
+		return trouble.AMQPRefusesLogin.With(values)
 	case why == noVHost:
-		return model.AMQPNoVHost.With(values)
+		return trouble.AMQPNoVHost.With(values)
 	case why == noVHostRight:
-		return model.AMQPWithoutVHost.With(values)
+		return trouble.AMQPWithoutVHost.With(values)
 	case e == amqp.ErrVhost:
-		return model.AMQPVHostClosed.With(values)
+		return trouble.AMQPVHostClosed.With(values)
 	}
 
 	return nil

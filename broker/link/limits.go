@@ -10,6 +10,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // ChannelsNeeded is how many channels a connection needs at most when few are allowed: two to look, one to count.
@@ -27,39 +28,39 @@ var limitPauses = []time.Duration{
 // means the channels' user, so no name is taken from the text.
 var limits = []struct {
 	words   *regexp.Regexp // with the number
-	reached model.ConnectTrouble
+	reached trouble.Trouble
 }{
 	{ // 3.10.8 and 4.0.5 say "of (1)", 4.3.6 "of 1"
 		regexp.MustCompile(`(?s)opened for user '.*' has reached the maximum allowed user limit of \(?(\d+)\)?$`),
-		model.ChannelsOfUser,
+		trouble.ChannelsOfUser,
 	},
 	{ // 4.0.5 says "of (3)", 4.3.6 "of 3"; 3.10.8 has no such limit
 		regexp.MustCompile(`(?s)opened on node '.*' has reached the maximum allowed limit of \(?(\d+)\)?$`),
-		model.ChannelsOfNode,
+		trouble.ChannelsOfNode,
 	},
 	{ // 3.10.8, 4.0.5, 4.3.6
 		regexp.MustCompile(`(?s)connection refused for user '.*': user connection limit \((\d+)\) is reached$`),
-		model.ConnectionsOfUser,
+		trouble.ConnectionsOfUser,
 	},
 	{ // 3.10.8, 4.0.5, 4.3.6
 		regexp.MustCompile(`(?s)access to vhost '.*' refused for user '.*': connection limit \((\d+)\) is reached$`),
-		model.ConnectionsOfVHost,
+		trouble.ConnectionsOfVHost,
 	},
 	{ // 4.0.5, 4.3.6; 3.10.8 has no such limit
 		regexp.MustCompile(`connection refused: node connection limit \((\d+)\) is reached$`),
-		model.ConnectionsOfNode,
+		trouble.ConnectionsOfNode,
 	},
 }
 
 // limitReached returns what a user can do about the limit of connections or channels in err; nil for any other error.
 // channelMax is what the connection negotiated with the broker.
-func limitReached(err error, user, vhost string, channelMax int) *model.ConnectError {
+func limitReached(err error, user, vhost string, channelMax int) *trouble.Error {
 	var e *amqp.Error
 	switch {
 	case !errors.As(err, &e):
 		return nil
 	case e == amqp.ErrChannelMax:
-		return model.ChannelsOfConnection.With(model.ConnectValues{
+		return trouble.ChannelsOfConnection.With(trouble.Values{
 			Name: model.Plural(channelMax, "channel"), Detail: strconv.Itoa(ChannelsNeeded),
 		})
 	case !e.Server || e.Code != amqp.NotAllowed:
@@ -68,7 +69,7 @@ func limitReached(err error, user, vhost string, channelMax int) *model.ConnectE
 
 	for _, l := range limits {
 		if found := l.words.FindStringSubmatch(e.Reason); found != nil {
-			return l.reached.With(model.ConnectValues{User: user, VHost: vhost, Detail: found[1]})
+			return l.reached.With(trouble.Values{User: user, VHost: vhost, Detail: found[1]})
 		}
 	}
 
@@ -77,15 +78,15 @@ func limitReached(err error, user, vhost string, channelMax int) *model.ConnectE
 
 // IsLimit reports whether err is a limit of connections or channels.
 func IsLimit(err error) bool {
-	var e *model.ConnectError
-	return errors.As(err, &e) && e.Kind == model.AtLimit
+	var e *trouble.Error
+	return errors.As(err, &e) && e.Kind == trouble.AtLimit
 }
 
 // channelLimit means that a channel exceeds a limit. RabbitMQ has then closed its connection, unless the limit is that
 // of the connection itself (3.10.8, 4.0.5, 4.3.6).
-type channelLimit struct{ *model.ConnectError }
+type channelLimit struct{ error }
 
-func (e channelLimit) Unwrap() error { return e.ConnectError }
+func (e channelLimit) Unwrap() error { return e.error }
 
 func IsChannelLimit(err error) bool { return errors.As(err, &channelLimit{}) }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // The exact words of the three versions, and the resulting errors.
@@ -64,7 +64,7 @@ func TestLimitReached(t *testing.T) {
 		reached := limitReached(fmt.Errorf("dial: %w", err), "o'ps", "a limit", 0)
 		switch {
 		case want[0] == "" && reached == nil:
-		case reached == nil || reached.Kind != model.AtLimit, reached.Cause != want[0],
+		case reached == nil || reached.Kind != trouble.AtLimit, reached.Cause != want[0],
 			!strings.Contains(reached.Next, want[1]):
 			t.Errorf("%s\ngot  %v\nwant %s", said, reached, want)
 		}
@@ -81,12 +81,12 @@ func TestLimitReached(t *testing.T) {
 // Names of users and vhosts must not matter, whatever they look like.
 func TestLoginErrorIsNotMisledByNames(t *testing.T) {
 	p := must.Get(New("amqp://ops:secret@localhost", nil, nil, nil, 0))(t)
-	for said, kind := range map[string]model.ConnectKind{
-		"NOT_ALLOWED - access to vhost 'limit not found' refused for user 'ops'":                model.NotAllowed,
-		"NOT_ALLOWED - vhost user connection limit (1) is reached not found":                    model.NoSuchVHost,
-		"NOT_ALLOWED - connection refused for user 'ops': user connection limit (1) is reached": model.AtLimit,
+	for said, kind := range map[string]trouble.Kind{
+		"NOT_ALLOWED - access to vhost 'limit not found' refused for user 'ops'":                trouble.NotAllowed,
+		"NOT_ALLOWED - vhost user connection limit (1) is reached not found":                    trouble.NoSuchVHost,
+		"NOT_ALLOWED - connection refused for user 'ops': user connection limit (1) is reached": trouble.AtLimit,
 	} {
-		var e *model.ConnectError
+		var e *trouble.Error
 		err := (&attempt{p, p.Address(), 0}).loginError(&amqp.Error{Code: amqp.NotAllowed, Reason: said, Server: true}, "x")
 		must.That(t, errors.As(err, &e), "%s: %v is not %s", said, err, kind)
 		assert.Equal(t, e.Kind, kind, "%v", said)
@@ -96,7 +96,7 @@ func TestLoginErrorIsNotMisledByNames(t *testing.T) {
 // An attempt that is cut short does not hide the limit that made it necessary.
 func TestALimitIsTheReason(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	limit := &model.ConnectError{Kind: model.AtLimit}
+	limit := &trouble.Error{Kind: trouble.AtLimit}
 	tries := 0
 	err := Patiently(ctx, IsLimit, func() error {
 		if tries++; tries == 1 {

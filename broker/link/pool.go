@@ -22,6 +22,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/hosts"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 const (
@@ -116,7 +117,7 @@ func (p *Pool) Node() string { return p.hosts.Current() }
 func (p *Pool) VHost() string { return p.uri.Vhost }
 
 // Check proves that the broker lets the user into a vhost; "" is the one in the URL. Errors that a user can act on are
-// *model.ConnectError.
+// *trouble.Error.
 func (p *Pool) Check(ctx context.Context, vhost string) error {
 	_, err := p.Connection(ctx, vhost)
 	return err
@@ -291,7 +292,7 @@ func (p *attempt) sameCluster(connection *amqp.Connection) error {
 		return nil
 	}
 
-	return model.LeadsElsewhere.With(model.ConnectValues{At: p.address, Name: name, Detail: p.first})
+	return trouble.LeadsElsewhere.With(trouble.Values{At: p.address, Name: name, Detail: p.first})
 }
 
 func clusterOf(connection *amqp.Connection) string {

@@ -8,6 +8,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // Reason is why RabbitMQ refused something. AMQP 0-9-1 has one code for several reasons: only the text beside it says
@@ -127,7 +128,7 @@ func QueueError(attempt string, queue model.QueueRef, err error) error {
 	case exclusiveConsume:
 		kind = model.ErrConsumeRefused
 	case noReadRight:
-		return fmt.Errorf("%s %s: %w", attempt, name, model.AMQPMayNotRead.With(model.ConnectValues{Detail: Words(err)}))
+		return fmt.Errorf("%s %s: %w", attempt, name, trouble.AMQPMayNotRead.With(trouble.Values{Detail: Words(err)}))
 	case connectionEnded:
 		return fmt.Errorf("%s %s: %w", attempt, name, Loss(err))
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 const (
@@ -44,7 +45,7 @@ const (
 // into a second queue, whose length is their number; no statistics would show it: a broker has none for dead letters
 // (all versions).
 //
-// The error says why it ended early: one sentence, a *model.ConnectError when a right is missing.
+// The error says why it ended early: one sentence, a *trouble.Error when a right is missing.
 func Run(
 	ctx context.Context, pool *link.Pool, plan trace.TapPlan, follow <-chan trace.TapPlan,
 	see func(m *message.Message, at time.Time), tell func(trace.TapCounts),
@@ -369,7 +370,7 @@ func (t *tap) error(attempt, name string, err error) error {
 	case !errors.As(err, &e) || !e.Server || e.Code == amqp.ConnectionForced:
 		return fmt.Errorf("tap: %w", link.Loss(err))
 	case e.Code == amqp.AccessRefused:
-		return model.AMQPMayNotTap.With(model.ConnectValues{
+		return trouble.AMQPMayNotTap.With(trouble.Values{
 			User: t.pool.User(), Name: attempt + " " + name, Detail: link.Words(err),
 		})
 	case e.Code == amqp.NotFound && attempt == "bind to":

@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 type Looker interface {
@@ -222,10 +223,10 @@ func (s *Search) queue(ctx context.Context, q *Queue) error {
 		s.result.Failed = err
 	}
 
-	var connect *model.ConnectError
+	var connect *trouble.Error
 	if errors.As(err, &connect) {
 		switch connect.Kind {
-		case model.Unreachable, model.NoSuchHost, model.TwoBrokers, model.BadCredentials:
+		case trouble.Unreachable, trouble.NoSuchHost, trouble.TwoBrokers, trouble.BadCredentials:
 			return err
 		}
 	}

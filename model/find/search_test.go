@@ -21,6 +21,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // told is what a broker says about its queues: how many messages each has, or why it cannot be read.
@@ -65,7 +66,7 @@ func reasons(missed []find.NotRead) string {
 
 // Hits come in order, and everything that was not read is named with the reason.
 func TestSearch(t *testing.T) {
-	lost := &model.ConnectError{Kind: model.Unreachable, Cause: "mq1 is gone", Next: "start it"}
+	lost := &trouble.Error{Kind: trouble.Unreachable, Cause: "mq1 is gone", Next: "start it"}
 	for _, c := range []struct {
 		name   string
 		want   find.Want

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 // Protocol is how RabbitMQ calls what a node listens for.
@@ -72,7 +72,7 @@ func (h *List) all() []string {
 }
 
 // Try calls a function with one address after the other, beginning with the current one, while its error is a
-// *model.ConnectError that another node may not have. limit is how long it may take: whole for the last host that the
+// *trouble.Error that another node may not have. limit is how long it may take: whole for the last host that the
 // user named. Of several errors, the one that the user can mend counts.
 func (h *List) Try(whole time.Duration, call func(address string, limit time.Duration) error) error {
 	order, patient := h.all(), len(h.given)-1
@@ -83,7 +83,7 @@ func (h *List) Try(whole time.Duration, call func(address string, limit time.Dur
 		order = slices.Insert(slices.Delete(order, i, i+1), 0, h.Current())
 	}
 
-	var worst *model.ConnectError
+	var worst *trouble.Error
 	for i, address := range order {
 		limit := min(whole, hostTimeout)
 		if i == patient {
@@ -92,7 +92,7 @@ func (h *List) Try(whole time.Duration, call func(address string, limit time.Dur
 
 		h.use(address)
 		err := call(address, limit)
-		var told *model.ConnectError
+		var told *trouble.Error
 		if !errors.As(err, &told) || !slices.Contains(elsewhere, told.Kind) {
 			return err
 		}
@@ -102,16 +102,16 @@ func (h *List) Try(whole time.Duration, call func(address string, limit time.Dur
 	}
 
 	h.use(order[0])
-	if len(order) == 1 || worst.Kind == model.TooSlow || slices.Contains(mendable, worst.Kind) {
+	if len(order) == 1 || worst.Kind == trouble.TooSlow || slices.Contains(mendable, worst.Kind) {
 		return worst
 	}
 
-	none := model.AMQPNoHostAnswers
+	none := trouble.AMQPNoHostAnswers
 	if h.protocol == HTTP || h.protocol == HTTPS {
-		none = model.APINoHostAnswers
+		none = trouble.APINoHostAnswers
 	}
 
-	return none.With(model.ConnectValues{At: strings.Join(order, ", "), Detail: worst.Cause})
+	return none.With(trouble.Values{At: strings.Join(order, ", "), Detail: worst.Cause})
 }
 
 func (h *List) use(address string) {
@@ -122,8 +122,8 @@ func (h *List) use(address string) {
 
 // What another node may not have, and what of that the user can mend: a host that does not belong into the list.
 var (
-	mendable  = []model.ConnectKind{model.TwoBrokers, model.TLSMismatch}
-	elsewhere = append([]model.ConnectKind{
-		model.Unreachable, model.NoSuchHost, model.NoAnswer, model.TooSlow,
+	mendable  = []trouble.Kind{trouble.TwoBrokers, trouble.TLSMismatch}
+	elsewhere = append([]trouble.Kind{
+		trouble.Unreachable, trouble.NoSuchHost, trouble.NoAnswer, trouble.TooSlow,
 	}, mendable...)
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
 func TestClusterName(t *testing.T) {
@@ -40,7 +40,7 @@ func TestMembers(t *testing.T) {
 }
 
 func TestHostsAreTried(t *testing.T) {
-	trouble := map[string]error{"a:1": &model.ConnectError{Kind: model.Unreachable}}
+	failures := map[string]error{"a:1": &trouble.Error{Kind: trouble.Unreachable}}
 	cluster := &Cluster{}
 	hosts := New(cluster, AMQP, "a:1", "b:1", "c:1")
 	var err error
@@ -50,7 +50,7 @@ func TestHostsAreTried(t *testing.T) {
 			if limit == time.Minute {
 				tried += "."
 			}
-			return trouble[address]
+			return failures[address]
 		})
 
 		return tried
@@ -58,23 +58,23 @@ func TestHostsAreTried(t *testing.T) {
 
 	assert.Equal(t, try(), "ab", "the first is down")
 	assert.Equal(t, try(), "b", "the one that answered comes first")
-	trouble["b:1"] = &model.ConnectError{Kind: model.TooSlow}
+	failures["b:1"] = &trouble.Error{Kind: trouble.TooSlow}
 	assert.Equal(t, try(), "bac.", "one that said nothing is left")
-	trouble["b:1"], trouble["c:1"] = trouble["a:1"], trouble["a:1"]
+	failures["b:1"], failures["c:1"] = failures["a:1"], failures["a:1"]
 	assert.Equal(t, try(), "cab.", "all are down")
 	assert.Contains(t, err.Error(), "none of c:1, a:1, b:1 answers")
 	cluster.Learn([]string{"rabbit@b", "rabbit@d"}, nil)
 	assert.Equal(t, try(), "cab.d", "the cluster has named another one")
-	trouble["d:1"] = &model.ConnectError{Kind: model.Unreachable}
+	failures["d:1"] = &trouble.Error{Kind: trouble.Unreachable}
 
-	for _, stops := range []error{&model.ConnectError{Kind: model.BadCredentials}, errors.New("cancelled")} {
-		trouble["a:1"] = stops
+	for _, stops := range []error{&trouble.Error{Kind: trouble.BadCredentials}, errors.New("cancelled")} {
+		failures["a:1"] = stops
 		assert.Lacks(t, try(), "b", "a password is not tried on all of them")
 		assert.Equal(t, err, stops)
 	}
 
-	trouble["a:1"] = &model.ConnectError{Kind: model.TwoBrokers}
+	failures["a:1"] = &trouble.Error{Kind: trouble.TwoBrokers}
 	try()
-	assert.Equal(t, err, trouble["a:1"], "another cluster is said before a silence")
+	assert.Equal(t, err, failures["a:1"], "another cluster is said before a silence")
 	assert.Equal(t, hosts.First(), "a:1")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/trace"
 )
 
-// Source reads the management API. Errors that a user can act on are *model.ConnectError, as those of Broker.
+// Source reads the management API. Errors that a user can act on are *trouble.Error, as those of Broker.
 type Source interface {
 	Snapshot(ctx context.Context) (*model.Snapshot, error)
 	// Current is a Snapshot with fresh policies, whose age is not that of the statistics, for an action about to run.

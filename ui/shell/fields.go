@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trouble"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -70,7 +71,7 @@ func compareOpt[N cmp.Ordered](a, b model.Opt[N]) int {
 
 // ReadableError words an error for the user, with the next step if there is one.
 func ReadableError(err error) string {
-	var connect *model.ConnectError
+	var connect *trouble.Error
 	if errors.As(err, &connect) {
 		return model.Printable(connect.Cause) + ": " + model.Printable(connect.Next)
 	}
