@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/trouble"
+	"github.com/dlxtop/dlxtop/model/wildcard"
 )
 
 // causesJSON is the JSON of `dlxtop causes`. A queue is named as peek takes it: VHOST/NAME, in / its name alone.
@@ -207,7 +208,7 @@ func (c *causing) queues(t *model.Topology) ([]model.QueueRef, error) {
 
 // matchesName reports whether the name of a queue, or VHOST/NAME, matches a pattern.
 func matchesName(pattern string, ref model.QueueRef) bool {
-	return model.MatchesGlob(pattern, ref.Name) || model.MatchesGlob(pattern, ref.String())
+	return wildcard.Glob(pattern, ref.Name) || wildcard.Glob(pattern, ref.String())
 }
 
 func noSuchName(pattern string, of int, what string) error {

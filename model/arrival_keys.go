@@ -3,6 +3,8 @@ package model
 import (
 	"slices"
 	"strings"
+
+	"github.com/dlxtop/dlxtop/model/wildcard"
 )
 
 // anyWord stands in an example of a pattern for a word that no binding has.
@@ -43,9 +45,9 @@ func (t *Topology) keysThrough(b *Binding, passed map[string]bool) []ArrivalKey 
 	var own []ArrivalKey
 	wide := true
 	if x := t.routings[b.VHost].exchanges[b.Source]; x != nil && !x.chooses {
-		words := topicWords(b.RoutingKey)
+		words := wildcard.Words(b.RoutingKey)
 		switch {
-		case x.kind == "direct", x.kind == "topic" && !isTopicPattern(words):
+		case x.kind == "direct", x.kind == "topic" && !wildcard.IsTopic(words):
 			own = []ArrivalKey{{Key: b.RoutingKey}}
 			wide = false
 		case x.kind == "topic":

@@ -3,10 +3,6 @@ package model
 // Unexported functions that the tests of this package use.
 var (
 	HeadersMatch = headersMatch
-	TopicMatches = topicMatches
-	TopicCovers  = topicCovers
-	TopicOverlap = topicsOverlap
-	TopicWords   = topicWords
 	IsMedial     = isMedial
 )
 

@@ -1,6 +1,10 @@
 package model
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/dlxtop/dlxtop/model/wildcard"
+)
 
 // Hop is one way out of a queue: messages that leave it for a reason go to an exchange with a key and reach queues.
 type Hop struct {
@@ -105,7 +109,7 @@ func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry 
 		route = t.deadLetterRoute(ref.VHost, exchange, routed{
 			keys:      keys,
 			keysKnown: len(entry.Patterns) == 0,
-			patterns:  patternsOf(slices.Concat(keys, entry.Patterns)),
+			patterns:  wildcard.Topics(slices.Concat(keys, entry.Patterns)),
 		})
 
 		route.Exact, route.Keys = false, KeysAny
@@ -157,7 +161,7 @@ func (t *Topology) OnlyKey(ref QueueRef) (key string, one bool) {
 // isLiteral reports whether a binding matches exactly one key.
 func (t *Topology) isLiteral(b *Binding) bool {
 	x := t.routings[b.VHost].exchanges[b.Source]
-	return x != nil && (x.kind == "direct" || x.kind == "topic" && !isTopicPattern(topicWords(b.RoutingKey)))
+	return x != nil && (x.kind == "direct" || x.kind == "topic" && !wildcard.IsTopic(wildcard.Words(b.RoutingKey)))
 }
 
 // EntryKeys returns the routing keys with which messages enter a queue.

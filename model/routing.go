@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+
+	"github.com/dlxtop/dlxtop/model/wildcard"
 )
 
 // routing decides where a publish goes in one vhost. It follows RabbitMQ's own order: the exchange's bindings; its
@@ -176,7 +178,7 @@ func (x *exchangeRouting) bind(b *Binding) {
 	case "direct":
 		x.literal[b.RoutingKey] = append(x.literal[b.RoutingKey], d)
 	case "topic":
-		if words := topicWords(b.RoutingKey); isTopicPattern(words) {
+		if words := wildcard.Words(b.RoutingKey); wildcard.IsTopic(words) {
 			x.patterns[words[0]] = append(x.patterns[words[0]], patternBinding{words, d})
 		} else {
 			x.literal[b.RoutingKey] = append(x.literal[b.RoutingKey], d)
@@ -229,7 +231,7 @@ func (x *exchangeRouting) matches(m *routed) []destination {
 	for _, key := range m.keys {
 		found = append(found, x.literal[key]...)
 		if len(x.patterns) > 0 {
-			words := topicWords(key)
+			words := wildcard.Words(key)
 			first := []string{"#", "*"}
 			if len(words) > 0 {
 				first = append(first, words[0])
@@ -237,7 +239,7 @@ func (x *exchangeRouting) matches(m *routed) []destination {
 
 			for _, word := range first {
 				for _, b := range x.patterns[word] {
-					if topicMatches(b.words, words) {
+					if wildcard.Topic(b.words, words) {
 						found = append(found, b.destination)
 					}
 				}
@@ -258,12 +260,12 @@ func (x *exchangeRouting) overlapping(patterns [][]string) []destination {
 		return x.all
 	}
 	reached := func(words []string) bool {
-		return slices.ContainsFunc(patterns, func(p []string) bool { return topicsOverlap(p, words) })
+		return slices.ContainsFunc(patterns, func(p []string) bool { return wildcard.Overlap(p, words) })
 	}
 
 	var found []destination
 	for key, to := range x.literal {
-		if reached(topicWords(key)) {
+		if reached(wildcard.Words(key)) {
 			found = append(found, to...)
 		}
 	}
@@ -281,9 +283,9 @@ func (x *exchangeRouting) overlapping(patterns [][]string) []destination {
 
 // leadsOn reports whether an exchange has a queue for each key that one of these patterns matches.
 func (r *routing) leadsOn(exchange string, patterns []string) bool {
-	for _, p := range patternsOf(patterns) {
+	for _, p := range wildcard.Topics(patterns) {
 		covers := func(b patternBinding) bool {
-			return topicCovers(b.words, p) && !b.toExchange && r.queues[b.name]
+			return wildcard.Covers(b.words, p) && !b.toExchange && r.queues[b.name]
 		}
 		x := r.exchanges[exchange]
 		led := x != nil && slices.ContainsFunc([]string{"#", "*", p[0]}, func(first string) bool {

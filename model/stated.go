@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/dlxtop/dlxtop/model/wildcard"
 )
 
 // The roles that only a user can state: nothing shows that messages are kept on purpose, or that a queue is of no
@@ -33,7 +35,7 @@ func (s *StatedRole) Matches(ref QueueRef) bool {
 	if s.IsName() {
 		return s.Pattern == ref.Name || s.Pattern == whole
 	}
-	return MatchesGlob(s.Pattern, ref.Name) || MatchesGlob(s.Pattern, whole)
+	return wildcard.Glob(s.Pattern, ref.Name) || wildcard.Glob(s.Pattern, whole)
 }
 
 // describe returns the reason of a role that is stated.

@@ -1,36 +1,37 @@
-package model
+// Package wildcard has the patterns with wildcards: those of topic exchanges, and globs.
+package wildcard
 
 import (
 	"slices"
 	"strings"
 )
 
-// topicWords splits a topic key or pattern as RabbitMQ does: the empty key has no words, and each dot separates two
+// Words splits a topic key or pattern as RabbitMQ does: the empty key has no words, and each dot separates two
 // words, either of which may be empty.
-func topicWords(key string) []string {
+func Words(key string) []string {
 	if key == "" {
 		return nil
 	}
 	return strings.Split(key, ".")
 }
 
-// topicMatches reports whether a pattern's words match a key's words: * is exactly one word, # any number of them.
-func topicMatches(pattern, key []string) bool { return matches(pattern, key, "#", "*") }
+// Topic reports whether a topic pattern's words match a key's words: * is exactly one word, # any number of them.
+func Topic(pattern, key []string) bool { return matches(pattern, key, "#", "*") }
 
-// topicCovers reports whether a pattern surely matches each key that a narrower one matches.
-func topicCovers(pattern, narrower []string) bool {
-	return topicMatches(pattern, narrower) && !(slices.Contains(pattern, "*") && slices.Contains(narrower, "#"))
+// Covers reports whether a topic pattern surely matches each key that a narrower one matches.
+func Covers(pattern, narrower []string) bool {
+	return Topic(pattern, narrower) && !(slices.Contains(pattern, "*") && slices.Contains(narrower, "#"))
 }
 
-// topicsOverlap reports whether some key matches both patterns.
-func topicsOverlap(a, b []string) bool {
+// Overlap reports whether some key matches both topic patterns.
+func Overlap(a, b []string) bool {
 	same := 0
 	for same < min(len(a), len(b)) && a[same] == b[same] && a[same] != "#" {
 		same++
 	}
 
 	a, b = a[same:], b[same:]
-	if min(len(a), len(b)) > 0 && !isTopicPattern(a[:1]) && !isTopicPattern(b[:1]) {
+	if min(len(a), len(b)) > 0 && !IsTopic(a[:1]) && !IsTopic(b[:1]) {
 		return false
 	}
 
@@ -58,10 +59,11 @@ func topicsOverlap(a, b []string) bool {
 	return before[0]
 }
 
-func patternsOf(keys []string) [][]string {
+// Topics splits several topic keys or patterns.
+func Topics(keys []string) [][]string {
 	patterns := make([][]string, len(keys))
 	for i, key := range keys {
-		patterns[i] = topicWords(key)
+		patterns[i] = Words(key)
 	}
 	return patterns
 }
@@ -94,6 +96,7 @@ func matches[T comparable](pattern, text []T, many, one T) bool {
 	return p == len(pattern)
 }
 
-func isTopicPattern(words []string) bool {
+// IsTopic reports whether words have a wildcard, so that they match more than one key.
+func IsTopic(words []string) bool {
 	return slices.Contains(words, "*") || slices.Contains(words, "#")
 }
