@@ -18,114 +18,88 @@ type KeyMap struct {
 	term.ListKeys
 
 	// On a list and in a text field.
-	Open, Complete, CompleteBack key.Binding
+	Open         key.Binding `keys:"enter" does:"open"`
+	Complete     key.Binding `keys:"tab" does:"complete"`
+	CompleteBack key.Binding `keys:"shift+tab" does:"complete the one before"`
 
 	// On messages.
-	Replay, ReplayAll, Drop, DropAll, Copy, Failed, NextPane, PrevPane, Peek key.Binding
-	Causes                                                                   key.Binding
-	More, Insist, Earlier, Later, Tap                                        key.Binding
-	Move, Edit, Mend, Export, Raw, Fold                                      key.Binding
+	Replay    key.Binding `keys:"r" does:"replay"`
+	ReplayAll key.Binding `keys:"R" does:"replay all shown"`
+	Drop      key.Binding `keys:"d" does:"drop"`
+	DropAll   key.Binding `keys:"D" does:"drop all shown"`
+	Copy      key.Binding `keys:"y" does:"copy"`
+	Failed    key.Binding `keys:"f" does:"failed messages"`
+	NextPane  key.Binding `keys:"tab" does:"next pane"`
+	PrevPane  key.Binding `keys:"shift+tab" does:"previous pane"`
+	Peek      key.Binding `keys:"ctrl+r" does:"read again"`
+	Causes    key.Binding `keys:"F" does:"causes of failures"`
+	More      key.Binding `keys:"M" does:"read more"`
+	Insist    key.Binding `keys:"i" does:"insist"`
+	Earlier   key.Binding `keys:"left,h" does:"message before"`
+	Later     key.Binding `keys:"right,l" does:"message after"`
+	Tap       key.Binding `keys:"t" does:"tap"`
+	Move      key.Binding `keys:"m" does:"move"`
+	Edit      key.Binding `keys:"e" does:"edit"`
+	Mend      key.Binding `keys:"E" does:"edit many"`
+	Export    key.Binding `keys:"x" does:"export"`
+	Raw       key.Binding `keys:"b" does:"raw body"`
+	Fold      key.Binding `keys:"z" does:"fold the body"`
 
 	// On causes.
-	Resolve, Ignore, Note key.Binding
+	Resolve key.Binding `keys:"o" does:"resolved"`
+	Ignore  key.Binding `keys:"O" does:"ignore"`
+	Note    key.Binding `keys:"W" does:"write a note"`
 
 	// On failed queues: when looks begin by themselves.
-	Looks, AskEach, WhileHalf, Always key.Binding
+	Looks     key.Binding `keys:"L" does:"when to look"`
+	AskEach   key.Binding `keys:"1" does:"ask each time"`
+	WhileHalf key.Binding `keys:"2" does:"while half is left"`
+	Always    key.Binding `keys:"3" does:"always"`
 
 	// What to copy of a message.
-	CopyBody, CopyHeaders, CopyID, CopyJSON key.Binding
+	CopyBody    key.Binding `keys:"b" does:"body"`
+	CopyHeaders key.Binding `keys:"h" does:"headers"`
+	CopyID      key.Binding `keys:"i" does:"message id"`
+	CopyJSON    key.Binding `keys:"j" does:"JSON"`
 
 	// On a flow.
-	Chart key.Binding
+	Chart key.Binding `keys:"c" does:"chart"`
 
 	// In a dialog.
-	Confirm, Target, Cancel, ChooseUp, ChooseDown, Canary, CanaryWait, KeepTries, Doubles, Spread, GoOn key.Binding
+	Confirm    key.Binding `keys:"enter" does:"do it"`
+	Target     key.Binding `keys:"tab" does:"other target"`
+	Cancel     key.Binding `keys:"esc" does:"back"`
+	ChooseUp   key.Binding `keys:"up,ctrl+p" does:"up"`
+	ChooseDown key.Binding `keys:"down,ctrl+n" does:"down"`
+	Canary     key.Binding `keys:"c" does:"canary"`
+	CanaryWait key.Binding `keys:"w" does:"how long the canary waits"`
+	KeepTries  key.Binding `keys:"t" does:"keep tries"`
+	Doubles    key.Binding `keys:"b" does:"copies, too"`
+	Spread     key.Binding `keys:"o" does:"spread"`
+	GoOn       key.Binding `keys:"enter" does:"do not wait longer"`
 
 	// Everywhere.
-	Screens                           [len(Tabs)]key.Binding
-	NextScreen, PrevScreen            key.Binding
-	Back, Last, Quit, ForceQuit, Help key.Binding
-	Palette, Pause, ReadNow           key.Binding
-	Undo, Resume, Brokers, Suspend    key.Binding
+	Screens    [len(Tabs)]key.Binding
+	NextScreen key.Binding `keys:"tab" does:"next screen"`
+	PrevScreen key.Binding `keys:"shift+tab" does:"previous screen"`
+	Back       key.Binding `keys:"esc" does:"back"`
+	Last       key.Binding `keys:"-" does:"last screen"`
+	Quit       key.Binding `keys:"q" does:"back, or quit"`
+	ForceQuit  key.Binding `keys:"ctrl+c" does:"quit"`
+	Help       key.Binding `keys:"?" does:"help"`
+	Palette    key.Binding `keys:":" does:"command"`
+	Pause      key.Binding `keys:"p" does:"pause"`
+	ReadNow    key.Binding `keys:"ctrl+r" does:"read again now"`
+	Undo       key.Binding `keys:"u" does:"undo"`
+	Resume     key.Binding `keys:"r" does:"resume"`
+	Brokers    key.Binding `keys:"b" does:"all brokers"`
+	Suspend    key.Binding `keys:"ctrl+z" does:"suspend"`
 }
 
 func NewKeyMap() *KeyMap {
-	k := &KeyMap{
-		ListKeys: *term.NewListKeys(),
-
-		Open: term.Binding("open", "enter"),
-
-		Complete:     term.Binding("complete", "tab"),
-		CompleteBack: term.Binding("complete the one before", "shift+tab"),
-
-		Replay:    term.Binding("replay", "r"),
-		ReplayAll: term.Binding("replay all shown", "R"),
-		Drop:      term.Binding("drop", "d"),
-		DropAll:   term.Binding("drop all shown", "D"),
-		Move:      term.Binding("move", "m"),
-		Edit:      term.Binding("edit", "e"),
-		Mend:      term.Binding("edit many", "E"),
-		Export:    term.Binding("export", "x"),
-		Copy:      term.Binding("copy", "y"),
-		Raw:       term.Binding("raw body", "b"),
-		Fold:      term.Binding("fold the body", "z"),
-		Failed:    term.Binding("failed messages", "f"),
-		Causes:    term.Binding("causes of failures", "F"),
-		NextPane:  term.Binding("next pane", "tab"),
-		PrevPane:  term.Binding("previous pane", "shift+tab"),
-		Peek:      term.Binding("read again", "ctrl+r"),
-		More:      term.Binding("read more", "M"),
-		Insist:    term.Binding("insist", "i"),
-		Tap:       term.Binding("tap", "t"),
-		Earlier:   term.Binding("message before", "left", "h"),
-		Later:     term.Binding("message after", "right", "l"),
-
-		Resolve: term.Binding("resolved", "o"),
-		Ignore:  term.Binding("ignore", "O"),
-		Note:    term.Binding("write a note", "W"),
-
-		Looks:     term.Binding("when to look", "L"),
-		AskEach:   term.Binding("ask each time", "1"),
-		WhileHalf: term.Binding("while half is left", "2"),
-		Always:    term.Binding("always", "3"),
-
-		CopyBody:    term.Binding("body", "b"),
-		CopyHeaders: term.Binding("headers", "h"),
-		CopyID:      term.Binding("message id", "i"),
-		CopyJSON:    term.Binding("JSON", "j"),
-
-		Chart: term.Binding("chart", "c"),
-
-		Confirm: term.Binding("do it", "enter"),
-		Target:  term.Binding("other target", "tab"),
-		Cancel:  term.Binding("back", "esc"),
-
-		Canary:     term.Binding("canary", "c"),
-		CanaryWait: term.Binding("how long the canary waits", "w"),
-		KeepTries:  term.Binding("keep tries", "t"),
-		Doubles:    term.Binding("copies, too", "b"),
-		Spread:     term.Binding("spread", "o"),
-		GoOn:       term.Binding("do not wait longer", "enter"),
-
-		ChooseUp:   term.Binding("up", "up", "ctrl+p"),
-		ChooseDown: term.Binding("down", "down", "ctrl+n"),
-
-		NextScreen: term.Binding("next screen", "tab"),
-		PrevScreen: term.Binding("previous screen", "shift+tab"),
-		Back:       term.Binding("back", "esc"),
-		Last:       term.Binding("last screen", "-"),
-		Quit:       term.Binding("back, or quit", "q"),
-		ForceQuit:  term.Binding("quit", "ctrl+c"),
-		Help:       term.Binding("help", "?"),
-		Palette:    term.Binding("command", ":"),
-		Undo:       term.Binding("undo", "u"),
-		Resume:     term.Binding("resume", "r"),
-		Brokers:    term.Binding("all brokers", "b"),
-		Pause:      term.Binding("pause", "p"),
-		ReadNow:    term.Binding("read again now", "ctrl+r"),
-		Suspend:    term.Binding("suspend", "ctrl+z"),
-	}
-
+	k := &KeyMap{}
+	term.Bind(k)
+	term.Bind(&k.ListKeys)
 	for i, name := range Tabs {
 		number := strconv.Itoa(i + 1)
 		k.Screens[i] = term.Binding(name, number)

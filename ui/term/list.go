@@ -1,6 +1,8 @@
 package term
 
 import (
+	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -136,36 +138,40 @@ func (l *List[K, T]) Aimless(what string, width int) []string {
 
 // ListKeys move in a list, filter, sort and select.
 type ListKeys struct {
-	Up, Down, Top, Bottom, HalfUp, HalfDown, PageUp, PageDown key.Binding
+	Up       key.Binding `keys:"up,k" named:"↑ k" does:"up"`
+	Down     key.Binding `keys:"down,j" named:"↓ j" does:"down"`
+	Top      key.Binding `keys:"g,home" does:"first"`
+	Bottom   key.Binding `keys:"G,end" does:"last"`
+	HalfUp   key.Binding `keys:"ctrl+u" does:"half page up"`
+	HalfDown key.Binding `keys:"ctrl+d" does:"half page down"`
+	PageUp   key.Binding `keys:"pgup,ctrl+b" does:"page up"`
+	PageDown key.Binding `keys:"pgdown,ctrl+f" named:"pgdn" does:"page down"`
 
-	Filter, NextMatch, PrevMatch, Sort, Reverse, Choose, Range, ChooseAll key.Binding
-	About                                                                 key.Binding // with --plain
+	Filter    key.Binding `keys:"/" does:"filter"`
+	NextMatch key.Binding `keys:"n" does:"next match"`
+	PrevMatch key.Binding `keys:"N" does:"previous match"`
+	Sort      key.Binding `keys:"s" does:"sort"`
+	Reverse   key.Binding `keys:"S" does:"reverse"`
+	Choose    key.Binding `keys:" " does:"select"`
+	Range     key.Binding `keys:"v" does:"select a range"`
+	ChooseAll key.Binding `keys:"*" does:"select all shown"`
+	About     key.Binding `keys:"z" does:"more of this row, and back"` // with --plain
 
 	// While the filter is typed.
-	Accept, Abandon key.Binding
+	Accept  key.Binding `keys:"enter" does:"keep"`
+	Abandon key.Binding `keys:"esc" does:"clear"`
 }
 
-func NewListKeys() *ListKeys {
-	return &ListKeys{
-		Up:        key.NewBinding(key.WithKeys("up", "k"), key.WithHelp("↑ k", "up")),
-		Down:      key.NewBinding(key.WithKeys("down", "j"), key.WithHelp("↓ j", "down")),
-		Top:       Binding("first", "g", "home"),
-		Bottom:    Binding("last", "G", "end"),
-		HalfUp:    Binding("half page up", "ctrl+u"),
-		HalfDown:  Binding("half page down", "ctrl+d"),
-		PageUp:    Binding("page up", "pgup", "ctrl+b"),
-		PageDown:  key.NewBinding(key.WithKeys("pgdown", "ctrl+f"), key.WithHelp("pgdn", "page down")),
-		Filter:    Binding("filter", "/"),
-		NextMatch: Binding("next match", "n"),
-		PrevMatch: Binding("previous match", "N"),
-		Sort:      Binding("sort", "s"),
-		Reverse:   Binding("reverse", "S"),
-		Choose:    Binding("select", " "),
-		Range:     Binding("select a range", "v"),
-		ChooseAll: Binding("select all shown", "*"),
-		About:     Binding("more of this row, and back", "z"),
-		Accept:    Binding("keep", "enter"),
-		Abandon:   Binding("clear", "esc"),
+// Bind makes the bindings of a key map by the tags of its fields: the keys, what they do, and their name if it is not
+// that of the first.
+func Bind(keys any) {
+	fields := reflect.ValueOf(keys).Elem()
+	for i := range fields.NumField() {
+		if b, ok := fields.Field(i).Addr().Interface().(*key.Binding); ok {
+			tag := fields.Type().Field(i).Tag
+			*b = Binding(tag.Get("does"), strings.Split(tag.Get("keys"), ",")...)
+			b.SetHelp(cmp.Or(tag.Get("named"), b.Help().Key), b.Help().Desc)
+		}
 	}
 }
 

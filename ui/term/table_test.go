@@ -21,7 +21,7 @@ type fruit struct {
 }
 
 func fruitTable() Table[string, fruit] {
-	e := Kit{NewStyles(Mono, termenv.Ascii), NewListKeys()}
+	e := Kit{NewStyles(Mono, termenv.Ascii), listKeys()}
 	return NewTable(e, func(f fruit) string { return f.name }, func(a, b fruit) int { return cmp.Compare(a.name, b.name) },
 		func(f fruit) []Field {
 			count := e.Styles.Danger.Field(fmt.Sprint(f.n)).By(float64(f.n))
@@ -223,7 +223,7 @@ func TestClickMeansWhatWasDrawn(t *testing.T) {
 		rank int
 	}
 
-	table := NewTable(Kit{Styles: &Styles{}, Keys: NewListKeys()}, func(i item) string { return i.name },
+	table := NewTable(Kit{Styles: &Styles{}, Keys: listKeys()}, func(i item) string { return i.name },
 		func(a, b item) int { return cmp.Compare(a.rank, b.rank) },
 		func(i item) []Field { return []Field{{Text: i.name}} }, []Column{{Title: "NAME", Width: 10}})
 	table.Set([]item{{"a", 1}, {"b", 2}, {"c", 3}})
@@ -248,4 +248,10 @@ func TestClickMeansWhatWasDrawn(t *testing.T) {
 	table.MoveTo(0)
 	table.MoveTo(2)
 	assert.That(t, !table.Click(5, 2), "a click after the cursor was moved by keys counts as a second one")
+}
+
+func listKeys() *ListKeys {
+	k := &ListKeys{}
+	Bind(k)
+	return k
 }
