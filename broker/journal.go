@@ -289,20 +289,28 @@ func (x *execution) write(ctx context.Context, pages <-chan []*flight, written c
 	}
 }
 
-// publishing returns what is published for a message. undoes is the position of the entry that an undo takes back,
-// otherwise 0.
-func (x *execution) publishing(m *message.Message) (p message.Publishing, undoes int, err error) {
+// publishing returns what is published for a message. entry has what an entry of the journal says about that: the entry
+// that an undo takes back, and the copies that a replay sends.
+func (x *execution) publishing(m *message.Message) (p message.Publishing, entry plan.Entry, err error) {
 	if x.retrieval != nil {
-		return x.retrieval.Publishing(m)
+		p, entry.Undoes, err = x.retrieval.Publishing(m)
+		return p, entry, err
 	}
+
 	p, err = x.run.Publishing(m)
-	if err == nil && x.doubling != nil {
-		if o := x.doubling.Against(m, p.Reaches); o != nil {
+	if err != nil || x.plan.Operation != plan.Replay {
+		return p, entry, err
+	}
+
+	copies := plan.CopySetOf(m, p.Reaches)
+	entry.Copies = copies.List()
+	if x.doubling != nil {
+		if o := x.doubling.Against(m, copies); o != nil {
 			err = &plan.Unpublished{Objection: o}
 		}
 	}
 
-	return p, 0, err
+	return p, entry, err
 }
 
 // prepare sorts out what must not be published, and makes the journal's entries for the rest.
@@ -315,10 +323,10 @@ func (x *execution) prepare(page []*flight) (batch []*flight, entries []plan.Ent
 
 	for i, f := range page {
 		page[i] = nil // frees the body as soon as it is settled
-		undoes := 0
+		var said plan.Entry
 		if x.plan.Operation.Publishes() {
-			p, position, err := x.publishing(f.message)
-			undoes = position
+			p, entry, err := x.publishing(f.message)
+			said = entry
 			if err == nil {
 				err = publishable(&p, x.client.User(), x.window.link)
 			}
@@ -343,7 +351,8 @@ func (x *execution) prepare(page []*flight) (batch []*flight, entries []plan.Ent
 
 		if journaled {
 			e := plan.NewEntry(f.message, f.publishing, x.client.full || x.plan.KeepsWhole())
-			if e.Undoes = undoes; undoes > 0 {
+			e.Copies, e.Undoes = said.Copies, said.Undoes
+			if e.Undoes > 0 {
 				e.Message = nil // an undo is not undone
 			}
 			entries = append(entries, e)

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -100,7 +102,7 @@ func TestEndsWhileItIsRead(t *testing.T) {
 		for range 300 {
 			id, err := j.Begin(t.Context(), r)
 			assert.Equal(t, err, nil)
-			assert.Equal(t, j.Write(id, []plan.Entry{plan.NewEntry(m, p, false)}, nil), nil)
+			assert.Equal(t, j.Write(id, []plan.Entry{sending(m, p)}, nil), nil)
 			assert.Equal(t, j.Finish(id, nil, plan.Account{}), nil)
 		}
 	}()
@@ -112,7 +114,7 @@ func TestEndsWhileItIsRead(t *testing.T) {
 		default:
 			assert.Equal(t, len(must.Get(other.Unfinished(t.Context()))(t)), 0, "unfinished")
 			sent := must.Get(other.Replayed(t.Context(), r.Broker, ""))(t)
-			double, _ := plan.NewDoubling(sent, build.Ref("b")).Against(m, p.Reaches).(plan.Double)
+			double, _ := plan.NewDoubling(sent, build.Ref("b")).Against(m, plan.CopySetOf(m, p.Reaches)).(plan.Double)
 			assert.Equal(t, double.Record, 0, "it may have been sent by the unfinished record")
 		}
 	}
@@ -458,6 +460,13 @@ func intended() (plan.Record, *message.Message, *message.Publishing) {
 	}
 }
 
+// sending returns a replay's entry.
+func sending(m *message.Message, p *message.Publishing) plan.Entry {
+	e := plan.NewEntry(m, p, false)
+	e.Copies = plan.CopySetOf(m, p.Reaches).List()
+	return e
+}
+
 // A message whose publishing was intended, with an unknown outcome after a kill, is not sent again.
 func TestCopiesOfAKilledReplay(t *testing.T) {
 	r, m, p := intended()
@@ -474,7 +483,7 @@ func TestCopiesOfAKilledReplay(t *testing.T) {
 		path := at(t)
 		j := open(t, journal.Options{Path: path})
 		id := begin(t, j, r)
-		check(t, j.Write(id, []plan.Entry{plan.NewEntry(m, p, false)}, test.settled))
+		check(t, j.Write(id, []plan.Entry{sending(m, p)}, test.settled))
 
 		if test.ended {
 			check(t, j.Finish(id, nil, plan.Account{}))
@@ -483,6 +492,9 @@ func TestCopiesOfAKilledReplay(t *testing.T) {
 		check(t, j.Close())
 		j = open(t, journal.Options{Path: path}) // another program, after the kill
 		sent := must.Get(j.Replayed(t.Context(), "b:5672", ""))(t)
+		asFirstVersion(t, path)
+		old := must.Get(j.Replayed(t.Context(), "b:5672", ""))(t)
+		assert.That(t, reflect.DeepEqual(old, sent), "%s: written by 1.0.0 %+v, now %+v", name, old, sent)
 		topology := build.TopologyOf("3.10.8", build.Text(`
 			queue w consumers=1
 			queue a
@@ -498,6 +510,17 @@ func TestCopiesOfAKilledReplay(t *testing.T) {
 		assert.That(t, got.Refusal.Refused() == test.held, "%s: %q, want held %v", name, words, test.held)
 		assert.That(t, !test.held || strings.HasPrefix(words, "dlxtop journal resume 1: "), "%s: %q", name, words)
 	}
+}
+
+// asFirstVersion has the copies in a journal where dlxtop 1.0.0 wrote them: in the line of their entry.
+func asFirstVersion(t *testing.T, path string) {
+	t.Helper()
+	db := must.Get(sql.Open("sqlite", path))(t)
+	defer db.Close()
+	must.Get(db.Exec(`UPDATE entries SET content = replace(content, '{"position":1,', '{"position":1,"copies":"' ||
+		(SELECT lower(hex(substr(c.content, 3))) FROM copies c WHERE c.record = entries.record) || '",')`))(t)
+	must.Get(db.Exec(`DELETE FROM copies`))(t)
+	must.Get(db.Exec(`UPDATE records SET version = 7`))(t)
 }
 
 // BenchmarkWrite writes replays of messages of 1 KiB, 500 at once, as an execution does.

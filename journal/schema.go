@@ -82,6 +82,12 @@ CREATE TABLE claims (
 CREATE INDEX claims_of ON claims(record);
 CREATE INDEX claims_by ON claims(claimant);
 CREATE TABLE checks (at INTEGER NOT NULL);
+`, `
+CREATE TABLE copies (
+	record  INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
+	content BLOB    NOT NULL
+);
+CREATE INDEX copies_of ON copies(record);
 `}
 
 // explain words an error in one sentence that names the next step. All of them wrap plan.ErrJournal.

@@ -150,6 +150,12 @@ func (j *Journal) Write(id int64, entries []plan.Entry, settled []plan.Settled) 
 				return err
 			}
 		}
+		if copies := packCopies(entries); len(copies) > 0 {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO copies(record, content) VALUES(?, ?)`, id, copies); err != nil {
+				return err
+			}
+		}
+
 		return writeOutcomes(ctx, tx, id, settled)
 	})
 }

@@ -17,27 +17,35 @@ type Copy uint64
 // sentCopy is a copy sent to a queue, identified by what was published and by its failure.
 type sentCopy struct{ message, failure Copy }
 
-func copiesOf(o *message.Original, reached []model.QueueRef) []sentCopy {
-	copies := make([]sentCopy, len(reached))
-	for i, q := range reached {
+// CopySet identifies what a message becomes in each queue that it is sent to; the zero value identifies nothing.
+type CopySet struct {
+	original message.Original
+	sent     []sentCopy
+}
+
+// CopySetOf identifies the copies of a message in these queues.
+func CopySetOf(m *message.Message, reached []model.QueueRef) (c CopySet) {
+	var ok bool
+	if c.original, ok = m.Original(); !ok {
+		return c
+	}
+
+	for _, q := range reached {
 		of := func(f message.Fingerprint) Copy {
 			sum := sha256.Sum256([]byte(string(f[:]) + q.VHost + "\x00" + q.Name))
 			return Copy(binary.BigEndian.Uint64(sum[:]))
 		}
-		copies[i] = sentCopy{of(o.Message), of(o.Failure)}
+		c.sent = append(c.sent, sentCopy{of(c.original.Message), of(c.original.Failure)})
 	}
 
-	return copies
+	return c
 }
 
-// entryCopies returns what the journal keeps about a message that was sent to these queues.
-func entryCopies(m *message.Message, reached []model.QueueRef) (copies []Copy) {
-	if o, ok := m.Original(); ok {
-		for _, c := range copiesOf(&o, reached) {
-			copies = append(copies, c.message, c.failure)
-		}
+// List returns what the journal keeps about them.
+func (c CopySet) List() (copies []Copy) {
+	for _, s := range c.sent {
+		copies = append(copies, s.message, s.failure)
 	}
-
 	return copies
 }
 
@@ -186,12 +194,13 @@ func (d *Doubling) write(p *Plan, want *ActionWant) {
 	}
 }
 
-// Against returns the objection to sending a message to these queues; nil when no copy of it was sent to any of them.
-func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) model.Objection {
-	o, ok := m.Original()
-	if !ok {
+// Against returns the objection to sending these copies of a message; nil when none of them was sent before.
+func (d *Doubling) Against(m *message.Message, copies CopySet) model.Objection {
+	if len(copies.sent) == 0 {
 		return nil
 	}
+
+	o, again := &copies.original, Sender{}
 	if id := m.Properties.MessageID; id != "" && d.ids != nil {
 		if first, met := d.ids[id]; !met {
 			d.ids[id] = o.Message
@@ -200,8 +209,7 @@ func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) model.O
 		}
 	}
 
-	copies, again := copiesOf(&o, reached), Sender{}
-	for _, c := range copies {
+	for _, c := range copies.sent {
 		if d.met[c.message] {
 			return Double{Queue: d.from}
 		}
@@ -227,7 +235,7 @@ func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) model.O
 		d.again.add(again.Began)
 	}
 
-	for _, c := range copies {
+	for _, c := range copies.sent {
 		if o.ByID && len(d.met) < mostIDs {
 			d.met[c.message] = true
 		}

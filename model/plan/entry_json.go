@@ -2,8 +2,6 @@ package plan
 
 import (
 	"errors"
-	"fmt"
-	"strconv"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -12,7 +10,6 @@ import (
 // EntryJSON is an entry as the journal's file and `dlxtop journal show -o json` have it.
 type EntryJSON struct {
 	Position    int                  `json:"position"`
-	Copies      string               `json:"copies,omitempty"` // 16 hexadecimal digits each
 	MessageID   message.Text         `json:"message_id,omitempty"`
 	Fingerprint message.Fingerprint  `json:"fingerprint"`
 	Exchange    message.Text         `json:"exchange"`
@@ -56,10 +53,6 @@ func (e *Entry) JSON() EntryJSON {
 		Damaged:     e.Damaged,
 	}
 
-	for _, c := range e.Copies {
-		out.Copies += fmt.Sprintf("%016x", uint64(c))
-	}
-
 	if m := e.Message; m != nil {
 		whole := m.PlainJSON()
 		whole.Body, whole.BodyEncoding = message.EncodeBody(m.Body)
@@ -94,7 +87,6 @@ func ParseEntry(text []byte) (e Entry, err error) {
 		Address:     model.Address{Exchange: string(in.Exchange), RoutingKey: string(in.RoutingKey)},
 	}
 
-	e.Copies, err = ParseCopies(in.Copies)
 	if in.Message != nil && err == nil {
 		var m message.Message
 		m, err = in.Message.Message()
@@ -125,18 +117,6 @@ func ParseEntry(text []byte) (e Entry, err error) {
 	}
 
 	return e, err
-}
-
-// ParseCopies reads the copies of an entry from their text in JSON.
-func ParseCopies(text string) (copies []Copy, err error) {
-	const digits = 16
-	for ; len(text) >= digits && err == nil; text = text[digits:] {
-		var n uint64
-		n, err = strconv.ParseUint(text[:digits], 16, 64)
-		copies = append(copies, Copy(n))
-	}
-
-	return copies, err
 }
 
 func textsOf(texts []string) (out []message.Text) {

@@ -32,7 +32,6 @@ func NewEntry(m *message.Message, p *message.Publishing, full bool) Entry {
 		return e
 	}
 
-	e.Copies = entryCopies(m, p.Reaches)
 	former, told := formerOf(m, p)
 	e.Sent = &Sent{Fingerprint: m.FingerprintOfCopy(p), To: p.Address, Former: former}
 	for _, q := range p.Reaches {

@@ -373,7 +373,7 @@ func TestDoubling(t *testing.T) {
 		} else {
 			d.Sender(Sender{From: want.From, Began: began, Marked: !test.Unmarked, Record: 7})
 			for i := range first {
-				for _, c := range entryCopies(&first[i], build.Refs("w")) {
+				for _, c := range CopySetOf(&first[i], build.Refs("w")).List() {
 					d.Add(c, true)
 				}
 			}
@@ -427,7 +427,7 @@ func TestMessagesPublishedAgain(t *testing.T) {
 		want.Sent = d
 		d.Sender(Sender{From: build.Ref("a"), Began: began, Marked: !test.Unmarked, Record: 7})
 
-		for _, c := range entryCopies(&sent, build.Refs("w")) {
+		for _, c := range CopySetOf(&sent, build.Refs("w")).List() {
 			d.Add(c, !test.Unsure)
 		}
 

@@ -260,7 +260,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64, highes
 		asked, size := mends.try(p, t, m, o, &way)
 		notes.group(m, &way)
 		if way.Problem == nil && p.SparesDoubles() {
-			way.Problem = doubling.Against(m, way.Reaches)
+			way.Problem = doubling.Against(m, CopySetOf(m, way.Reaches))
 		}
 
 		if way.Problem != nil {
