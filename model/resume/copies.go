@@ -23,6 +23,7 @@ type targetCopies struct {
 
 	consumers bool   // the target has consumers now
 	untouched bool   // nothing was taken from the target since the record began
+	gone      bool   // the target does not exist any more
 	unread    string // why the target could not be read; "" when it was
 }
 
@@ -118,10 +119,10 @@ func (c *targetCopies) judge() {
 		case left[f] > 0:
 			left[f]--
 			c.verdicts[p] = yes
-		case c.strangers[p.id] > 0 && p.id != "": // the broker changed it on arrival
+		case c.strangers[p.id] > 0 && p.only: // the broker changed it on arrival
 			c.strangers[p.id]--
 			c.verdicts[p] = yes
-		case c.unread != "", c.strange && p.id == "":
+		case c.unread != "", c.strange && !p.only:
 		case c.untouched, !c.consumers && c.earliest > 0 && c.earliest < p.rank:
 			c.verdicts[p] = no
 		}

@@ -3,6 +3,7 @@ package resume
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -90,7 +91,7 @@ func (d *decision) outcome(q *pending) (plan.Outcome, why) {
 			Record: q.record, Position: q.position, Fingerprint: q.original,
 		})
 		return plan.Unsure, whyArrived
-	case q.arrived == no, q.sent == nil, d.choice == PublishAgain:
+	case q.arrived == no && q.copyIn == "", q.sent == nil, d.choice == PublishAgain:
 		d.plan.Unsent++
 		return "", certain
 	}
@@ -103,6 +104,9 @@ func (d *decision) outcome(q *pending) (plan.Outcome, why) {
 	switch {
 	case q.arrived == yes:
 		open = whyTwin
+	case q.copyIn != "":
+		open = why(fmt.Sprintf("it is in its queue, and a copy is in %s, but none was found in %s, which refused it, or "+
+			"whose consumer has taken it", q.copyIn, q.lackedBy))
 	case q.unread != "" && d.source.Name == "":
 		open = why(q.unread)
 	case q.unread != "":

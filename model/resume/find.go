@@ -31,6 +31,8 @@ type resumption struct {
 	// sureBack: back are these messages, not others of the same content
 	sureBack bool
 	copies   map[string]*targetCopies // by target
+	named    map[string]int           // messages by message_id
+	died     map[death]bool           // where marked copies were, before they came to a queue that was looked at
 	rank     int
 	depth    int64 // messages in the source
 	held     bool  // a consumer may hold further messages of the source
@@ -95,6 +97,9 @@ type item struct {
 	pending     *pending // nil: it was refused or returned, and is still in place
 }
 
+// death is a queue in which a copy has died, and the copy's message_id.
+type death struct{ queue, id string }
+
 // verdict is what is known about a message.
 type verdict int
 
@@ -108,14 +113,18 @@ type pending struct {
 	record   int64
 	position int
 	id       string
+	only     bool // no other message has its id
 	original message.Fingerprint
 	sent     *message.Fingerprint // nil: it was dropped, not published
+	to       model.Address
 	reached  []string
 	rank     int     // in the order of publishing
 	undoes   int     // for an undo: the position of the entry it undoes
 	arrived  verdict // whether it is in its target
 	there    verdict // whether it is in its source
 	unread   string  // why its target could not be read; "" when it was
+	copyIn   string  // a queue that has its copy, printable; "" for none
+	lackedBy string  // a queue that exists, and in which its copy was not found, printable; "" for none
 }
 
 func newResumption(t *model.Topology, want *Want) *resumption {
@@ -128,6 +137,8 @@ func newResumption(t *model.Topology, want *Want) *resumption {
 		intent:   first.Intent,
 		planWas:  first.Planned,
 		copies:   map[string]*targetCopies{},
+		named:    map[string]int{},
+		died:     map[death]bool{},
 		lines:    map[int]message.Fingerprint{},
 		certain: tally{
 			originals: message.Twins{}, stay: message.Twins{}, numbers: map[int]bool{},
@@ -149,6 +160,7 @@ func newResumption(t *model.Topology, want *Want) *resumption {
 func (f *resumption) note(r *plan.Record, e *plan.Entry) {
 	f.lines[e.Position] = e.Fingerprint
 	f.rank++
+	f.named[e.MessageID]++
 	switch {
 	case e.Outcome == "" && !r.Ended.IsZero(): // untouched
 		return
@@ -190,7 +202,7 @@ func (f *resumption) pendingOf(r *plan.Record, e *plan.Entry) *pending {
 
 	if e.Sent != nil {
 		sent := e.Sent.Fingerprint
-		p.sent, p.reached = &sent, e.Sent.Reached
+		p.sent, p.to, p.reached = &sent, e.Sent.To, e.Sent.Reached
 	}
 
 	return p
@@ -261,6 +273,7 @@ func (f *resumption) lookAtSource(ctx context.Context) (seen []sighting, err err
 	f.looked = append(f.looked, look)
 	others, stopped, err := plan.Whole(ctx, f.want, look, func(m *message.Message) error {
 		f.lost.See(m)
+		f.noteDeaths(m)
 		f.depth++
 		if wanted[m.Fingerprint] {
 			seen = append(seen, sighting{m.Fingerprint, f.depth})
@@ -297,6 +310,7 @@ func (f *resumption) lookAtSource(ctx context.Context) (seen []sighting, err err
 // lookAtTargets reads the queues that pending messages were sent to.
 func (f *resumption) lookAtTargets(ctx context.Context) {
 	for _, p := range f.pending {
+		p.only = p.id != "" && f.named[p.id] == 1
 		for _, to := range p.reached {
 			if p.sent != nil {
 				f.copiesIn(to).expect(*p.sent, p)
@@ -304,14 +318,9 @@ func (f *resumption) lookAtTargets(ctx context.Context) {
 		}
 	}
 
-	mark := ""
-	if f.intent != nil && f.intent.Mark {
-		mark = f.intent.MarkName
-	}
-
 	for name, c := range f.copies {
 		if len(c.expected) > 0 {
-			c.mark = mark
+			c.mark = f.mark()
 			c.unread = f.look(ctx, name, c)
 			c.judge()
 		}
@@ -322,12 +331,33 @@ func (f *resumption) lookAtTargets(ctx context.Context) {
 	}
 }
 
+// mark returns the replay's name; "": its messages are not marked.
+func (f *resumption) mark() string {
+	if f.intent == nil || !f.intent.Mark {
+		return ""
+	}
+	return f.intent.MarkName
+}
+
+// noteDeaths notes the queues that had a copy. One that a full queue refused may have died there, too
+// (reject-publish-dlx).
+func (f *resumption) noteDeaths(m *message.Message) {
+	if !m.MarkedBy(f.mark()) {
+		return
+	}
+	for _, d := range m.Deaths {
+		if d.Reason != model.MaxLen {
+			f.died[death{d.Queue, m.Properties.MessageID}] = true
+		}
+	}
+}
+
 // look reads one target. It returns why it could not be read, "" when it was.
 func (f *resumption) look(ctx context.Context, name string, c *targetCopies) (unread string) {
 	ref := model.QueueRef{VHost: f.want.Chain[0].From.VHost, Name: name}
 	shown := model.Printable(name)
 	q, exists := f.topology.Queue(ref)
-	if !exists {
+	if c.gone = !exists; c.gone {
 		return fmt.Sprintf("%s does not exist any more", shown)
 	}
 	look := peek.ToDecide(f.topology, ref, f.want.Insist, f.want.ReadOnly)
@@ -335,7 +365,12 @@ func (f *resumption) look(ctx context.Context, name string, c *targetCopies) (un
 		return fmt.Sprintf("%s cannot be read: %s", shown, look.Refusal.Words())
 	}
 	f.looked = append(f.looked, look)
-	read, err := f.want.Read(ctx, look, func(m *message.Message) error { c.count(m); return nil })
+	read, err := f.want.Read(ctx, look, func(m *message.Message) error {
+		c.count(m)
+		f.noteDeaths(m)
+		return nil
+	})
+
 	switch {
 	case err != nil:
 		return fmt.Sprintf("%s could not be read: %s", shown, model.Printable(err.Error()))
@@ -380,23 +415,34 @@ func (f *resumption) untouched(q *model.Queue, c *targetCopies) bool {
 	return !known || q.Taken().Or(before) <= before
 }
 
-// verdict reports whether a message has arrived: yes if any of its target queues has it, no if it is certainly missing
-// from one of them.
+// verdict reports whether a message has arrived: yes if each of its target queues has it, or had it before it died
+// there, no if it is certainly missing from one of them. A copy in one queue is no proof for another: that one may be
+// full and refuse what the others keep, or its node may have failed.
 func (f *resumption) verdict(p *pending) verdict {
-	v := maybe
+	lacks := maybe
 	for _, to := range p.reached {
 		c := f.copies[to]
-		switch c.verdicts[p] {
-		case yes:
-			return yes
-		case no:
-			v = no
+		v := c.verdicts[p]
+		if v == yes || p.only && f.died[death{to, p.id}] {
+			p.copyIn = model.Printable(to)
+			continue
 		}
 
+		if v == no {
+			lacks = no
+		}
+		if !c.gone {
+			p.lackedBy = model.Printable(to)
+		}
 		if c.unread != "" {
 			p.unread = c.unread
 		}
 	}
 
-	return v
+	one := p.lackedBy == "" || // or else an exchange on the way may have chosen one of them
+		!f.topology.Route(f.source.VHost, p.to.Exchange, []string{p.to.RoutingKey}, nil).Exact
+	if p.copyIn != "" && one {
+		return yes
+	}
+	return lacks
 }

@@ -272,6 +272,103 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 	}
 }
 
+// A copy in one of two queues does not prove that the other one, which may have refused it, had one. What died there
+// proves it.
+func TestResumeOfCopiesInOneOfTwoQueues(t *testing.T) {
+	const mark = "MARK"
+	m := kept("m")
+	sent := message.Message{
+		Exchange: "all", Properties: m.Properties, Headers: model.Table{message.ReplayHeader: "count=1; replay=" + mark},
+	}
+
+	sent.Identify()
+	for _, test := range []struct {
+		name, queues string
+		died         model.Reason // of a second copy, in orders
+		twins        bool         // another message of the record has the same message_id
+		acks         int
+		undecided    string
+	}{
+		{name: "refused", queues: "queue orders", undecided: "a copy is in audit, but none was found in orders"},
+		{name: "refused or taken", queues: "queue orders consumers=1", undecided: "none was found in orders"},
+		{name: "there is no other", acks: 1},
+
+		{name: "rejected there", queues: "queue orders consumers=1", died: model.Rejected, acks: 1},
+		{name: "full there", queues: "queue orders consumers=1", died: model.MaxLen, undecided: "none was found"},
+		{
+			name: "rejected there, of two", queues: "queue orders consumers=1", died: model.Rejected, twins: true,
+			undecided: "none was found in orders",
+		},
+		{
+			name: "one of both gets it", acks: 1,
+			queues: "queue orders\nexchange x-consistent-hash all\nbind all 1 audit\nbind all 1 orders",
+		},
+	} {
+		in := &plan.Intent{
+			Source: build.Ref("failed"), Depth: 1, Mode: target.ToExchange, Fixed: model.Address{Exchange: "all"},
+			Recipients: []plan.Recipient{
+				{Queue: build.Ref("audit"), Consumers: model.Some(int64(0)), Taken: model.Some(int64(0))},
+				{Queue: build.Ref("orders"), Consumers: model.Some(int64(0)), Taken: model.Some(int64(0))},
+			},
+			Options: plan.Options{Mark: true, MarkName: mark},
+		}
+
+		asks := looking{look: func(look peek.Plan, each message.Visit) (string, error) {
+			switch look.Queue.Name {
+			case "audit":
+				return "", each(&sent)
+			case "orders":
+				return "", nil
+			}
+
+			must.Do(t, each(m))
+			dead := sent
+			dead.Deaths = []message.Death{{Queue: "orders", Reason: test.died}}
+			dead.Fingerprint = message.Fingerprint{9}
+			if test.died == "" {
+				return "", nil
+			}
+			return "", each(&dead)
+		}}
+
+		entries := []plan.Entry{{
+			Position: 1, MessageID: "m", Fingerprint: m.Fingerprint, Outcome: plan.Unsure,
+			Sent: &plan.Sent{Fingerprint: sent.Fingerprint, To: in.Fixed, Reached: []string{"audit", "orders"}},
+		}}
+
+		if test.twins {
+			entries = append(entries, plan.Entry{
+				Position: 2, MessageID: "m", Fingerprint: message.Fingerprint{8}, Outcome: plan.Moved,
+			})
+		}
+
+		text := "queue failed\nqueue audit\nexchange fanout all\nbind all audit\nbind all orders\n"
+		if strings.Contains(test.queues, "all") {
+			text = "queue failed\nqueue audit\n"
+		}
+
+		p, err := Of(t.Context(), build.TopologyOf("4.3.6", build.Text(text+test.queues)), Want{
+			Chain: []plan.Record{{
+				ID: 7, Operation: plan.Replay, From: build.Ref("failed"), Broker: "b:5672", Planned: 1, Entries: 1, Intent: in,
+				Ended: time.Unix(9, 0), Account: plan.Account{Stopped: "a nack", Unknown: 1},
+			}},
+			Broker: "b:5672", User: "guest", Reads: asks, Insist: true,
+			Entries: entriesOf(map[int64][]plan.Entry{7: entries}),
+		})
+
+		must.Do(t, err)
+
+		words := ""
+		for _, u := range p.Undecided {
+			words += u.Why
+		}
+
+		assert.Equal(t, p.Acks(), test.acks, "%s: %s", test.name, words)
+		assert.Equal(t, len(p.Undecided), 1-test.acks, "%s", test.name)
+		assert.Contains(t, words, test.undecided, "%s", test.name)
+	}
+}
+
 // What others hold of a queue is not seen by a look: then an original that was not found is not done, and a copy that
 // was not found is not sent again.
 func TestResumeWhileOthersHoldMessages(t *testing.T) {
