@@ -49,15 +49,18 @@ func (m *Message) OriginBy(e *Envelope) (model.Address, string) {
 // ToldOrigin is OriginBy when the origin is recorded: by a framework or an application in the envelope or the headers,
 // which republishing keeps, or else by the first death; false when only the last publish is known.
 func (m *Message) ToldOrigin(e *Envelope) (model.Address, bool) {
-	r := reader{m: m}
 	if e == nil {
+		r := reader{m: m}
 		if a, _, ok := r.writtenOrigin(); ok {
 			return a, true
+		}
+		if m.FirstDeath() == nil {
+			return model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, false
 		}
 	}
 
 	a, _ := m.OriginBy(e)
-	return a, e != nil || m.FirstDeath() != nil
+	return a, true
 }
 
 // writtenOrigin returns the origin that a framework or an application wrote into the message.

@@ -16,9 +16,10 @@ import (
 type recorded []plainField
 
 func (m *Message) recorded() recorded {
-	found := m.origins()
+	fields := m.headerFields()
+	found := originsIn(fields)
 	if len(found) == 0 {
-		if found = m.headerFields(); !describesFailure(found, false) {
+		if found = fields; !describesFailure(found, false) {
 			found = m.bodyFields()
 		}
 		if !describesFailure(found, true) {
@@ -37,9 +38,9 @@ func describesFailure(fields []plainField, maybe bool) bool {
 	})
 }
 
-// origins returns the fields of the headers that name an origin, in any order.
-func (m *Message) origins() (found []plainField) {
-	for _, f := range m.headerFields() {
+// originsIn returns those of the headers' fields that name an origin, in any order.
+func originsIn(fields []plainField) (found []plainField) {
+	for _, f := range fields {
 		if f.role >= queueRole && !f.vague && !slices.ContainsFunc(frameworks, func(k framework) bool {
 			return k.Worker != nil && k.Worker.Queue.path[0] == f.at[0] // its row says when it counts
 		}) {
@@ -124,7 +125,7 @@ func (f *plainField) unusable() string {
 // FirstKey returns the routing key with which the message was first published, if the application recorded it, and
 // where.
 func (m *Message) FirstKey() (key, where string, ok bool) {
-	if f, ok := recorded(bestFirst(m.origins())).get(keyRole); ok {
+	if f, ok := recorded(bestFirst(originsIn(m.headerFields()))).get(keyRole); ok {
 		return m.OwnKey(f.text), f.where(), true
 	}
 	return "", "", false
