@@ -226,10 +226,25 @@ func TestReplayToAFullQueueAndAnother(t *testing.T) {
 	snapshot.Bindings = append(snapshot.Bindings, model.Binding{ // beside the last queue's binding
 		VHost: "/", Source: exchange, Destination: full.Name, RoutingKey: "k",
 	})
-	executed(t, c, planned(t, model.NewTopology(&snapshot), viaExchange(from, n, exchange)),
+	account := executed(t, c, planned(t, model.NewTopology(&snapshot), viaExchange(from, n, exchange)),
 		outcome{Planned: n, Unknown: 1, Stopped: true})
+	assert.That(t, !account.Lost, "it would resume by itself, and leave more copies: %+v", account)
 	wantIDs(t, "kept", a.drain(from, n), count(n))
 	wantIDs(t, "in the other one", a.drain(other, 1), count(1))
+}
+
+// A nack by the only target resumes by itself: its node may be unreachable, and there is no other queue for copies.
+func TestUnexpectedNackOfTheOnlyTarget(t *testing.T) {
+	a, c := besideOthers(t)
+	const n = 20
+	from := a.filled("failed", model.Classic, numbered(n)...)
+	to := a.queue("worker", model.Classic, "x-max-length", int32(0), "x-overflow", "reject-publish")
+	before := *to
+	before.Arguments = nil
+	account := executed(t, c, replayTo(t, from, &before, plan.Selection{}),
+		outcome{Planned: n, Unknown: 1, Stopped: true})
+	assert.That(t, account.Lost, "%+v", account)
+	wantIDs(t, "kept", a.drain(from, n), count(n))
 }
 
 // A full classic queue with reject-publish-dlx refuses a publish and dead-letters it. The run ends at the first such

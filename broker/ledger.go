@@ -83,7 +83,7 @@ func stop(a *plan.Account, why error) {
 // losses are why an execution ended that goes on when its connection, or the node of a queue, is back.
 var losses = []error{
 	model.ErrConnectionLost, model.ErrQueueDown, model.ErrQueueSilent,
-	errForgotten, errReturns, errUnconfirmed, errUndelivered,
+	errForgotten, errUnreached, errReturns, errUnconfirmed, errUndelivered,
 }
 
 func isLoss(err error) bool {

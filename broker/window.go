@@ -78,6 +78,10 @@ var errUnconfirmed = errors.New("the broker confirmed nothing")
 // errNacked is a nack that does not prove that no queue has the message.
 var errNacked = errors.New("RabbitMQ answered basic.nack, which does not say whether a queue has the message")
 
+// errUnreached is a nack of the only queue that a message reaches, which leaves no copy when it is full: its node may
+// be unreachable.
+var errUnreached = fmt.Errorf("%w: the node of its target may be unreachable", errNacked)
+
 // mostReturns is how many messages in a row are returned before nothing more is published: their target cannot take
 // any. RabbitMQ returns what goes to a classic queue whose node is down (3.10.8, 4.0.5, 4.3.6).
 const mostReturns = 100
@@ -278,6 +282,8 @@ func (w *window) settleNacked(f *flight) {
 
 	w.ledger.record(outcome, f.message, reason)
 	switch {
+	case outcome == plan.Unsure && len(f.publishing.Reaches) == 1 && len(left) == 0:
+		w.die(errUnreached)
 	case outcome == plan.Unsure: // each further one might be in two places, too
 		w.die(errNacked)
 	case ends:
