@@ -40,6 +40,43 @@ func Together(t *model.Topology, found []Finding) (together []Finding) {
 		together = append(together, merged(group))
 	}
 
+	return crowds(together)
+}
+
+// crowd is how many findings that say the same, each of its own queue, become one: a broker with a queue for each
+// tenant or caller has hundreds, among which the one that differs would not be seen.
+const crowd = 5
+
+// crowds makes one finding of each crowd: of one code and level, with sentences that differ only in the queue's name.
+func crowds(found []Finding) (together []Finding) {
+	type said struct {
+		code, vhost, exchange string
+		level                 Level
+		message, remedy       string
+	}
+
+	of := func(f *Finding) said {
+		without := func(text string) string { return strings.ReplaceAll(text, model.Printable(f.Queue), "\x00") }
+		return said{f.Code, f.VHost, f.Exchange, f.Level, without(f.Message), without(f.Remedy)}
+	}
+
+	groups := map[said][]Finding{}
+	for _, f := range found {
+		if f.Queue != "" && !f.Happening {
+			groups[of(&f)] = append(groups[of(&f)], f)
+		}
+	}
+
+	for _, f := range found {
+		group := groups[of(&f)]
+		switch {
+		case f.Happening || len(group) <= crowd:
+			together = append(together, f)
+		case group[0].Queue == f.Queue:
+			together = append(together, merged(group))
+		}
+	}
+
 	return together
 }
 
@@ -62,7 +99,7 @@ func merged(group []Finding) Finding {
 	}
 	var others []model.QueueRef
 	for _, other := range group[1:] {
-		f.Also = append(f.Also, other.Queue)
+		f.Also = append(append(f.Also, other.Queue), other.Also...)
 		others = append(others, model.QueueRef{Name: other.Queue})
 	}
 

@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,29 @@ func TestEqualFindingsOfBuffersAreOne(t *testing.T) {
 	}
 
 	assert.Equal(t, len(Together(topology, found)), len(found), "what happens now")
+}
+
+// Many tenants share a finding, and the one whose queue leads elsewhere has its own. A few stay apart.
+func TestEqualFindingsOfManyFlowsAreOne(t *testing.T) {
+	tenants := func(n int) []Finding {
+		var text strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, "queue tenant%02[1]d consumers=1 dlx= key=tenant%02[1]d.retry\n"+
+				"queue tenant%02[1]d.retry ttl=%[2]d dlx= key=tenant%02[1]d\n", i, 10_000+i)
+		}
+		text.WriteString("queue odd consumers=1 dlx= key=odd.retry\nqueue odd.retry ttl=1000 dlx= key=gone\n")
+		topology := build.TopologyOf("3.10.8", build.Text(text.String()))
+		return Together(topology, Of(topology))
+	}
+
+	all := tenants(12)
+	got := codes(all)
+	want := []string{"error dead-letter-unroutable odd.retry", "info rejected-loop tenant00"}
+	must.That(t, slices.Equal(got, want), "%q", got)
+	assert.Equal(t, len(all[1].Also), 11)
+	assert.Contains(t, all[1].Message, "the same is true of tenant01, tenant02, tenant03, 8 more")
+	assert.Equal(t, len(NewAbout(all).Queue(build.Ref("tenant11"))), 1, "findings of the last tenant")
+	assert.Equal(t, len(tenants(5)), 6, "a few stay apart")
 }
 
 // A command has each name as one word, whatever characters it has.

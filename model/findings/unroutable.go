@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,6 +24,8 @@ func (t *checking) findUnroutableDeadLetters(q *model.Queue, s model.Settings) {
 	case route.Keys == model.KeysKnown && len(route.Queues) == 0:
 		t.onDemand(q, s, deadLettersLost(q, s))
 	case route.Keys == model.KeysKnown:
+	case len(route.Queues) > 0 && t.headersDecide(&route):
+		t.findLostHeaders(q, s, &route)
 	case route.Keys == model.KeysBound && len(route.Queues) == 0:
 		t.foundAt(q.QueueRef, deadLettersAstray(q, s, nil))
 	case route.Keys != model.KeysBeyond:
@@ -76,6 +79,73 @@ func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 	}
 
 	t.foundAt(q.QueueRef, f)
+}
+
+// findLostHeaders finds dead letters that a headers exchange leads on only with the headers of its bindings, and that
+// may lack them: nothing by which they get into the queue asks for the same.
+func (t *checking) findLostHeaders(q *model.Queue, s model.Settings, route *model.Route) {
+	arrivals := []model.Table{}
+	for b := range t.BindingsTo(q.QueueRef) {
+		headers := model.Table{}
+		if t.decidesByHeaders(b.From()) {
+			headers = b.Arguments
+		}
+		arrivals = append(arrivals, headers)
+	}
+	if len(arrivals) == 0 { // only by its name
+		arrivals = append(arrivals, nil)
+	}
+
+	leadsOn := func(headers model.Table) bool { return t.leadsOnDead(q, s, headers) }
+	if !slices.ContainsFunc(arrivals, func(headers model.Table) bool { return !leadsOn(headers) }) {
+		return
+	}
+
+	arrived := slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool {
+		behind, _ := t.Queue(ref)
+		return behind.DeadLettered().Or(0) > 0
+	})
+	exchange := model.ExchangeName(route.Through[slices.IndexFunc(route.Through, t.decidesByHeaders)].Name)
+	t.foundAt(q.QueueRef, Finding{
+		Code:     "dead-letter-unroutable",
+		Level:    infoIf(arrived),
+		Exchange: s.DLX.Value,
+		Message: spell("dead letters of %s %s unless they have the headers that a binding of %s asks for", q,
+			endOf(s).are, exchange),
+		Evidence: spell("dead-letter-exchange %s (%s) leads to %s by %s alone, and nothing by which messages get in asks "+
+			"for such headers%s", exchangeOf(s), s.DLX.Source, model.Names(route.Queues), exchange, endOf(s).evidence),
+		Remedy: spell("bind a queue to %s without arguments, which takes all, or give it an alternate exchange; do "+
+			"nothing if all messages have these headers", exchange),
+	})
+}
+
+// headersDecide reports whether the headers of a message, and not its keys, decide where a route leads.
+func (t *checking) headersDecide(route *model.Route) bool {
+	other := func(at model.ExchangeRef) bool {
+		x, ok := t.Exchange(at)
+		return !ok || x.Type != "fanout" && x.Type != "headers"
+	}
+	return slices.ContainsFunc(route.Through, t.decidesByHeaders) && !slices.ContainsFunc(route.Through, other)
+}
+
+func (t *checking) decidesByHeaders(at model.ExchangeRef) bool {
+	x, ok := t.Exchange(at)
+	return ok && x.Type == "headers"
+}
+
+// leadsOnDead reports whether a queue takes the dead letters of a message with these headers, for any reason.
+func (t *checking) leadsOnDead(q *model.Queue, s model.Settings, headers model.Table) bool {
+	reasons := []model.Reason{model.Expired, model.Rejected, model.MaxLen, model.DeliveryLimit}
+	return slices.ContainsFunc(reasons, func(reason model.Reason) bool {
+		dead := maps.Clone(headers)
+		if dead == nil {
+			dead = model.Table{}
+		}
+		for _, death := range []string{"x-first-death-", "x-last-death-"} {
+			dead[death+"queue"], dead[death+"reason"] = q.Name, string(reason)
+		}
+		return len(t.Route(q.VHost, s.DLX.Value, []string{s.Key.Value}, dead).Queues) > 0
+	})
 }
 
 // namedKeys lists keys for a sentence, at most three of them.
