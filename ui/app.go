@@ -341,9 +341,13 @@ func (a *app) handleKey(msg tea.KeyMsg) tea.Cmd {
 		return a.toScreen(msg)
 	}
 
-	for _, b := range everywhere(k) {
-		if b.run != nil && term.Is(msg, b.Binding) {
-			return b.run(a)
+	for _, c := range commands(k) {
+		switch {
+		case !term.Is(msg, c.key):
+		case c.pressed != nil:
+			return c.pressed(a)
+		default:
+			return c.run(a)
 		}
 	}
 

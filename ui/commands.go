@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -21,7 +22,7 @@ import (
 
 // numbered are the screens of the tabs, in the order of shell.Tabs. A new one is a line here, and a name there.
 var numbered = [...]struct {
-	does  string // the description of its command
+	does  string
 	open  func(e *shell.Env) shell.Screen
 	count func(latest shell.TopologyMsg) (n int64, mark string) // after the name of its tab; nil: no count
 }{
@@ -45,11 +46,13 @@ func countFindings(latest shell.TopologyMsg) (n int64, mark string) {
 
 type effect func(a *app) tea.Cmd
 
-// command is something that the palette can do, by name.
+// command is something that the dashboard does on every screen: by its key, by its name in the palette, or by both.
 type command struct {
-	name, does string
-	short      string // also its name
-	run        effect // nil: it needs an argument
+	key         key.Binding // zero: only the palette has it
+	name, short string      // "": only the key has it
+	does        string
+	run         effect // nil: it needs an argument
+	pressed     effect // what the key does, if that is something else
 
 	word    string // the kind of argument: "queue"; "": none
 	offline bool   // it works before the broker was read
@@ -79,20 +82,26 @@ func showAlone(i int) effect {
 	}
 }
 
-func commands(a *app) []command {
-	all := allCommands(a)
-	if len(a.Contexts) == 0 {
-		all = all[:len(all)-1]
+// commands returns all of them, first the numbered screens.
+func commands(k *shell.KeyMap) (all []command) {
+	turn := func(by int) effect {
+		return func(a *app) tea.Cmd { return a.show((a.tab + by + len(a.tabs)) % len(a.tabs)) }
 	}
-	return all
-}
 
-func allCommands(a *app) (all []command) {
 	for i, screen := range numbered {
-		all = append(all, command{name: a.Keys.Screens[i].Help().Desc, does: screen.does, run: showAlone(i)})
+		show := func(a *app) tea.Cmd { return a.show(i) }
+		all = append(all, command{
+			key: k.Screens[i], name: shell.Tabs[i], does: screen.does, run: showAlone(i), pressed: show,
+		})
 	}
 
-	all = append(all, []command{
+	return append(all, []command{
+		{key: k.NextScreen, does: "next screen", run: turn(1)},
+		{key: k.PrevScreen, does: "previous screen", run: turn(-1)},
+		{
+			key:  k.Palette,
+			does: "a command, or a flow or queue by a part of its name; the line completes them", run: (*app).openPalette,
+		},
 		{
 			name: "flow", does: "open a flow", run: showAlone(0), word: "flow", names: (*app).flowNames,
 			open: opens("flow", (*app).hasFlow, flows.NewFlowScreen),
@@ -106,15 +115,16 @@ func allCommands(a *app) (all []command) {
 			name: "tap", does: "watch messages pass an exchange", run: (*app).tapHere, word: "exchange",
 			names: (*app).exchangeNames, open: openTap,
 		},
-	}...)
 
-	for _, key := range everywhere(a.Keys) {
-		if key.command != "" {
-			all = append(all, command{name: key.command, does: key.Does, run: key.run})
-		}
-	}
-
-	return append(all, []command{
+		{key: k.Undo, name: "undo", does: "undo the last action", run: (*app).undo},
+		{key: k.Pause, name: "pause", does: "stop reading the broker; read it again", run: (*app).pause},
+		{key: k.ReadNow, name: "read", does: "read the broker again now", run: (*app).read},
+		{key: k.Help, name: "help", does: "help: the keys of this screen", run: (*app).help},
+		{key: k.Back, does: "back", run: (*app).back},
+		{
+			key: k.Last, name: "last", does: "the screen seen before this one, as with `cd -`; twice: this one again",
+			run: (*app).last,
+		},
 		{name: "columns", does: "hide and show columns of this list", run: (*app).columns},
 		{
 			name: "snapshot", does: "write this screen into a new file, as text; FILE.ansi has the colours",
@@ -124,12 +134,30 @@ func allCommands(a *app) (all []command) {
 			name: "theme", does: "other colours, until you leave", word: "theme", offline: true, names: (*app).themeNames,
 			open: (*app).changeTheme,
 		},
-		{name: "quit", short: "q", does: "leave dlxtop", run: func(*app) tea.Cmd { return tea.Quit }},
+
+		{key: k.Quit, does: "back; on the first screen of a tab it quits", run: (*app).quit},
+		{
+			key: k.ForceQuit, name: "quit", short: "q", does: "quit, always, with the terminal restored",
+			run: func(*app) tea.Cmd { return tea.Quit },
+		},
+		{
+			key: k.Suspend, does: "suspend; `fg` continues and reads the broker again", run: (*app).suspendByKey,
+		},
 		{
 			name: "context", does: "go to another broker", word: "context", offline: true, names: (*app).contextNames,
 			open: (*app).goToContext,
 		},
 	}...)
+}
+
+// sharedKeys returns the keys of the commands.
+func sharedKeys(k *shell.KeyMap) (keys []term.Key) {
+	for _, c := range commands(k) {
+		if len(c.key.Keys()) > 0 {
+			keys = append(keys, term.Key{Binding: c.key, Does: c.does})
+		}
+	}
+	return keys
 }
 
 // name is something that can be named, of any bytes. shown is what is drawn and typed.

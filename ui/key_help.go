@@ -35,7 +35,7 @@ type Key struct {
 func KeyHelp() []KeyGroup {
 	k := shell.NewKeyMap()
 	e := &shell.Env{Terminal: shell.Terminal{Keys: k, Styles: &term.Styles{}}}
-	detail, copies := messages.OtherKeys(e)
+	detail, copies, filter := messages.OtherKeys(e)
 	dialog, choice := act.OtherKeys(e)
 	line := palette{env: e}
 	rows := term.NewList(term.NewTable[int, int](e.Kit(), nil, nil, nil, nil), nil)
@@ -59,7 +59,8 @@ func KeyHelp() []KeyGroup {
 
 		{"in a dialog", dialog},
 		{"where a queue is chosen", choice},
-		{"in a filter, and after " + k.Palette.Help().Key, line.keys(nil, nil)},
+		{"in a filter", filter},
+		{"after " + k.Palette.Help().Key, line.keys(nil, nil)},
 	} {
 		g := group(place.name, place.keys)
 		g.Keys = slices.DeleteFunc(g.Keys, func(k Key) bool {
@@ -70,48 +71,6 @@ func KeyHelp() []KeyGroup {
 	}
 
 	return groups
-}
-
-// global is a key that does the same on every screen.
-type global struct {
-	term.Key
-	run     effect // nil: it is handled before the screens get it
-	command string // its name after ":"; "": it has none
-}
-
-// everywhere returns the keys that do the same on every screen; first those of the numbered screens.
-func everywhere(k *shell.KeyMap) (all []global) {
-	add := func(b key.Binding, does string, run effect, command string) {
-		all = append(all, global{term.Key{Binding: b, Does: does}, run, command})
-	}
-	turn := func(by int) effect {
-		return func(a *app) tea.Cmd { return a.show((a.tab + by + len(a.tabs)) % len(a.tabs)) }
-	}
-
-	for i, screen := range k.Screens {
-		add(screen, "the screen "+screen.Help().Desc, func(a *app) tea.Cmd { return a.show(i) }, "")
-	}
-
-	add(k.NextScreen, "next screen", turn(1), "")
-	add(k.PrevScreen, "previous screen", turn(-1), "")
-	add(k.Palette, "a command, or a flow or queue by a part of its name; the line completes them", (*app).openPalette, "")
-	add(k.Undo, "undo the last action", (*app).undo, "undo")
-	add(k.Pause, "stop reading the broker; read it again", (*app).pause, "pause")
-	add(k.ReadNow, "read the broker again now", (*app).read, "read")
-	add(k.Help, "help: the keys of this screen", (*app).help, "help")
-	add(k.Back, "back", (*app).back, "")
-	add(k.Last, "the screen seen before this one, as with `cd -`; twice: this one again", (*app).last, "last")
-	add(k.Quit, "back; on the first screen of a tab it quits", (*app).quit, "")
-	add(k.ForceQuit, "quit, always, with the terminal restored", nil, "")
-	add(k.Suspend, "suspend; `fg` continues and reads the broker again", nil, "")
-	return all
-}
-
-func sharedKeys(k *shell.KeyMap) (keys []term.Key) {
-	for _, b := range everywhere(k) {
-		keys = append(keys, b.Key)
-	}
-	return keys
 }
 
 func motions(k *shell.KeyMap) (keys []term.Key) {

@@ -108,15 +108,15 @@ func (p *palette) handle(msg tea.KeyMsg, a *app) (chosen effect) {
 	return chosen
 }
 
-// keys returns the keys of the line; chosen becomes what is to run. Those of a filter do the same.
+// keys returns the keys of the line; chosen becomes what is to run.
 func (p *palette) keys(a *app, chosen *effect) []term.Key {
 	k := p.env.Keys
 	complete := func(by int) func() { return func() { p.complete(a, by) } }
 	move := func(by int) func() { return func() { p.move(a, by) } }
 	return []term.Key{
-		term.On(k.Accept, "keep the filter; run the command", func() { *chosen = p.accept(a) }),
-		term.On(k.Abandon, "clear the filter; close the line", p.close),
-		term.On(k.Complete, "complete the command, or a name in an expression; again: the next one", complete(1)),
+		term.On(k.Accept, "run the command", func() { *chosen = p.accept(a) }),
+		term.On(k.Abandon, "close the line", p.close),
+		term.On(k.Complete, "complete the command, or a name; again: the next one", complete(1)),
 		term.On(k.CompleteBack, "complete the one before", complete(-1)),
 		term.On(k.ChooseUp, "the suggestion before; from the first one, the command before", move(-1)),
 		term.On(k.ChooseDown, "the suggestion after; in earlier commands, the command after", move(1)),
@@ -180,7 +180,9 @@ func (p *palette) search(a *app) {
 	typed := strings.TrimLeft(p.field.Text(), " ")
 	word, argument, more := strings.Cut(typed, " ")
 
-	all := commands(a)
+	all := slices.DeleteFunc(commands(a.Keys), func(c command) bool {
+		return c.name == "" || c.offline && len(c.names(a)) == 0
+	})
 	for c := range model.Each(all) {
 		switch {
 		case !more || c.name != word:
@@ -276,7 +278,7 @@ var wordless = []string{"enter", "esc", "tab", "shift+tab", "up", "down", "left"
 
 func (p palette) nothing() string {
 	word, argument, _ := strings.Cut(strings.TrimSpace(p.field.Text()), " ")
-	for _, c := range allCommands(&app{Env: p.env}) {
+	for _, c := range commands(p.env.Keys) {
 		if c.name == word && c.names != nil && (c.offline || !p.unread) {
 			return "there is no " + c.word + " " + model.Printable(strings.TrimSpace(argument))
 		}

@@ -424,9 +424,9 @@ func OnRow(operation plan.Operation) afterLook {
 	return func(s *Screen) tea.Cmd { return s.act(operation, s.aimed) }
 }
 
-// OtherKeys returns the keys of the detail of a message, and those that say what to copy.
-func OtherKeys(e *shell.Env) (detail, copies []term.Key) {
+// OtherKeys returns the keys of the detail of a message, those that say what to copy, and those of the filter.
+func OtherKeys(e *shell.Env) (detail, copies, typed []term.Key) {
 	s := NewCauseScreen(e, model.QueueRef{}, OfCause{}, 0, nil)
 	s.detail.zoomed = true
-	return s.paneKeys(), s.copies()
+	return s.paneKeys(), s.copies(), s.filter.keys(e.Keys)
 }

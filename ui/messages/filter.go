@@ -236,8 +236,9 @@ func (f *messageFilter) typed(k *shell.KeyMap, msg tea.KeyMsg) {
 func (f *messageFilter) keys(k *shell.KeyMap) []term.Key {
 	complete := func(by int) func() { return func() { f.acceptCompletion(by) } }
 	return append(f.TypingKeys(),
-		term.On(k.Complete, "", complete(1)).Shown(len(f.complete.found) > 0),
-		term.On(k.CompleteBack, "", complete(-1)).Shown(false))
+		term.On(k.Complete, "complete a name in an expression; again: the next one", complete(1)).
+			Shown(len(f.complete.found) > 0),
+		term.On(k.CompleteBack, "complete the one before", complete(-1)).Shown(false))
 }
 
 func (f *messageFilter) lines() int {

@@ -109,7 +109,10 @@ func (f *FilterField) Clear() {
 
 // TypingKeys returns its keys while it is typed.
 func (f *FilterField) TypingKeys() []Key {
-	return []Key{On(f.keys.Accept, "", func() { f.Typing = false }), On(f.keys.Abandon, "", f.Clear)}
+	return []Key{
+		On(f.keys.Accept, "keep the filter", func() { f.Typing = false }),
+		On(f.keys.Abandon, "clear and close the filter", f.Clear),
+	}
 }
 
 // Handle handles a key while the filter is typed.
