@@ -104,6 +104,11 @@ type ActionWant struct {
 	sends  *[]Copy // collects what the plan sends; nil: not wanted
 }
 
+// ToQueue sends the messages to a queue, by its name.
+func (w *ActionWant) ToQueue(name string) {
+	w.Mode, w.Fixed = target.ToQueue, model.Address{RoutingKey: name}
+}
+
 // New makes the plan for an action.
 func New(t *model.Topology, want ActionWant) Plan {
 	p := Plan{

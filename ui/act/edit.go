@@ -167,6 +167,9 @@ func (d *PlanDialog) edited(saved shell.EndedMsg[[]byte]) tea.Cmd {
 	*d = newDialog(d.Env, d.Operation, d.Subject)
 	edit.state, edit.is, edit.differences = editDone, is, draftDifferencesOf(&edit.was, &is)
 	d.edit = edit
+	if !edit.was.Same(&is) {
+		d.Edited = &is
+	}
 	if to := is.Address; to != edit.was.Address {
 		typed := ReplayTarget{
 			mode: target.ToExchange, fixed: to, name: "edited: the exchange and the key as they were typed",

@@ -18,10 +18,9 @@ import (
 
 // FollowUp is what can be done about a record of the journal: an undo, or a resume. It is empty until it is planned.
 type FollowUp interface {
-	// plan makes the plan: it reads the journal, and looks into queues if it is uncertain what they contain.
-	plan(ctx context.Context, e *shell.Env, t *model.Topology, by looking) (FollowUp, error)
-	// replan makes the plan again from another topology, without looking again.
-	replan(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error)
+	// plan makes the plan: it reads the journal, and looks into queues if it is uncertain what they contain; nil makes it
+	// again from another topology, without looking again.
+	plan(ctx context.Context, e *shell.Env, t *model.Topology, by *looking) (FollowUp, error)
 	// barred returns why a topology alone refuses each of its records.
 	barred(t *model.Topology) []plan.Refusal
 	action() action.Action
@@ -38,7 +37,7 @@ type looking struct {
 }
 
 // affords says that queues must not be looked at, if that is so.
-func (by looking) affords(t *model.Topology, queues ...model.QueueRef) error {
+func (by *looking) affords(t *model.Topology, queues ...model.QueueRef) error {
 	for _, ref := range queues {
 		if look := peek.For(t, ref, peek.Want{}); by.free && look.Allowed() && !look.Free {
 			return fmt.Errorf("it is no longer refused, but a look at %s has a cost: close this, and open it again",
@@ -96,11 +95,11 @@ func (f FollowUpScreen) Keys() []term.Key { return f.keys() }
 
 func (f *FollowUpScreen) keys() []term.Key {
 	return f.Dialog.Keys(f.offer(), shell.Answers{
-		Agree:  func() tea.Cmd { return shell.Checking(&f.Dialog, f.replanner()) },
+		Agree:  func() tea.Cmd { return shell.Checking(&f.Dialog, f.planner(nil)) },
 		Insist: func() tea.Cmd { return f.plan(looking{insist: true}) },
 		Turn: func() tea.Cmd {
 			f.Is, f.State = f.Is.(Resuming).turn(), shell.DialogPlanning
-			return shell.Planning(&f.Dialog, f.topology, f.replanner())
+			return shell.Planning(&f.Dialog, f.topology, f.planner(nil))
 		},
 		Back: func() tea.Cmd {
 			f.Request = 0 // an agreed plan may be on its way: it does not start
@@ -121,8 +120,9 @@ func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 			cmd = f.plan(looking{free: true})
 		}
 	case shell.PlannedMsg[FollowUp]:
-		if f.Awaits(msg.Planned) {
-			cmd = f.planned(msg)
+		take := func() { f.topology, f.Is = msg.Topology, msg.Plan }
+		if f.Agreed(msg.Planned, take, func() plan.Promise { return f.Is.action().Promise() }) {
+			cmd = f.Execute(f.Is.action())
 		}
 	case tea.KeyMsg:
 		cmd = f.Press(msg, f.offer(), f.keys())
@@ -146,31 +146,15 @@ func (f *FollowUpScreen) refused() bool {
 }
 
 func (f *FollowUpScreen) plan(by looking) tea.Cmd {
-	e, is := f.Env, f.Is
 	if !by.free { // otherwise the refusal stays to be read
 		f.State = shell.DialogPlanning
 	}
-
-	return shell.Planning(&f.Dialog, f.topology, func(ctx context.Context, t *model.Topology) (FollowUp, error) {
-		return is.plan(ctx, e, t, by)
-	})
+	return shell.Planning(&f.Dialog, f.topology, f.planner(&by))
 }
 
-func (f *FollowUpScreen) replanner() func(context.Context, *model.Topology) (FollowUp, error) {
+func (f *FollowUpScreen) planner(by *looking) func(context.Context, *model.Topology) (FollowUp, error) {
 	e, is := f.Env, f.Is
-	return func(ctx context.Context, t *model.Topology) (FollowUp, error) { return is.replan(ctx, e, t) }
-}
-
-func (f *FollowUpScreen) planned(msg shell.PlannedMsg[FollowUp]) tea.Cmd {
-	was := f.Is
-	if msg.Unread == nil {
-		f.topology, f.Is = msg.Topology, msg.Plan
-	}
-	if f.Agreed(msg.Planned, was.action().Promise(), f.Is.action().Promise()) {
-		return f.Execute(f.Is.action())
-	}
-
-	return nil
+	return func(ctx context.Context, t *model.Topology) (FollowUp, error) { return is.plan(ctx, e, t, by) }
 }
 
 func (f FollowUpScreen) View(width, height int) string {

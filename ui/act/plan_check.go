@@ -1,7 +1,6 @@
 package act
 
 import (
-	"cmp"
 	"context"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -9,7 +8,6 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/target"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
@@ -26,34 +24,12 @@ func (d *QueueAction) replan() tea.Cmd { return shell.Planning(&d.Dialog, d.Topo
 func (d *QueueAction) Check() tea.Cmd { return shell.Checking(&d.Dialog, d.planner()) }
 
 func (d QueueAction) planner() func(context.Context, *model.Topology) (Acting, error) {
-	rows := d.Rows
-	like := plan.ActionWant{
-		Operation: d.Operation,
-		From:      d.Queue,
-		Planned:   len(rows),
-		User:      d.Env.Broker.User(),
-		Options:   plan.Options{Insist: d.Insist, Mark: true, KeepTries: d.tries, Mend: d.Mend, Doubles: d.doubles},
-		Journaled: d.Env.Journal != nil,
-	}
-
-	if d.edit.state == editDone && !d.edit.was.Same(&d.edit.is) {
-		edited := d.edit.is
-		like.Edited = &edited
-	}
-
-	if d.Operation.Publishes() {
-		like.Over = Spreads[d.Over]
-	}
-	if d.canary {
-		like.Canary = canaryWaits[d.wait]
-	}
+	rows, like := d.Rows, d.ActionWant
+	like.From, like.Planned = d.Queue, len(rows)
+	like.User, like.Journaled = d.Env.Broker.User(), d.Env.Journal != nil
+	like.Mark, like.Insist = true, d.Insist
 	if len(d.Modes) > 0 {
 		like.Mode, like.Fixed = d.Modes[d.Mode].mode, d.Modes[d.Mode].fixed
-	}
-
-	if d.Operation == plan.Move {
-		like.Mode = target.ToQueue
-		like.Fixed = model.Address{RoutingKey: d.Target}
 	}
 
 	return func(ctx context.Context, t *model.Topology) (a Acting, err error) {
@@ -108,24 +84,6 @@ func (d *QueueAction) sentBefore(ctx context.Context, t *model.Topology, like pl
 	}
 
 	return sent, nil
-}
-
-func (d *QueueAction) planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
-	was := d.Plan.Promise()
-	switch {
-	case msg.Err != nil:
-		d.Plan.Operation, d.Plan.From = d.Operation, d.Queue
-	case msg.Unread == nil:
-		d.Topology, d.Plan = msg.Topology, msg.Plan.plan
-		d.one = cmp.Or(msg.Plan.one, d.one)
-		d.Others.Arrived = msg.Plan.arrived.Or(d.Others.Arrived)
-	}
-
-	if d.Agreed(msg.Planned, was, d.Plan.Promise()) {
-		return d.run()
-	}
-
-	return nil
 }
 
 // OtherMessages are what the queue of an action has besides the messages that were read.

@@ -58,7 +58,8 @@ func (d *PlanDialog) turnTarget() tea.Cmd {
 // choose plans with a chosen queue.
 func (d *PlanDialog) choose(q *model.Queue) tea.Cmd {
 	if d.Operation == plan.Move {
-		d.Target, d.Insist = q.Name, false
+		d.ToQueue(q.Name)
+		d.Insist = false
 		return d.Work()
 	}
 
@@ -111,7 +112,7 @@ func (d *PlanDialog) Keys() []term.Key {
 		term.On(k.Resume, "", d.then(NewResumeScreen)).When(ended && d.canResume()),
 	}
 
-	for _, o := range d.Options(&d.PlanOptions, d.Work) {
+	for _, o := range d.Options(&d.ActionWant, d.Work) {
 		more = append(more, o.Shown(asking))
 	}
 
@@ -170,7 +171,7 @@ func (d *PlanDialog) planned() (cmd tea.Cmd) {
 	typed := d.typed
 	d.typed = nil
 	for _, msg := range typed {
-		if pressed, ok := term.Press(d.Options(&d.PlanOptions, d.Work), msg); ok {
+		if pressed, ok := term.Press(d.Options(&d.ActionWant, d.Work), msg); ok {
 			cmd = pressed
 		}
 	}

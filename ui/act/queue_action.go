@@ -1,6 +1,7 @@
 package act
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -8,7 +9,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/target"
@@ -24,16 +24,13 @@ const replanMost, remendMost = 5000, 500
 type QueueAction struct {
 	shell.Dialog
 	Subject
-	Operation plan.Operation
-	one       string // the id of the message, if it is a single one
-	Target    string // the selected queue of a move; "": none yet
+	plan.ActionWant        // what the user has chosen so far
+	one             string // the id of the message, if it is a single one
 
-	Modes []ReplayTarget // the last is a selected queue
-	Mode  int
-	PlanOptions
-	Ahead  []Subject     // what runs first: copies of it stay
-	edit   messageEdit   // of the single message
-	Mend   *mend.Program // changes them; nil without one
+	Modes  []ReplayTarget // the last is a selected queue
+	Mode   int            // of a replay: which of these
+	Ahead  []Subject      // what runs first: copies of it stay
+	edit   messageEdit    // of the single message
 	Plan   plan.Plan
 	goOn   chan struct{} // makes a canary stop waiting
 	waited time.Time     // since when the canary's current state is visible
@@ -60,7 +57,8 @@ type ReplayTarget struct {
 }
 
 func NewQueueAction(e *shell.Env, operation plan.Operation, about Subject) QueueAction {
-	d := QueueAction{Dialog: shell.NewDialog(e, shell.DialogPlanning), Subject: about, Operation: operation}
+	d := QueueAction{Dialog: shell.NewDialog(e, shell.DialogPlanning), Subject: about}
+	d.Operation = operation
 	if operation != plan.Replay {
 		return d
 	}
@@ -127,8 +125,8 @@ func (d *QueueAction) Polled(t *model.Topology) tea.Cmd {
 func (d *QueueAction) Update(msg tea.Msg) (cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.PlannedMsg[Acting]:
-		if d.Awaits(msg.Planned) {
-			cmd = d.planned(msg)
+		if d.Agreed(msg.Planned, func() { d.take(msg) }, func() plan.Promise { return d.Plan.Promise() }) {
+			cmd = d.run()
 		}
 	case shell.EndedMsg[model.Opt[int64]]:
 		if msg.Request == d.Request {
@@ -150,6 +148,15 @@ func (d *QueueAction) Update(msg tea.Msg) (cmd tea.Cmd) {
 	}
 
 	return cmd
+}
+
+func (d *QueueAction) take(msg shell.PlannedMsg[Acting]) {
+	if msg.Err != nil {
+		d.Plan.Operation, d.Plan.From = d.Operation, d.Queue
+		return
+	}
+	d.Topology, d.Plan, d.one = msg.Topology, msg.Plan.plan, cmp.Or(msg.Plan.one, d.one)
+	d.Others.Arrived = msg.Plan.arrived.Or(d.Others.Arrived)
 }
 
 // settle notes which messages are no longer in the queue: what the account says, and nothing uncertain.
@@ -224,17 +231,9 @@ var Spreads = []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute,
 // canaryWaits are how long a canary can watch; the first is as long as a message that fails again takes to come back.
 var canaryWaits = []time.Duration{plan.CanaryAuto, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
 
-type PlanOptions struct {
-	canary  bool // it begins with one message
-	wait    int  // the index in canaryWaits
-	tries   bool // keep counters of tries
-	doubles bool // replay copies of replayed messages, too
-	Over    int  // the index in Spreads
-}
-
-// Options returns the keys that change options, with what they do now; work plans with the changed ones. They are
-// disabled where this plan does not have them.
-func (d *QueueAction) Options(o *PlanOptions, work func() tea.Cmd) []term.Key {
+// Options returns the keys that change options of a want, with what they do now; work plans with the changed ones. They
+// are disabled where this plan does not have them.
+func (d *QueueAction) Options(w *plan.ActionWant, work func() tea.Cmd) []term.Key {
 	k, p := d.Env.Keys, &d.Plan
 	refused := d.Env.ReadOnly || p.Acquire.Refusal.Refused()
 	usable := d.Asks() && !d.Consent.Asked && !refused
@@ -245,36 +244,30 @@ func (d *QueueAction) Options(o *PlanOptions, work func() tea.Cmd) []term.Key {
 		}).When(usable && offered && d.Operation.Publishes())
 	}
 
-	flip := func(b key.Binding, does, off string, offered bool, is *bool) term.Key {
-		option := turn(b, does, offered, func() { *is = !*is })
-		if *is {
-			option = option.As(off)
+	after := func(all []time.Duration, now time.Duration, other, does string) (time.Duration, string) {
+		next := all[(slices.Index(all, now)+1)%len(all)]
+		if next <= 0 {
+			return next, other
 		}
-		return option
+		return next, does + model.ShortDuration(next)
 	}
+	wait, waits := after(canaryWaits, w.Canary, "wait as a retry takes", "wait ")
+	over, spreads := after(Spreads, w.Over, "do not spread", "spread over ")
 
-	waits := "wait as a retry takes"
-	wait := (o.wait + 1) % len(canaryWaits)
-	if canaryWaits[wait] > 0 {
-		waits = "wait " + model.ShortDuration(canaryWaits[wait])
-	}
-
-	spreads := "do not spread"
-	over := (o.Over + 1) % len(Spreads)
-	if Spreads[over] > 0 {
-		spreads = "spread over " + model.ShortDuration(Spreads[over])
-	}
-
-	can := !p.Refusal.Refused()
+	can, canary := !p.Refusal.Refused(), w.Canary != 0
 	replays := d.Operation == plan.Replay
 	counts := can && d.edit.state == editNone && p.CountsTries()
 	return []term.Key{
-		flip(k.Canary, "begin with a canary", "no canary", can || o.canary, &o.canary),
-		turn(k.CanaryWait, "how long the canary watches", can && o.canary, func() { o.wait = wait }).As(waits),
-		flip(k.KeepTries, "keep the counters of tries", "reset tries", replays && counts, &o.tries),
-		flip(k.Doubles, "replay also copies of what was replayed", "leave copies", replays && p.HoldsDoubles(), &o.doubles),
+		turn(k.Canary, "begin with a canary", can || canary, func() {
+			w.Canary = map[bool]time.Duration{false: plan.CanaryAuto}[canary]
+		}).AsIf(canary, "no canary"),
+		turn(k.CanaryWait, "how long the canary watches", can && canary, func() { w.Canary = wait }).As(waits),
+		turn(k.KeepTries, "keep the counters of tries", replays && counts, func() { w.KeepTries = !w.KeepTries }).
+			AsIf(w.KeepTries, "reset tries"),
+		turn(k.Doubles, "replay also copies of what was replayed", replays && p.HoldsDoubles(),
+			func() { w.Doubles = !w.Doubles }).AsIf(w.Doubles, "leave copies"),
 		turn(k.Spread, "spread the messages over 1, 5, 15 or 25 minutes; again as fast as the broker confirms",
-			can && len(d.Rows) > 1, func() { o.Over = over }).As(spreads),
+			can && len(d.Rows) > 1, func() { w.Over = over }).As(spreads),
 	}
 }
 

@@ -21,7 +21,10 @@ type Resuming struct {
 	Rest    resume.Run
 }
 
-func (r Resuming) plan(ctx context.Context, e *shell.Env, t *model.Topology, by looking) (FollowUp, error) {
+func (r Resuming) plan(ctx context.Context, e *shell.Env, t *model.Topology, by *looking) (FollowUp, error) {
+	if by == nil {
+		return r.replan(ctx, t)
+	}
 	r = Resuming{Id: r.Id}
 	if e.ReadOnly {
 		return r, nil
@@ -40,10 +43,10 @@ func (r Resuming) plan(ctx context.Context, e *shell.Env, t *model.Topology, by 
 	defer release()
 
 	r.inquiry = inquiry
-	return r.replan(ctx, e, t)
+	return r.replan(ctx, t)
 }
 
-func (r Resuming) replan(ctx context.Context, _ *shell.Env, t *model.Topology) (_ FollowUp, err error) {
+func (r Resuming) replan(ctx context.Context, t *model.Topology) (_ FollowUp, err error) {
 	r.Rest, err = r.inquiry.Plan(ctx, t, choices[r.choice])
 	return r, err
 }

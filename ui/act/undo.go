@@ -24,9 +24,12 @@ type recordUndo struct {
 	Undo plan.UndoPlan
 }
 
-func (u Undoing) plan(ctx context.Context, e *shell.Env, t *model.Topology, by looking) (FollowUp, error) {
+func (u Undoing) plan(ctx context.Context, e *shell.Env, t *model.Topology, by *looking) (FollowUp, error) {
 	var parts Undoing
-	for i := range u {
+	if by == nil {
+		parts = slices.Clone(u)
+	}
+	for i := range u[len(parts):] {
 		records, err := recordsToUndo(ctx, e, t.Snapshot.Overview.ClusterName, u[i].Id)
 		if err != nil {
 			return u, err
@@ -36,35 +39,41 @@ func (u Undoing) plan(ctx context.Context, e *shell.Env, t *model.Topology, by l
 		}
 	}
 
-	return parts.each(func(one *recordUndo) error { return one.plan(ctx, e, t, by) })
-}
+	for i := range parts {
+		err := parts[i].plan(ctx, e, t, by)
+		switch {
+		case err != nil && len(parts) > 1:
+			return u, fmt.Errorf("record %d: %w", parts[i].Id, err)
+		case err != nil:
+			return parts, err
+		}
+	}
 
-func (u Undoing) replan(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error) {
-	return u.each(func(one *recordUndo) error { return one.replan(ctx, e, t) })
+	return parts, nil
 }
 
 func (u Undoing) barred(t *model.Topology) []plan.Refusal {
 	return model.Mapped(u, func(one *recordUndo) plan.Refusal { return one.want.Barred(t) })
 }
 
-func (u Undoing) each(make func(*recordUndo) error) (FollowUp, error) {
-	planned := slices.Clone(u)
-	for i := range planned {
-		err := make(&planned[i])
-		switch {
-		case err != nil && len(u) > 1:
-			return u, fmt.Errorf("record %d: %w", u[i].Id, err)
-		case err != nil:
-			return planned, err
-		}
+func (u *recordUndo) plan(ctx context.Context, e *shell.Env, t *model.Topology, by *looking) error {
+	err := u.look(ctx, e, t, by)
+	if err != nil {
+		return err
 	}
-
-	return planned, nil
+	u.want.Entries = recordEntries(e, ctx, u.Id)
+	p, err := plan.PlanUndo(ctx, t, u.want, reads{e.Broker})
+	if err == nil {
+		u.Undo = p
+	}
+	return err
 }
 
-func (u *recordUndo) plan(ctx context.Context, e *shell.Env, t *model.Topology, by looking) error {
+func (u *recordUndo) look(ctx context.Context, e *shell.Env, t *model.Topology, by *looking) (err error) {
 	record := u.want.Record
-	var err error
+	if by == nil {
+		return nil
+	}
 	if !record.Running && record.Uncertain() > 0 { // messages held by its program are not back at once
 		err = e.Broker.AwaitGone(ctx, &record, e.Source.Connections)
 	}
@@ -83,19 +92,6 @@ func (u *recordUndo) plan(ctx context.Context, e *shell.Env, t *model.Topology, 
 		ReadOnly: e.ReadOnly,
 		Entries:  recordEntries(e, ctx, record.ID),
 	}.Looked(ctx, t, reads{e.Broker})
-	if err != nil {
-		return err
-	}
-
-	return u.replan(ctx, e, t)
-}
-
-func (u *recordUndo) replan(ctx context.Context, e *shell.Env, t *model.Topology) error {
-	u.want.Entries = recordEntries(e, ctx, u.Id)
-	p, err := plan.PlanUndo(ctx, t, u.want, reads{e.Broker})
-	if err == nil {
-		u.Undo = p
-	}
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -33,7 +34,6 @@ type causePlansScreen struct {
 	table   term.Table[model.QueueRef, causePlanRow]
 	consent shell.Consent
 	causeWish
-	act.PlanOptions
 
 	listed int           // rows of the list that fit
 	window *shell.Window // of the pane
@@ -67,7 +67,7 @@ func actOnCause(
 	c := causePlansScreen{
 		env:       e,
 		only:      only,
-		causeWish: causeWish{Wish: wish},
+		causeWish: causeWish{Wish: wish, want: plan.ActionWant{Operation: wish.Operation}},
 		limits:    limits,
 		table:     newCausePlanTable(e, wish),
 		consent:   shell.NewConsent(),
@@ -215,7 +215,7 @@ func (c *causePlansScreen) options() (keys []term.Key) {
 	}
 
 	for _, at := range planned {
-		for i, o := range c.queues[at].Options(&c.PlanOptions, c.planAgain) {
+		for i, o := range c.queues[at].Options(&c.want, c.planAgain) {
 			if i == len(keys) {
 				keys = append(keys, o)
 			} else if !keys[i].Enabled() {
@@ -416,10 +416,7 @@ func (c *causePlansScreen) planAgain() tea.Cmd {
 
 // optOne plans a queue with the options selected for all.
 func (c *causePlansScreen) optOne(d *act.QueueAction) tea.Cmd {
-	d.PlanOptions = c.PlanOptions
-	d.Target = c.target
-	d.Mend = c.program
-	d.Ahead = nil
+	d.ActionWant, d.Ahead = c.want, nil
 	for first := range model.Each(c.queues) {
 		if first.Queue == d.Queue {
 			break

@@ -301,10 +301,9 @@ func (c *causePlansScreen) foot(l *shell.DialogLines) {
 type causeWish struct {
 	messages.Wish
 	chooser act.QueueChooser
-	target  string // where messages are moved to, in the virtual host of each queue; "": not selected yet
+	want    plan.ActionWant // by the keys; a move is into a queue of that name in the virtual host of each queue
 	mending act.MendPrompt
-	program *mend.Program // changes the messages; nil without one
-	agreed  *mend.Program // the one of the displayed plans
+	agreed  *mend.Program // that of the displayed plans
 	saving  act.ExportDialog
 }
 
@@ -474,19 +473,20 @@ func (c *causePlansScreen) wishKeys() []term.Key {
 	back := func() tea.Cmd {
 		c.state = causePlansAsking
 		switch {
-		case c.target == "" && c.agreed == nil:
+		case c.want.Mode == "" && c.agreed == nil:
 			return shell.Pop
 		case c.agreed == nil:
 			return nil
 		}
 
-		c.program = c.agreed
+		c.want.Mend = c.agreed
 		return c.planAll()
 	}
 
 	if c.Asks == messages.AsksQueue {
 		return c.chooser.Keys(func(q *model.Queue) tea.Cmd {
-			c.target, c.state = q.Name, causePlansAsking
+			c.want.ToQueue(q.Name)
+			c.state = causePlansAsking
 			return c.planAll()
 		}, back)
 	}
@@ -494,11 +494,11 @@ func (c *causePlansScreen) wishKeys() []term.Key {
 	return c.mending.Keys(act.MendAnswers{
 		Back: back,
 		Try: func(program *mend.Program) tea.Cmd {
-			c.program = program
+			c.want.Mend = program
 			return c.planAll()
 		},
 		Agree: func() tea.Cmd {
-			c.agreed, c.state = c.program, causePlansAsking
+			c.agreed, c.state = c.want.Mend, causePlansAsking
 			return nil
 		},
 	})

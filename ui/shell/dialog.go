@@ -203,28 +203,27 @@ type PlannedMsg[P any] struct {
 	Plan P
 }
 
-// Awaits reports whether a plan is the one that the dialog waits for.
-func (d *Dialog) Awaits(p Planned) bool {
-	return p.Request == d.Request &&
-		(d.State == DialogPlanning || d.State == DialogAsking || d.State == DialogChecking)
-}
-
-// Agreed shows an awaited plan, with what is different in it if the user saw an earlier one. It reports whether the
-// plan runs: the user agreed, and it is what was agreed to.
-func (d *Dialog) Agreed(p Planned, was, is plan.Promise) bool {
+// Agreed shows an awaited plan, which take takes over, with what is different in its promise if the user saw an earlier
+// one. It reports whether the plan runs: the user agreed, and it is what was agreed to.
+func (d *Dialog) Agreed(p Planned, take func(), promise func() plan.Promise) bool {
 	state := d.State
+	if p.Request != d.Request || state != DialogPlanning && state != DialogAsking && state != DialogChecking {
+		return false
+	}
 	d.State = DialogAsking
 	if p.Unread != nil {
 		d.Unchecked = p.Unread
 		return false
 	}
 
+	was := promise()
+	take()
 	d.Err = p.Err
 	switch {
 	case p.Err != nil:
 	case state == DialogPlanning:
 		d.ChangedAt, d.Changes, d.Promised, d.Unchecked = time.Time{}, nil, nil, nil
-	case !d.Changed(was, is):
+	case !d.Changed(was, promise()):
 		return state == DialogChecking
 	}
 
