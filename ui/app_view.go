@@ -93,8 +93,8 @@ func (a app) body(width, height int) string {
 	if cause == "" {
 		return term.Block([]string{"", "   " + s.Muted.Render("reading the broker …")}, width, height)
 	}
-	lines := append([]string{""}, shell.Indented(s.Danger, model.Printable(cause), width)...)
-	lines = append(lines, shell.Indented(term.Style{}, model.Printable(next), width)...)
+	lines := append([]string{""}, shell.Indented(s.Danger, cause, width)...)
+	lines = append(lines, shell.Indented(term.Style{}, next, width)...)
 	return term.Block(lines, width, height)
 }
 
@@ -375,7 +375,7 @@ func (a app) noticeLines() []string {
 		style = s.Warning
 	}
 
-	lines := term.Wrap(model.Printable(text), a.width-2)
+	lines := term.Wrap(text, a.width-2)
 	if len(lines) > mostNotice {
 		lines = lines[:mostNotice]
 		lines[mostNotice-1] = term.Cut(lines[mostNotice-1]+" …", a.width-2)

@@ -151,7 +151,7 @@ func (m form) View() string {
 	say := func(text string, look term.Style) {
 		l.Lines = append(l.Lines, look.Wrap("", text, l.Width)...)
 	}
-	say(model.Printable(m.Why), s.Text)
+	say(m.Why, s.Text)
 	l.Blank()
 
 	for i := range m.fields {
@@ -174,7 +174,7 @@ func (m form) View() string {
 	case m.request != 0:
 		say("trying "+m.Names[m.at]+" …", s.Accent)
 	case m.err != nil:
-		say(term.MarkError+" "+m.Names[m.wrong]+": "+model.Printable(m.err.Error()), s.Danger)
+		say(term.MarkError+" "+m.Names[m.wrong]+": "+m.err.Error(), s.Danger)
 	}
 
 	say(m.Names[m.at]+": "+m.Notes[m.at], s.Muted)

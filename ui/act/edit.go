@@ -153,7 +153,7 @@ func (d *PlanDialog) edited(saved shell.EndedMsg[[]byte]) tea.Cmd {
 	}
 	if saved.Err != nil {
 		d.State = shell.DialogClosed
-		return shell.Notice(model.Printable(saved.Err.Error()), true)
+		return shell.Notice(saved.Err.Error(), true)
 	}
 
 	d.edit.text = saved.Result
@@ -208,7 +208,7 @@ func (d *PlanDialog) editView(l *shell.DialogLines) string {
 		l.Say("", "the editor has the message …", s.Muted)
 	case editWrong:
 		l.Fail("what was typed cannot be read: " + d.edit.wrong)
-		l.Say("", "Nothing is lost, and nothing was sent.", s.Text)
+		l.Say("", "Nothing is lost, and nothing was sent.")
 		l.Blank()
 		l.Keys(d.editKeys()...)
 	}

@@ -120,9 +120,9 @@ func (d *ExportDialog) written(what ExportedFiles) tea.Cmd {
 	n := len(what.paths)
 	switch {
 	case n == 1:
-		files = model.Printable(what.paths[0])
+		files = what.paths[0]
 	case n > 1:
-		files = fmt.Sprintf("%s and %s", model.Printable(what.paths[0]), model.Plural(n-1, "further file"))
+		files = fmt.Sprintf("%s and %s", what.paths[0], model.Plural(n-1, "further file"))
 	}
 
 	words := fmt.Sprintf("%s written to %s", model.Plural(what.messages, "message"), files)
@@ -150,11 +150,11 @@ func (d *ExportDialog) View(width, _ int) string {
 	n := model.Plural(d.messages(), "message")
 	to := "to"
 	l.Say("export", d.Words+": "+n+
-		", one line of JSON each, as `dlxtop import` and jq read them; they stay in the queue", s.Text)
+		", one line of JSON each, as `dlxtop import` and jq read them; they stay in the queue")
 
 	if d.Parts[0].Name != "" {
 		to = "into"
-		l.Say("files", "one for each queue: "+d.Parts[0].Name+", …", s.Text)
+		l.Say("files", "one for each queue: "+d.Parts[0].Name+", …")
 	}
 
 	l.Named(to, &d.Path)

@@ -63,9 +63,9 @@ func (j *JournalScreen) setColumns(outcome int) {
 			s.Muted.Field(fmt.Sprint(r.ID)).By(float64(r.ID)),
 			s.Text.Field(dayOrTime(r.Began, e.Shown)).ByTime(r.Began),
 			look.Field(r.ToldSince()).By(float64(r.Planned)),
-			s.Text.Field(r.What()),
-			s.Text.Field(r.From.Printable()),
-			s.Text.Field(model.Printable(r.Where())),
+			{Text: r.What()},
+			{Text: r.From.Printable()},
+			{Text: model.Printable(r.Where())},
 			s.Muted.Field(model.Printable(who(&r))),
 		}
 	}
@@ -211,21 +211,20 @@ func (j JournalScreen) detail(width int) []string {
 			told += ": " + r.Account.Stopped
 		}
 
-		say := func(label, text string) { l.Say(label, model.Printable(text), term.Style{}) }
-		say("outcome", told)
-		say("to", r.Where())
-		say("after", r.Sequel.Words(j.Env.Shown))
-		say("who", r.Who()+", "+r.Began.Format("2006-01-02 15:04:05"))
-		say("why", r.Reason)
-		say("others", j.elsewhere())
+		l.Say("outcome", told)
+		l.Say("to", r.Where())
+		l.Say("after", r.Sequel.Words(j.Env.Shown))
+		l.Say("who", r.Who()+", "+r.Began.Format("2006-01-02 15:04:05"))
+		l.Say("why", r.Reason)
+		l.Say("others", j.elsewhere())
 
 		if r.Unfinished() {
-			say("ended", r.Interrupted())
+			l.Say("ended", r.Interrupted())
 			for _, words := range r.Certain() {
-				say("", words)
+				l.Say("", words)
 			}
 			k := j.Env.Keys
-			say("next", r.NextStep(k.Resume.Help().Key, k.Undo.Help().Key, k.Open.Help().Key))
+			l.Say("next", r.NextStep(k.Resume.Help().Key, k.Undo.Help().Key, k.Open.Help().Key))
 		}
 
 		return fmt.Sprintf("%d  %s %s", r.ID, r.What(), r.From.Printable())

@@ -169,9 +169,9 @@ func (p *MendPrompt) View(width int) string {
 func (p *MendPrompt) above(l *shell.DialogLines) {
 	s := l.Styles
 	if p.State != MendTyping {
-		l.Say("program", model.Printable(p.field.Text()), s.Strong)
+		l.Say("program", p.field.Text(), s.Strong)
 	} else {
-		l.Say("messages", p.Words+": "+model.Plural(p.Messages, "message"), s.Text)
+		l.Say("messages", p.Words+": "+model.Plural(p.Messages, "message"))
 		l.Named("program", &p.field)
 		l.Say("", "each message is {body, headers, properties, exchange, routing_key}: change it in place, as in "+
 			".body.quantity |= tonumber", s.Muted)
@@ -199,7 +199,7 @@ func (p *MendPrompt) sayMended(l *shell.DialogLines) {
 	}
 	l.Say("result", m.Words(), s.Strong)
 	for _, f := range m.Failures {
-		l.Say("stays", fmt.Sprintf("%s: %s", model.Plural(f.Messages, "message"), model.Printable(f.Why.Words())), s.Warning)
+		l.Say("stays", fmt.Sprintf("%s: %s", model.Plural(f.Messages, "message"), f.Why.Words()), s.Warning)
 	}
 
 	if more := m.Changed - len(m.Shown); more > 0 && len(m.Shown) > 0 {

@@ -42,11 +42,11 @@ func ActionKey(a *filter.Action) key.Binding {
 // RunCommand runs an action's command by sh, without the terminal, and shows the last line of its output. The message
 // is in its environment, and as JSON on its standard input.
 func RunCommand(ctx context.Context, a *filter.Action, m *message.Message) tea.Msg {
-	name := model.Printable(a.Name)
+	name := a.Name
 	var input bytes.Buffer
 	failed := func(words string) tea.Msg { return shell.NoticeMsg{Text: name + ": " + words, Bad: true} }
 	if err := m.WriteJSON(&input, bytes.NewReader(m.Body), "", ""); err != nil {
-		return failed("not run: " + model.Printable(err.Error()))
+		return failed("not run: " + err.Error())
 	}
 
 	said := &lastOutput{}
@@ -64,7 +64,7 @@ func RunCommand(ctx context.Context, a *filter.Action, m *message.Message) tea.M
 		return failed("stopped after " + ActionTimeout.String())
 	case errors.Is(err, exec.ErrWaitDelay): // it left a process running that has its output
 	case err != nil:
-		return failed(strings.TrimRight(model.Printable(err.Error())+": "+text, ": "))
+		return failed(strings.TrimRight(err.Error()+": "+text, ": "))
 	}
 
 	return shell.NoticeMsg{Text: name + ": " + cmp.Or(text, "done")}
@@ -75,7 +75,7 @@ func OpenURL(
 	ctx context.Context, a *filter.Action, m *message.Message, clipboard io.Writer,
 	open func(ctx context.Context, url string) error,
 ) tea.Msg {
-	name := model.Printable(a.Name)
+	name := a.Name
 	url, err := a.URL(m)
 	if err != nil {
 		return shell.NoticeMsg{Text: name + ": not opened: " + err.Error(), Bad: true}
@@ -92,7 +92,7 @@ func OpenURL(
 	case err == nil:
 		done = "opened and " + done
 	case !errors.Is(err, ErrNoDesktop):
-		done += ", not opened (" + model.Printable(err.Error()) + ")"
+		done += ", not opened (" + err.Error() + ")"
 	}
 
 	return shell.NoticeMsg{Text: name + ": " + done + ": " + url}
@@ -135,5 +135,5 @@ func (o *lastOutput) Write(p []byte) (int, error) {
 
 func (o *lastOutput) line() string {
 	text := bytes.TrimSpace(o.text)
-	return model.Printable(string(text[bytes.LastIndexByte(text, '\n')+1:]))
+	return string(text[bytes.LastIndexByte(text, '\n')+1:])
 }

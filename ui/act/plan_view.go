@@ -123,7 +123,7 @@ func (d *QueueAction) shown(s *term.Styles) *shownAction {
 
 	shown.above = func(l *shell.DialogLines) {
 		l.Say("from", d.Plan.From.Printable(), s.Strong)
-		l.Say("chosen", d.chosen(), s.Text)
+		l.Say("chosen", d.chosen())
 		d.askEdit(l)
 	}
 
@@ -197,7 +197,7 @@ func (shown *shownAction) sayAccount(l *shell.DialogLines, d *shell.Dialog) {
 			break
 		}
 		id := cmp.Or(p.MessageID, p.Fingerprint.String()[:8])
-		l.Say(string(p.Outcome), term.Cut(model.Printable(id), 24)+"  "+model.Printable(p.Reason), s.Text)
+		l.Say(string(p.Outcome), term.Cut(model.Printable(id), 24)+"  "+p.Reason)
 	}
 }
 

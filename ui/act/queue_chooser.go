@@ -70,7 +70,7 @@ func (c *QueueChooser) Press(msg tea.KeyMsg, keys []term.Key) tea.Cmd {
 
 func (c *QueueChooser) View(l *shell.DialogLines, height int) {
 	s := l.Styles
-	l.Say("", "Type a part of the queue's name:", s.Text)
+	l.Say("", "Type a part of the queue's name:")
 	l.Field(&c.field)
 	l.Blank()
 

@@ -52,12 +52,12 @@ func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
 		func(r EntryRow) []term.Field {
 			return []term.Field{
 				s.Muted.Field(model.Count(r.Position)).By(float64(r.Position)),
-				s.Text.Field(r.Id),
-				s.Text.Field(r.key),
-				s.Text.Field(r.state),
-				s.Text.Field(r.to),
-				s.Text.Field(r.changed),
-				s.Text.Field(r.size),
+				{Text: r.Id},
+				{Text: r.key},
+				{Text: r.state},
+				{Text: r.to},
+				{Text: r.changed},
+				{Text: r.size},
 			}
 		},
 		term.Columns(`
@@ -168,7 +168,7 @@ func (r RecordScreen) View(width, height int) string {
 		words = "No message was acted on."
 	}
 
-	lines := append([]string{""}, shell.Indented(r.Env.Styles.Text, model.Printable(words), width)...)
+	lines := append([]string{""}, shell.Indented(r.Env.Styles.Text, words, width)...)
 	feet := r.feet(width)
 	if len(feet) == 0 {
 		return r.List.View(width, height, lines)

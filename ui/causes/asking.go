@@ -143,7 +143,7 @@ func (c *Reading) Dialog(width int) string {
 				"what it read."
 		}
 
-		l.Say("", words, s.Text)
+		l.Say("", words)
 		l.Blank()
 		sayCosts(l, c.asked)
 	}
@@ -179,7 +179,7 @@ func (c *Reading) Dialog(width int) string {
 		if now == peek.Consents[i] {
 			words += "   (now)"
 		}
-		l.Say(b.Help().Key, words, s.Text)
+		l.Say(b.Help().Key, words)
 	}
 
 	if c.Env.Consent != peek.Unasked {
@@ -205,11 +205,11 @@ func sayCosts(l *shell.DialogLines, queues []*Queue) {
 		words := q.Ref.Printable() + ", " + model.Plural(q.reads(), "message")
 		if q.Plan.Harms || !q.Plan.Counts {
 			l.Say("queue", words, l.Styles.Strong)
-			l.Say("cost", model.Printable(q.Plan.Cost), l.Styles.Warning)
+			l.Say("cost", q.Plan.Cost, l.Styles.Warning)
 			continue
 		}
 
-		l.Say("queue", words+": "+q.looksLeft(), l.Styles.Text)
+		l.Say("queue", words+": "+q.looksLeft())
 	}
 }
 
@@ -264,7 +264,7 @@ func (c *Reading) Waiting(width int) []string {
 	if len(limited) > 0 {
 		say(s.Text, "One look reads all of a queue and uses 1 of its delivery limit: %s", fewestLeft(limited))
 	} else {
-		say(s.Text, "A look has a cost: %s", model.Printable(queues[0].Plan.Cost))
+		say(s.Text, "A look has a cost: %s", queues[0].Plan.Cost)
 	}
 
 	say(s.Text, "%s reads them; looks begin: %s (%s changes that)", keys.Insist.Help().Key,
@@ -284,7 +284,7 @@ func (c *Reading) Waiting(width int) []string {
 			if len(names) > 1 {
 				each = "each of "
 			}
-			say(s.Muted, "Looks stay limited at %s%s: %s", each, namesOf(names, 3), model.Printable(f.Why))
+			say(s.Muted, "Looks stay limited at %s%s: %s", each, namesOf(names, 3), f.Why)
 			continue
 		}
 

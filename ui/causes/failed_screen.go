@@ -317,11 +317,11 @@ func failedColumns(limited bool) []term.Column {
 
 func (r failedRow) cells(s *term.Styles) []term.Field {
 	return []term.Field{
-		s.Text.Field(r.name),
+		{Text: r.name},
 		shell.ReadyField(s, r.ready, r.down, s.Danger),
 		shell.RateField(s, r.in),
-		s.Text.Field(r.flowName),
-		shell.NumberField(s, r.consumers, s.Text),
+		{Text: r.flowName},
+		shell.NumberField(s, r.consumers),
 		s.Muted.Field(r.kind),
 		r.looks.Field(s).By(float64(r.looks.Left)),
 	}
@@ -405,7 +405,7 @@ func newFailedRow(m model.Member, flowName string, msg shell.TopologyMsg) failed
 
 func (f *failedQueues) detail(width int) []string {
 	return f.Pane("queue", width, func(r failedRow, l *shell.DialogLines) string {
-		l.Say("why here", model.Printable(r.Reason), term.Style{})
+		l.Say("why here", r.Reason)
 		return r.name
 	})
 }

@@ -75,7 +75,7 @@ func causeCells(e *shell.Env, least *string, r causeRow) []term.Field {
 	return []term.Field{
 		look.Field(r.Words),
 		s.Danger.Field(count).By(float64(r.Messages)),
-		s.Text.Field(r.workers),
+		{Text: r.workers},
 		s.Muted.Field(shell.ClockOf(r.First, e.Shown)).ByTime(r.First.Or(time.Time{})),
 		s.Text.Field(shell.AgoOf(r.Last, e.Shown)).ByTime(r.Last.Or(time.Time{})),
 		s.Danger.Field(picture.Sparkline(r.recent)),
@@ -172,7 +172,7 @@ func (c *causesList) prepare(r *Reading, width, height int) {
 }
 
 func saySample(l *shell.DialogLines, sample *cause.Sample) {
-	l.SayFirst(3, "body", sample.Body, term.Style{})
+	l.SayFirst(3, "body", sample.Body)
 	for i, line := range model.PrintableLines(sample.Trace) {
 		label := ""
 		if i == 0 {
@@ -214,9 +214,8 @@ func (c *causesList) detail(reading *Reading, width int) []string {
 }
 
 func (c *causesList) showCause(reading *Reading, r *causeRow, l *shell.DialogLines) {
-	say := func(label, text string, most int) { l.SayFirst(most, label, text, term.Style{}) }
 	if r.Cause.Evidence == cause.ByError && r.Sample.Text != "" { // the index has none
-		say("example", model.Printable(r.Sample.Text), 2)
+		l.SayFirst(2, "example", r.Sample.Text)
 	}
 
 	queues := make([]string, len(r.Queues))
@@ -229,15 +228,15 @@ func (c *causesList) showCause(reading *Reading, r *causeRow, l *shell.DialogLin
 	}
 
 	if r.Different < r.Messages {
-		say("copies", model.Plural(r.Messages, "message")+", "+model.Count(r.Different)+" different: the others are "+
-			"copies in other queues", 2)
+		l.SayFirst(2, "copies", model.Plural(r.Messages, "message")+", "+model.Count(r.Different)+" different: the others are "+
+			"copies in other queues")
 	}
 
-	say("queues", namesOf(queues, 4), 2)
-	say("state", c.Env.Marks.Sentence(r.ID, c.Env.Shown), 1)
-	say("note", model.Printable(c.Env.Marks.States.Of(r.ID).Note), 2)
-	say("grouped", r.Cause.Level.Words(), 1)
-	say("id", string(r.ID)+", for --cause of dlxtop peek, replay, move, drop and export", 2)
+	l.SayFirst(2, "queues", namesOf(queues, 4))
+	l.SayFirst(1, "state", c.Env.Marks.Sentence(r.ID, c.Env.Shown))
+	l.SayFirst(2, "note", c.Env.Marks.States.Of(r.ID).Note)
+	l.SayFirst(1, "grouped", r.Cause.Level.Words())
+	l.SayFirst(2, "id", string(r.ID)+", for --cause of dlxtop peek, replay, move, drop and export")
 }
 
 func (c *Reading) Empty() bool {
@@ -323,19 +322,19 @@ func (q *Queue) why() string {
 	left := q.left()
 	switch {
 	case q.refusal.Refused():
-		return model.Printable(q.refusal.Words())
+		return q.refusal.Words()
 	case q.err != nil:
 		return shell.ReadableError(q.err)
 	case left == 0 && q.total().Known() && (q.Earlier == nil || q.Plan.Allowed() && q.Plan.Free):
 		return ""
 	case !q.Plan.Allowed():
-		return model.Printable(q.Plan.Refusal.Words())
+		return q.Plan.Refusal.Words()
 	case !q.Plan.Free:
-		return "a look has a cost: " + model.Printable(q.Plan.Cost)
+		return "a look has a cost: " + q.Plan.Cost
 	case q.ReadAt.IsZero():
 		return ""
 	case q.stopped != "":
-		return model.Printable(q.stopped)
+		return q.stopped
 	case q.Read >= int64(q.Limit):
 		return "the first " + model.Plural(q.Read, "message") + " were read"
 	}

@@ -156,9 +156,9 @@ func newCauseQueuesScreen(e *shell.Env, only messages.OfCause, limits func(model
 		}, func(r causeQueueRow) []string { return []string{r.name} },
 		func(r causeQueueRow) []term.Field {
 			return []term.Field{
-				s.Text.Field(r.name),
+				{Text: r.name},
 				shell.NumberField(s, model.Some(int64(r.Messages)), s.Danger),
-				shell.NumberField(s, r.ready, s.Text),
+				shell.NumberField(s, r.ready),
 			}
 		},
 		term.Columns(`

@@ -334,7 +334,7 @@ func (c *causePlansScreen) readOn() tea.Cmd {
 		case r.Failed != nil:
 			q.wrong = shell.ReadableError(r.Failed)
 		case r.Refused.Refusal.Refused():
-			q.wrong = model.Printable(r.Refused.Refusal.Words())
+			q.wrong = r.Refused.Refusal.Words()
 		}
 
 		q.read, q.bodies = true, r.Peeked.Messages

@@ -250,7 +250,7 @@ func (c *causePlansScreen) paneLines(width int) *shell.DialogLines {
 		l.Stress("not read", q.wrong, s.Danger)
 	case q.Open() && q.Plan.Operation != "":
 		if refusal := q.Offer().Refusal; refusal != "" && q.Asks() {
-			l.Stress("", term.MarkError+" not possible: "+model.Printable(refusal), s.Danger)
+			l.Stress("", term.MarkError+" not possible: "+refusal, s.Danger)
 		}
 		q.Say(l)
 	}

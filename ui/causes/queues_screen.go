@@ -60,12 +60,12 @@ func (r queueRow) cells(s *term.Styles) []term.Field {
 	}
 
 	return []term.Field{
-		s.Text.Field(r.name),
+		{Text: r.name},
 		s.Muted.Field(r.kind()),
 		r.roleField(s),
 		shell.ReadyField(s, r.Ready, r.Outage() != model.NoOutage, s.Text),
-		shell.NumberField(s, r.Unacked, s.Text),
-		shell.NumberField(s, r.Consumers, s.Text),
+		shell.NumberField(s, r.Unacked),
+		shell.NumberField(s, r.Consumers),
 		shell.RateField(s, r.moves.In),
 		shell.RateField(s, r.moves.Out),
 		ttl,

@@ -126,7 +126,7 @@ func (f findingsScreen) View(width, height int) string {
 func (f findingsScreen) detail(width int) []string {
 	return f.Pane("finding", width, func(r findingRow, l *shell.DialogLines) string {
 		sayFinding(l, &r.Finding)
-		l.Say("more", f.Env.Keys.Open.Help().Key+" has commands that show it, and explains it", term.Style{})
+		l.Say("more", f.Env.Keys.Open.Help().Key+" has commands that show it, and explains it")
 		return model.Printable(r.Code) + "  " + r.where()
 	})
 }
@@ -176,7 +176,7 @@ func (x explainScreen) lines(width int) []string {
 		if i == 0 {
 			label = "commands"
 		}
-		l.Say(label, model.Printable(command), x.env.Styles.Accent)
+		l.Say(label, command, x.env.Styles.Accent)
 	}
 
 	l.Blank()
@@ -189,10 +189,9 @@ func (x explainScreen) lines(width int) []string {
 
 // sayFinding shows what the list shows of a finding.
 func sayFinding(l *shell.DialogLines, f *findings.Finding) {
-	say := func(label, text string) { l.Say(label, model.Printable(text), term.Style{}) }
-	say("what", shell.Happening(f))
-	say("evidence", f.Evidence)
-	say("remedy", f.Remedy)
+	l.Say("what", shell.Happening(f))
+	l.Say("evidence", f.Evidence)
+	l.Say("remedy", f.Remedy)
 }
 
 func (x explainScreen) Title() string { return x.finding.Code }

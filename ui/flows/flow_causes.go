@@ -141,7 +141,7 @@ func (c *flowCauses) about(g *cause.Group, width int) []string {
 	const indent = 10
 	count := term.PadLeft(c.AtLeast()+model.Count(g.Messages), indent-2)
 
-	words := term.Wrap(model.Printable(g.Cause.String()), width-indent-2)
+	words := term.Wrap(g.Cause.String(), width-indent-2)
 	if len(words) > 2 {
 		words = append(words[:1:1], term.Cut(strings.Join(words[1:], " "), width-indent-2))
 	}

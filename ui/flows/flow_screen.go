@@ -415,7 +415,7 @@ func (s FlowScreen) captionLines(width, height int) []string {
 	}
 
 	var lines []string
-	words := term.Wrap(model.Printable(name)+"  "+model.Printable(reason), width-4)
+	words := term.Wrap(model.Printable(name)+"  "+reason, width-4)
 	most := 2
 	if height < messages.SplitHeight {
 		most = 1
@@ -446,9 +446,9 @@ func (s FlowScreen) findingLines(width, room int) []string {
 	for i, f := range s.own {
 		mark := shell.LevelMark(f.Level)
 		look := styles.Mark(mark)
-		lines = append(lines, look.Wrap(" "+look.Render(mark)+" ", model.Printable(shell.Happening(f)), width-4)...)
+		lines = append(lines, look.Wrap(" "+look.Render(mark)+" ", shell.Happening(f), width-4)...)
 		if i == 0 && f.Remedy != "" {
-			lines = append(lines, term.Style{}.Wrap("   ", "do: "+model.Printable(f.Remedy), width-4)...)
+			lines = append(lines, term.Style{}.Wrap("   ", "do: "+f.Remedy, width-4)...)
 		}
 	}
 

@@ -55,7 +55,7 @@ func NewFlowsScreen(e *shell.Env) shell.Screen {
 }
 
 func flowCells(s *term.Styles, r shell.FlowRow) []term.Field {
-	consumers := shell.NumberField(s, r.Consumers, s.Text)
+	consumers := shell.NumberField(s, r.Consumers)
 	switch {
 	case r.Polled:
 		consumers.Text, consumers.Style = "polled", s.Text
@@ -70,9 +70,9 @@ func flowCells(s *term.Styles, r shell.FlowRow) []term.Field {
 
 	return []term.Field{
 		s.Mark(r.Mark).Field(r.Mark),
-		s.Text.Field(r.Name),
+		{Text: r.Name},
 		shell.NumberField(s, r.Waiting, s.Waiting),
-		s.Text.Field(r.Buffers),
+		{Text: r.Buffers},
 		*r.Due,
 		shell.RateField(s, r.Moved),
 		consumers,

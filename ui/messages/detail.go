@@ -350,7 +350,7 @@ func headerLines(s *term.Styles, m *message.Message, width int) []string {
 	lines := shell.EnvelopeHead(s, &e, width)
 	where := fmt.Sprintf("exchange %s, key %s, failed in %s", model.ExchangeName(e.Original.Exchange),
 		strconv.Quote(e.Original.RoutingKey), cmp.Or(e.Worker, "?"))
-	lines = append(lines, term.Wrap(model.Printable(where), width)...)
+	lines = append(lines, term.Wrap(where, width)...)
 	lines = append(lines, ownHeaderLines(s, &e.Original, width)...)
 	return append(append(lines, shell.RawHead(s)...), ownHeaderLines(s, m, width)...)
 }

@@ -111,12 +111,12 @@ func (r *FindRow) cells(e *shell.Env, third string) []term.Field {
 	}
 
 	return []term.Field{
-		s.Text.Field(r.queue),
+		{Text: r.queue},
 		s.Text.Field(model.Count(r.Position)).By(float64(r.Position)),
 		s.Muted.Field(age).By(-float64(r.Published.Or(e.Shown).UnixMilli())),
-		s.Text.Field(r.key),
+		{Text: r.key},
 		s.Muted.Field(third),
-		s.Text.Field(r.folded),
+		{Text: r.folded},
 	}
 }
 

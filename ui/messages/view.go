@@ -313,13 +313,13 @@ func (s Screen) troubles() []term.Span {
 
 	switch {
 	case !s.Refused.Allowed():
-		say(term.ToneWarning, "%s not read: %s%s", term.MarkWarning, model.Printable(s.Refused.Refusal.Words()), kept)
+		say(term.ToneWarning, "%s not read: %s%s", term.MarkWarning, s.Refused.Refusal.Words(), kept)
 		if s.Refused.Refusal.Overridable() {
-			override := model.Printable(s.Refused.Refusal.Override())
+			override := s.Refused.Refusal.Override()
 			say(term.ToneText, "  %s looks anyway: %s", s.env.Keys.Insist.Help().Key, override)
 		}
 	case s.unasked:
-		say(term.ToneText, "%s not read, for a look has a cost: %s", term.MarkInfo, model.Printable(s.planned.Cost))
+		say(term.ToneText, "%s not read, for a look has a cost: %s", term.MarkInfo, s.planned.Cost)
 	case s.Failed != nil:
 		say(term.ToneDanger, "%s not read: %s%s", term.MarkError, shell.ReadableError(s.Failed), kept)
 	case !s.goneAt.IsZero():
@@ -327,13 +327,13 @@ func (s Screen) troubles() []term.Span {
 	}
 
 	if s.rescued.Any() {
-		say(term.ToneWarning, "%s %s", term.MarkWarning, model.Printable(s.rescued.Words()))
+		say(term.ToneWarning, "%s %s", term.MarkWarning, s.rescued.Words())
 	}
 	if s.unclear != "" {
 		say(term.ToneWarning, "%s %s", term.MarkWarning, s.unclear)
 	}
 	if s.Peeked.Stopped != "" {
-		say(term.ToneText, "%s not all was read: %s", term.MarkInfo, model.Printable(s.Peeked.Stopped))
+		say(term.ToneText, "%s not all was read: %s", term.MarkInfo, s.Peeked.Stopped)
 	}
 
 	for _, f := range s.found {
@@ -372,10 +372,10 @@ func (s Screen) dueLines() []term.Span {
 	}
 
 	if n, id, times := s.looks.Back(s.Waits); n > 0 {
-		words := "a message has come back since it was seen here: id " + model.Printable(id)
+		words := "a message has come back since it was seen here: id " + id
 		if n > 1 {
 			words = fmt.Sprintf("%s messages have come back since they were seen here, most often id %s",
-				model.Count(n), model.Printable(id))
+				model.Count(n), id)
 		}
 
 		if times > 1 {

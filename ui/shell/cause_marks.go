@@ -125,7 +125,7 @@ func (c *causeMarks) Take(msg MarkedMsg) tea.Cmd {
 	switch {
 	case msg.err != nil:
 		if c.failed = msg.err.Error(); c.failed != before {
-			return Notice("the states of causes cannot be used: "+model.Printable(c.failed), true)
+			return Notice("the states of causes cannot be used: "+c.failed, true)
 		}
 		return nil
 	case msg.request > c.newest:

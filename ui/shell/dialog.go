@@ -76,7 +76,7 @@ type Offer struct {
 // Insist offers to continue in spite of a refusal, if it is overridable.
 func (o *Offer) Insist(e *Env, r model.Refusal) {
 	if r.Refused() && r.Overridable() {
-		o.Insists, o.Override = e.Keys.Insist.Help().Desc, "insists: "+model.Printable(r.Override())
+		o.Insists, o.Override = e.Keys.Insist.Help().Desc, "insists: "+r.Override()
 	}
 }
 
@@ -421,7 +421,7 @@ func (c *Consent) Typed(msg tea.KeyMsg) {
 // Say asks for the number, and says when a wrong one was typed. Then it asks for the reason.
 func (c *Consent) Say(l *DialogLines, o *Offer) {
 	if c.Asked {
-		l.Say("", "Why? The journal keeps it with your name.", l.Styles.Text)
+		l.Say("", "Why? The journal keeps it with your name.")
 		l.Field(&c.reason)
 		l.Blank()
 		return
@@ -430,7 +430,7 @@ func (c *Consent) Say(l *DialogLines, o *Offer) {
 	if o.Number == 0 {
 		return
 	}
-	l.Say("", o.prompt, l.Styles.Text)
+	l.Say("", o.prompt)
 	l.Field(&c.field)
 	want := model.Count(o.Number)
 	typed := c.field.Text()

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,15 +57,16 @@ func Indented(look term.Style, text string, width int) []string {
 
 // EmptyPage says briefly that there is nothing, and why.
 func EmptyPage(s *term.Styles, head, why string, width int) []string {
-	return append([]string{"", "   " + s.Strong.Render(head), ""}, Indented(term.Style{}, model.Printable(why), width)...)
+	return append([]string{"", "   " + s.Strong.Render(head), ""}, Indented(term.Style{}, why, width)...)
 }
 
 func (l *DialogLines) Blank() { l.Lines = append(l.Lines, "") }
 
-// Say adds text beside a label, and returns the index of its first line. An empty text adds none.
-func (l *DialogLines) Say(label, text string, look term.Style) (from int) {
+// Say adds text beside a label, as ordinary text or in a style, and returns the index of its first line. An empty text
+// adds none.
+func (l *DialogLines) Say(label, text string, look ...term.Style) (from int) {
 	from = len(l.Lines)
-	l.Lines = append(l.Lines, look.Wrap(l.label(label), text, l.Width-LabelWidth)...)
+	l.Lines = append(l.Lines, cmp.Or(look...).Wrap(l.label(label), text, l.Width-LabelWidth)...)
 	return from
 }
 
@@ -77,11 +79,11 @@ func (l *DialogLines) Line(label, line string) { l.Lines = append(l.Lines, l.lab
 
 // Fail says in one sentence what is wrong, or not possible.
 func (l *DialogLines) Fail(words string) {
-	l.Say("", term.MarkError+" "+model.Printable(words), l.Styles.Danger)
+	l.Say("", term.MarkError+" "+words, l.Styles.Danger)
 }
 
-func (l *DialogLines) SayFirst(most int, label, text string, look term.Style) {
-	from := l.Say(label, text, look)
+func (l *DialogLines) SayFirst(most int, label, text string, look ...term.Style) {
+	from := l.Say(label, text, look...)
 	l.Lines = l.Lines[:min(len(l.Lines), from+most)]
 }
 
@@ -124,7 +126,7 @@ func (l *DialogLines) Tell(facts []action.Fact) {
 		case action.Grave:
 			l.Stress("", term.MarkError+" "+f.Words, s.Danger)
 		default:
-			l.Say(f.Label, f.Words, s.Text)
+			l.Say(f.Label, f.Words)
 		}
 	}
 }
@@ -308,7 +310,7 @@ func (d *Dialog) SayChanges(l *DialogLines) {
 	l.Stress("", term.MarkWarning+" this has changed while you looked at it: read it again", l.Styles.Danger)
 	for i := range d.Changes {
 		if !d.Changes[i].Refused { // it is shown as the refusal
-			l.Stress("changed", model.Printable(d.Changes[i].Words()), l.Styles.Danger)
+			l.Stress("changed", d.Changes[i].Words(), l.Styles.Danger)
 		}
 	}
 }
@@ -323,7 +325,7 @@ func (d *Dialog) SayAsked(l *DialogLines, o *Offer, keys []term.Key) {
 	} else {
 		l.Fail("not possible: " + o.Refusal)
 		if o.Insists != "" {
-			l.Say("", d.Env.Keys.Insist.Help().Key+" "+o.Override, s.Text)
+			l.Say("", d.Env.Keys.Insist.Help().Key+" "+o.Override)
 		}
 		l.Blank()
 	}
@@ -344,10 +346,10 @@ func (d *Dialog) SayProgress(l *DialogLines, outcomes []action.Fact) {
 	l.Say("done", model.Count(a.Done())+" of "+model.Count(a.Planned), s.Strong)
 	l.Tell(outcomes)
 	if a.Canary.Phase != "" {
-		l.Say("canary", model.Printable(a.Canary.Words()+a.Canary.Left(d.Env.Shown)), s.Accent)
+		l.Say("canary", a.Canary.Words()+a.Canary.Left(d.Env.Shown), s.Accent)
 	}
 	if a.Waiting != "" {
-		l.Stress("waits", model.Printable(a.Waiting), s.Danger)
+		l.Stress("waits", a.Waiting, s.Danger)
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// NumberField returns a count: 0 is muted, others have the given style, unknown is "?".
-func NumberField(s *term.Styles, n model.Opt[int64], some term.Style) term.Field {
+// NumberField returns a count: 0 is muted, others have the given style if there is one, unknown is "?".
+func NumberField(s *term.Styles, n model.Opt[int64], some ...term.Style) term.Field {
 	v, ok := n.Get()
 	switch {
 	case !ok:
@@ -26,7 +26,7 @@ func NumberField(s *term.Styles, n model.Opt[int64], some term.Style) term.Field
 		return s.Muted.Field("0")
 	}
 
-	return some.Field(model.Count(v)).By(float64(v))
+	return cmp.Or(some...).Field(model.Count(v)).By(float64(v))
 }
 
 // unknownField is sorted below all numbers.
@@ -73,7 +73,7 @@ func compareOpt[N cmp.Ordered](a, b model.Opt[N]) int {
 func ReadableError(err error) string {
 	var connect *trouble.Error
 	if errors.As(err, &connect) {
-		return model.Printable(connect.Cause) + ": " + model.Printable(connect.Next)
+		return connect.Cause + ": " + connect.Next
 	}
 	queue := []error{model.ErrQueueGone, model.ErrQueueDown, model.ErrQueueExclusive, model.ErrConsumeRefused}
 	for _, known := range queue {
@@ -86,7 +86,7 @@ func ReadableError(err error) string {
 		return "no answer in time: the broker is busy, or what was asked for is large"
 	}
 
-	return model.Printable(err.Error())
+	return err.Error()
 }
 
 // Age returns a duration for the header: whole seconds, then minutes, hours and days.

@@ -41,15 +41,15 @@ func StoryLines(s *term.Styles, m *message.Message, events []story.Event, width 
 
 		parts := slices.DeleteFunc([]string{e.What, e.Where, e.Detail}, func(part string) bool { return part == "" })
 		at = s.Muted.Render(term.Pad(at, storyTimes))
-		words := model.Printable(strings.Join(parts, "  "))
+		words := strings.Join(parts, "  ")
 		lines = append(lines, storyLook(s, &e).Wrap(at, words, width-storyTimes)...)
 		if !brief {
-			lines = append(lines, s.Muted.Wrap(strings.Repeat(" ", storyTimes), model.Printable(e.Note), width-storyTimes)...)
+			lines = append(lines, s.Muted.Wrap(strings.Repeat(" ", storyTimes), e.Note, width-storyTimes)...)
 		}
 	}
 
 	if m.DeathsError != "" {
-		words := term.MarkWarning + " x-death: " + model.Printable(m.DeathsError)
+		words := term.MarkWarning + " x-death: " + m.DeathsError
 		lines = append(lines, s.Warning.Wrap("", words, width)...)
 	}
 
@@ -75,9 +75,9 @@ func FindingLines(s *term.Styles, found []*findings.Finding, width int) []string
 	for _, f := range found {
 		mark := LevelMark(f.Level)
 		lead := "   " + s.Mark(mark).Render(mark) + " "
-		lines = append(lines, s.Text.Wrap(lead, model.Printable(Happening(f)), width-6)...)
+		lines = append(lines, s.Text.Wrap(lead, Happening(f), width-6)...)
 		if f.Level != findings.LevelInfo {
-			lines = append(lines, s.Muted.Wrap("     ", model.Printable(f.Remedy), width-6)...)
+			lines = append(lines, s.Muted.Wrap("     ", f.Remedy, width-6)...)
 		}
 	}
 

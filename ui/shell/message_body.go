@@ -6,7 +6,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -60,7 +59,7 @@ func (b *Bodies) Lines(s *term.Styles, m *message.Message, width int, raw, folde
 	case !b.enveloped:
 		return own
 	case b.envelope.Problem != "":
-		return append(s.Warning.Wrap("", term.MarkWarning+" "+model.Printable(b.envelope.Problem), width), own...)
+		return append(s.Warning.Wrap("", term.MarkWarning+" "+b.envelope.Problem, width), own...)
 	}
 
 	lines := append(EnvelopeHead(s, &b.envelope, width), ViewLines(s, &b.original, width, folded)...)
@@ -167,7 +166,7 @@ func Pieces(text string, width int) (lines []string) {
 
 // EnvelopeHead returns the heading of an envelope's content, RawHead that of the body in the queue.
 func EnvelopeHead(s *term.Styles, e *message.Envelope, width int) []string {
-	return s.Muted.Wrap("", "The original: a replay "+model.Printable(e.Does)+".", width)
+	return s.Muted.Wrap("", "The original: a replay "+e.Does+".", width)
 }
 
 func RawHead(s *term.Styles) []string {

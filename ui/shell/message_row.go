@@ -246,8 +246,8 @@ func SetMessageColumns(e *Env, t *term.Table[MessageID, *MessageRow], waits *sto
 		cells := []term.Field{
 			s.Muted.Field(r.place()).By(float64(r.Position)),
 			s.Text.Field(r.age(e.Shown)).By(-float64(r.Since.UnixMilli())),
-			s.Text.Field(r.failure),
-			s.Text.Field(r.key),
+			{Text: r.failure},
+			{Text: r.key},
 			deaths.By(float64(r.died)),
 			s.Muted.Field(message.Size(int64(r.Size))).By(float64(r.Size)),
 			s.Muted.Field(r.Preview),

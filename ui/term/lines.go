@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Block makes lines exactly width x height: long lines are cut, missing ones are blank.
@@ -134,13 +136,13 @@ func Partition(s *Styles, words, end string, width int) string {
 	return line + s.Border.Render(strings.Repeat("─", rest)) + s.Muted.Render(end) + s.Border.Render("──")
 }
 
-// Wrap breaks printable text between words into lines of at most width cells. A number stays with its unit, and a word
+// Wrap makes a text printable, and breaks it between words into lines of at most width cells. A number stays with its unit, and a word
 // with a hyphen is one word; a word wider than a line is broken after a mark, otherwise anywhere.
 func Wrap(text string, width int) []string {
 	if text == "" {
 		return nil
 	}
-	width = max(1, width)
+	text, width = model.Escaped(text), max(1, width)
 	var lines []string
 	line, used := "", 0
 	begun := false // the line has a word; blanks before it are kept

@@ -364,12 +364,12 @@ func (r *tapRow) cells(s *term.Styles) []term.Field {
 	return []term.Field{
 		s.Muted.Field(r.Time.Local().Format("15:04:05.000")),
 		from,
-		s.Text.Field(model.Printable(string(r.Reason))),
+		{Text: model.Printable(string(r.Reason))},
 		s.Strong.Field(r.WaitedWords()),
-		s.Text.Field(r.ShouldWords()),
+		{Text: r.ShouldWords()},
 		late,
-		s.Text.Field(r.Tries.String()),
-		s.Text.Field(r.key),
+		{Text: r.Tries.String()},
+		{Text: r.key},
 		s.Muted.Field(r.id),
 		s.Muted.Field(message.Size(int64(r.Message.BodyBytes))),
 	}
@@ -409,7 +409,7 @@ func (s *tapScreen) ask(l *shell.DialogLines) {
 	l.Say("sees", "what passes "+s.exchange()+": from where, and how long it waited", styles.Strong)
 	if len(want.Exchanges) > 1 {
 		fronts := model.Printable(strings.Join(want.Exchanges[1:], ", "))
-		l.Say("and", "what enters by "+fronts+", so that waits are measured", styles.Text)
+		l.Say("and", "what enters by "+fronts+", so that waits are measured")
 	} else {
 		l.Say("", "waits come from the messages' own times; only a tap on the exchange in front measures "+
 			"them", styles.Muted)
@@ -420,7 +420,7 @@ func (s *tapScreen) ask(l *shell.DialogLines) {
 		if i == 0 {
 			label = "costs"
 		}
-		l.Say(label, term.MarkInfo+" "+words, styles.Text)
+		l.Say(label, term.MarkInfo+" "+words)
 	}
 
 	for _, words := range s.plan.Notes {
