@@ -228,8 +228,8 @@ func (c *causesList) showCause(reading *Reading, r *causeRow, l *shell.DialogLin
 	}
 
 	if r.Different < r.Messages {
-		l.SayFirst(2, "copies", model.Plural(r.Messages, "message")+", "+model.Count(r.Different)+" different: the others are "+
-			"copies in other queues")
+		l.SayFirst(2, "copies", model.Plural(r.Messages, "message")+", "+model.Count(r.Different)+
+			" different: the others are copies in other queues")
 	}
 
 	l.SayFirst(2, "queues", namesOf(queues, 4))

@@ -136,8 +136,8 @@ func Partition(s *Styles, words, end string, width int) string {
 	return line + s.Border.Render(strings.Repeat("─", rest)) + s.Muted.Render(end) + s.Border.Render("──")
 }
 
-// Wrap makes a text printable, and breaks it between words into lines of at most width cells. A number stays with its unit, and a word
-// with a hyphen is one word; a word wider than a line is broken after a mark, otherwise anywhere.
+// Wrap makes a text printable, and breaks it between words into lines of at most width cells. A number stays with its
+// unit, and a word with a hyphen is one word; a word wider than a line is broken after a mark, otherwise anywhere.
 func Wrap(text string, width int) []string {
 	if text == "" {
 		return nil
