@@ -139,6 +139,7 @@ func (s *Steady) recorded(ctx context.Context, id, without int64) (a plan.Accoun
 
 // await plans the resume of a record as soon as the broker and the queues are back.
 func (s *Steady) await(ctx context.Context, id int64) (run resume.Run, release func(), err error) {
+	pause := backEvery
 	for began := time.Now(); ; {
 		var t *model.Topology
 		waited := time.Since(began)
@@ -154,11 +155,12 @@ func (s *Steady) await(ctx context.Context, id int64) (run resume.Run, release f
 
 		if err == nil {
 			run, err = q.Plan(ctx, t, "")
-			unlisted := waited < apiLag && q.Barred(t).Refused()
-			if err == nil && !unlisted {
+			early := waited < apiLag && q.Barred(t).Refused() || waited < backLimit && run.Unsettled
+			if err == nil && !early {
 				return run, release, nil
 			}
 			release()
+			pause = min(2*pause, backLimit/4) // a look may count towards a delivery limit
 		}
 
 		taken := new(plan.BeingResumed)
@@ -169,7 +171,7 @@ func (s *Steady) await(ctx context.Context, id int64) (run resume.Run, release f
 		select {
 		case <-ctx.Done():
 			return run, nil, ctx.Err()
-		case <-time.After(backEvery):
+		case <-time.After(pause):
 		}
 	}
 }

@@ -36,6 +36,8 @@ type resumption struct {
 	rank     int
 	depth    int64 // messages in the source
 	held     bool  // a consumer may hold further messages of the source
+	// unsettled: a target could not be read, or others hold messages of it
+	unsettled bool
 	// consumers of the source when it was looked at, newer than the topology
 	consumers model.Opt[int64]
 	undo      plan.UndoWant               // for an undo: what it undoes, and which of it the queue has now
@@ -365,27 +367,10 @@ func (f *resumption) look(ctx context.Context, name string, c *targetCopies) (un
 		return fmt.Sprintf("%s cannot be read: %s", shown, look.Refusal.Words())
 	}
 	f.looked = append(f.looked, look)
-	read, err := f.want.Read(ctx, look, func(m *message.Message) error {
-		c.count(m)
-		f.noteDeaths(m)
-		return nil
-	})
-
-	switch {
-	case err != nil:
-		return fmt.Sprintf("%s could not be read: %s", shown, model.Printable(err.Error()))
-	case read.Stopped != "":
-		return fmt.Sprintf("%s could not be read to its end: %s", shown, read.Stopped)
-	}
-
-	others, err := plan.OthersAt(ctx, f.want, look, int64(c.seen))
-	switch {
-	case err != nil:
-		return fmt.Sprintf("whether others hold messages of %s is unknown: %s", shown,
-			model.Printable(err.Error()))
-	case others.Hold:
-		return fmt.Sprintf("others hold messages of %s, or have just given some back: its copy may be among them",
-			shown)
+	others, unread := f.read(ctx, look, c)
+	if unread != "" {
+		f.unsettled = true
+		return unread
 	}
 
 	// One that consumed when the topology was read may have taken copies, and be gone since. A node that has just started
@@ -397,6 +382,34 @@ func (f *resumption) look(ctx context.Context, name string, c *targetCopies) (un
 	}
 	c.untouched = q.Consumers.Known() && !c.consumers && f.untouched(q, c)
 	return ""
+}
+
+// read counts the copies in a target. It returns why they are not all that are there, "" when they are.
+func (f *resumption) read(ctx context.Context, look peek.Plan, c *targetCopies) (others plan.Others, unread string) {
+	shown := model.Printable(look.Queue.Name)
+	read, err := f.want.Read(ctx, look, func(m *message.Message) error {
+		c.count(m)
+		f.noteDeaths(m)
+		return nil
+	})
+
+	switch {
+	case err != nil:
+		return others, fmt.Sprintf("%s could not be read: %s", shown, model.Printable(err.Error()))
+	case read.Stopped != "":
+		return others, fmt.Sprintf("%s could not be read to its end: %s", shown, read.Stopped)
+	}
+
+	others, err = plan.OthersAt(ctx, f.want, look, int64(c.seen))
+	switch {
+	case err != nil:
+		unread = fmt.Sprintf("whether others hold messages of %s is unknown: %s", shown, model.Printable(err.Error()))
+	case others.Hold:
+		unread = fmt.Sprintf("others hold messages of %s, or have just given some back: its copy may be among them",
+			shown)
+	}
+
+	return others, unread
 }
 
 // untouched reports whether nothing can have been taken from a target that has no consumers now: it had none when the
@@ -439,10 +452,10 @@ func (f *resumption) verdict(p *pending) verdict {
 		}
 	}
 
-	one := p.lackedBy == "" || // or else an exchange on the way may have chosen one of them
-		!f.topology.Route(f.source.VHost, p.to.Exchange, []string{p.to.RoutingKey}, nil).Exact
-	if p.copyIn != "" && one {
-		return yes
+	// Where a queue lacks it, an exchange on the way may have chosen another one.
+	if p.copyIn == "" || p.lackedBy != "" &&
+		f.topology.Route(f.source.VHost, p.to.Exchange, []string{p.to.RoutingKey}, nil).Exact {
+		return lacks
 	}
-	return lacks
+	return yes
 }

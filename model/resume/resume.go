@@ -41,6 +41,8 @@ type Plan struct {
 	Undecided []Undecided
 	Looked    []peek.Plan  // what was read to find that out
 	Refusal   plan.Refusal // why it must not run, nil when it may
+	// Unsettled: others hold messages of a queue, or it could not be read. A later look may decide more.
+	Unsettled bool
 }
 
 // Run is a plan with what its execution needs besides: a plan is data, and these are not.
@@ -199,8 +201,10 @@ func (w *Want) Last() *plan.Record { return &w.Chain[len(w.Chain)-1] }
 type Inquiry struct {
 	topology *model.Topology // of the last plan, or the look
 	refusal  plan.Refusal
-	found    *resumption // nil when refused
-	want     Want
+	// unsettled is Plan.Unsettled.
+	unsettled bool
+	found     *resumption // nil when refused
+	want      Want
 }
 
 // Of finds out what happened to messages with unknown outcomes, and plans the rest of the record. An error comes from
@@ -246,6 +250,8 @@ func inquire(ctx context.Context, t *model.Topology, want Want) (Inquiry, error)
 	if err := f.find(ctx); err != nil {
 		return q, err
 	}
+
+	q.unsettled = f.held || f.unsettled
 	if f.held && !want.Insist {
 		q.refusal = heldElsewhere(f.source)
 		return q, nil
@@ -301,7 +307,9 @@ func (q *Inquiry) turn(ctx context.Context, t *model.Topology) (err error) {
 	return err
 }
 
-func (q *Inquiry) empty() Plan { return Plan{Record: *q.want.Last(), Refusal: q.refusal} }
+func (q *Inquiry) empty() Plan {
+	return Plan{Record: *q.want.Last(), Refusal: q.refusal, Unsettled: q.unsettled}
+}
 
 // Plan plans the rest, on a topology that may be newer. choice is what to do with undecided messages. An error comes
 // from counting, or from reading the journal or an import's file.

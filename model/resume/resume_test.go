@@ -438,6 +438,7 @@ func TestResumeWhileOthersHoldMessages(t *testing.T) {
 		assert.Equal(t, p.Unsent, test.unsent, "%v", test.name)
 		assert.Equal(t, p.Done, test.done, "%v", test.name)
 		assert.Equal(t, test.refused != "", p.Refusal.Refused(), "%s: %+v", test.name, p)
+		assert.Equal(t, p.Unsettled, test.holds != "", "%s", test.name)
 	}
 }
 
