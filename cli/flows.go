@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/carry"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // The JSON of `dlxtop flows`.
@@ -41,9 +42,21 @@ type (
 		countsJSON
 		Outage model.Outage `json:"unavailable,omitempty"` // node down, no majority
 
-		// all, failed, returned: it holds its own failures back
-		DelayedRetry string           `json:"delayed_retry,omitempty"`
-		Delayed      model.Opt[int64] `json:"delayed,omitzero"` // messages that it holds back
+		heldJSON
+	}
+	// absent: the queue holds none of its own failures back
+	heldJSON struct {
+		// which of its failures it holds back: all, failed, returned
+		Retry     string `json:"delayed_retry,omitempty"`
+		Source    string `json:"delayed_retry_source,omitempty"`     // argument or policy NAME
+		Min       int64  `json:"delayed_retry_min_ms,omitempty"`     // how long, times the failures of the message
+		MinSource string `json:"delayed_retry_min_source,omitempty"` // argument or policy NAME
+		Max       int64  `json:"delayed_retry_max_ms,omitempty"`     // at most
+		MaxSource string `json:"delayed_retry_max_source,omitempty"` // argument or policy NAME
+
+		Delayed model.Opt[int64] `json:"delayed,omitzero"`          // messages that it holds back
+		Next    string           `json:"next_delayed_at,omitempty"` // when the first of them is due
+		Last    string           `json:"last_delayed_at,omitempty"` // and the last
 	}
 	bufferJSON struct {
 		Queue string           `json:"queue"`          // its name
@@ -142,9 +155,12 @@ func flowsOf(t *model.Topology) flowsJSON {
 			Buffers: []bufferJSON{}, Failed: []failedJSON{},
 		}
 
-		if f.DelayedRetry.Set {
-			flow.Worker.DelayedRetry = f.DelayedRetry.Value
-			flow.Worker.Delayed = worker.Delayed
+		if retry := &f.DelayedRetry; retry.Type.Set {
+			flow.Worker.heldJSON = heldJSON{
+				retry.Type.Value, retry.Type.Source.String(), retry.Min.Value.Milliseconds(), retry.Min.Source.String(),
+				retry.Max.Value.Milliseconds(), retry.Max.Source.String(), worker.Delayed,
+				message.JSONTime(t.NextRetry(worker).Or(time.Time{})), message.JSONTime(t.LastRetry(worker).Or(time.Time{})),
+			}
 		}
 
 		for _, b := range f.Buffers {
@@ -253,11 +269,19 @@ func flowRows(t *model.Topology) []flowRow {
 		if worker.Polled() {
 			row.consumers = "polled"
 		}
-		if f.DelayedRetry.Set { // it delays its own failures
-			row.after = "delayed retry of " + model.Printable(f.DelayedRetry.String())
-		}
 
 		rows = append(rows, row)
+		if retry := &f.DelayedRetry; retry.Type.Set { // it holds its own failures back
+			rows = append(rows, flowRow{
+				role:   string(model.RetryBuffer),
+				name:   worker.Name,
+				q:      &model.Queue{Delayed: worker.Delayed},
+				ready:  model.Some[int64](0),
+				after:  retry.Words(),
+				target: strings.TrimSuffix("itself: "+t.HeldBack(worker, t.Snapshot.TakenAt), ": "),
+			})
+		}
+
 		for _, b := range f.Buffers {
 			q := queueOf(t, b.Queue)
 			var targets []string

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,7 +18,12 @@ import (
 func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 	topology := build.TopologyOf("4.3.6",
 		build.Queue("w", build.OfType(model.Quorum), build.Consumers(1), build.Argument("x-delayed-retry-type", "all"),
-			func(q *model.Queue) { q.Delayed = build.Some(2) }),
+			build.Argument("x-delayed-retry-min", 30000), build.Argument("x-delayed-retry-max", 300000),
+			func(q *model.Queue) {
+				q.Delayed = build.Some(2)
+				q.NextRetry = model.Some(build.Noon.Add(12 * time.Second))
+				q.LastRetry = model.Some(build.Noon.Add(4 * time.Minute))
+			}),
 		build.Text(`
 			queue other consumers=1
 			queue error ready=7
@@ -28,14 +34,17 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 			exchange x-delayed-message later x-delayed-type=fanout
 			bind later other
 		`),
-		func(s *model.Snapshot) { s.Exchanges[1].Delayed = build.Some(5) })
+		func(s *model.Snapshot) { s.Exchanges[1].Delayed, s.TakenAt = build.Some(5), build.Noon })
 
 	raw := must.Get(json.Marshal(flowsOf(topology)))(t)
 	for _, want := range []string{
 		`"queue":"d","role":"delayed","ready":10,"ttl_ms":1000`, `"levels":["d","c","b","a"],"ttl_max_ms":15000`,
 		`"queue":"","role":"delayed","ready":5,"ttl_source":"message","dlx":"later","targets":["other"]`,
 		`"exchange":"later"`,
-		`"worker":{"queue":"w","ready":0,"consumers":1,"delayed_retry":"all","delayed":2}`,
+		`"worker":{"queue":"w","ready":0,"consumers":1,"delayed_retry":"all","delayed_retry_source":"argument",` +
+			`"delayed_retry_min_ms":30000,"delayed_retry_min_source":"argument",` +
+			`"delayed_retry_max_ms":300000,"delayed_retry_max_source":"argument","delayed":2,` +
+			`"next_delayed_at":"2024-05-01T12:00:12.000Z","last_delayed_at":"2024-05-01T12:04:00.000Z"}`,
 		`"failed_without_flow":[{"vhost":"/","queue":"error","ready":7,"reason":"`,
 	} {
 		assert.Contains(t, string(raw), want)
@@ -44,8 +53,8 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 	var table strings.Builder
 	must.Do(t, flowsTable(topology).Write(&table))
 	for _, want := range []string{
-		"d … a", "1s…15s (argument)", "delayed retry of all (argument)", "per message",
-		"error",
+		"d … a", "1s…15s (argument)", "per message", "error",
+		"1st 30s (argument), then 1m, at most 5m (argument)", "itself: 2 held back, next in 12s, last in 4m",
 	} {
 		assert.Contains(t, table.String(), want)
 	}

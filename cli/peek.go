@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -63,7 +64,7 @@ refuses a peek because it would do harm, or could not read all that it asked for
 					}
 				}
 
-				err = p.showPeeked(peeked, queueOf(t, ref), t.IsBuffer(ref), &output)
+				err = p.showPeeked(peeked, t, ref, &output)
 				if err == nil && peeked.Stopped != "" && !peeked.Fewer {
 					return &exit{status: ExitRefused}
 				}
@@ -177,14 +178,14 @@ func withInsist(words string, r model.Refusal) string {
 	return words
 }
 
-// showPeeked writes what a look at a queue saw (a buffer or not), and says what no look sees.
-func (p *Program) showPeeked(peeked peek.Peeked, q *model.Queue, buffer bool, output *format) error {
-	messages, look := peeked.Messages, &peeked.Plan
+// showPeeked writes what a look at a queue saw, and says what no look sees.
+func (p *Program) showPeeked(peeked peek.Peeked, t *model.Topology, ref model.QueueRef, output *format) error {
+	messages, look, q := peeked.Messages, &peeked.Plan, queueOf(t, ref)
 	if n := q.DeadLettering.Or(0); n > 0 {
 		p.note("it holds %s that no queue has taken yet: no look shows them", model.Plural(n, "dead letter"))
 	}
-	if n := q.Delayed.Or(0); n > 0 {
-		p.note("%s for a delayed retry: no look shows them", model.Plural(n, "message")+" in it wait")
+	if held := t.HeldBack(q, time.Now()); held != "" {
+		p.note("%s (delayed retry): no look shows them", held)
 	}
 	if depth, ok := peeked.Depth.Get(); ok && depth > int64(messages.Len()) {
 		p.note("the first %s of %s", model.Count(messages.Len()), model.Plural(int(depth), "message"))
@@ -207,7 +208,7 @@ func (p *Program) showPeeked(peeked peek.Peeked, q *model.Queue, buffer bool, ou
 		return nil
 	}
 
-	return p.showTable(messages, buffer)
+	return p.showTable(messages, t.IsBuffer(ref))
 }
 
 // shownBody is how many bytes of a body are read for display: up to the maximum of an envelope.

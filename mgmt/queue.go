@@ -69,6 +69,8 @@ type queueElement struct {
 	ReadyBytes     field[int64]          `json:"message_bytes_ready"`
 	DeadLettering  field[int64]          `json:"messages_dlx"`
 	Delayed        field[int64]          `json:"messages_delayed"`
+	NextRetry      field[int64]          `json:"next_delayed_at"` // unix ms; absent when none is delayed
+	LastRetry      field[int64]          `json:"last_delayed_at"`
 	HeadTimestamp  field[int64]          `json:"head_message_timestamp"` // unix seconds
 	ExclusiveTag   field[string]         `json:"exclusive_consumer_tag"`
 	ActiveTag      json.RawMessage       `json:"single_active_consumer_tag"` // null when none is active (4.3.6)
@@ -106,7 +108,7 @@ func sum[T int64 | float64](fields ...field[T]) (all model.Opt[T]) {
 const queueColumns = "name,vhost,type,durable,auto_delete,exclusive,owner_pid_details,arguments," +
 	"policy,operator_policy,effective_policy_definition,state,node,leader,members,online," +
 	"messages_ready,messages_unacknowledged,consumers,message_bytes_ready,messages_dlx,messages_delayed," +
-	"head_message_timestamp,exclusive_consumer_tag,single_active_consumer_tag," +
+	"next_delayed_at,last_delayed_at,head_message_timestamp,exclusive_consumer_tag,single_active_consumer_tag," +
 	"message_stats.publish,message_stats.deliver_get,message_stats.deliver_no_ack," +
 	"message_stats.get_no_ack,message_stats.ack,message_stats.redeliver," +
 	"message_stats.deliver_get_details.rate," +
@@ -228,11 +230,19 @@ func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd [
 		OwnedByAnother: e.Exclusive.value || owned, // our connections declare no queues, so an owner is always another one
 	}
 
+	q.NextRetry, q.LastRetry = atMillis(e.NextRetry), atMillis(e.LastRetry)
 	if seconds, ok := e.HeadTimestamp.opt().Get(); ok {
 		q.HeadTimestamp = model.Some(time.Unix(seconds, 0))
 	}
 
 	return q, odd
+}
+
+func atMillis(f field[int64]) model.Opt[time.Time] {
+	if ms, known := f.opt().Get(); known {
+		return model.Some(time.UnixMilli(ms))
+	}
+	return model.Unknown[time.Time]()
 }
 
 // kind returns the queue's type: as reported, otherwise from the argument, otherwise classic.

@@ -64,14 +64,16 @@ type Queue struct {
 	ReadyBytes    Opt[int64] // message_bytes_ready: bodies only
 	DeadLettering Opt[int64] // messages_dlx: held by an at-least-once quorum queue
 	Delayed       Opt[int64] // messages_delayed: waiting for a delayed retry, 4.3 and later
-	HeadTimestamp Opt[time.Time]
-	SingleActive  bool         // declared with the single-active-consumer argument
-	NoneActive    bool         // it has consumers, and the broker reports that none of them is the active one
-	ExclusiveHeld bool         // a consumer with exclusive access is attached
-	DeliverRate   Opt[float64] // messages handed out (deliver and get), per second
-	AckRate       Opt[float64] // acknowledged, per second
-	RedeliverRate Opt[float64] // redelivered messages among those handed out, per second
-	PollRate      Opt[float64] // basic.get calls per second; unknown when there never was one
+	// next_delayed_at, last_delayed_at: when the first and the last of them are due, by the broker's clock
+	NextRetry, LastRetry Opt[time.Time]
+	HeadTimestamp        Opt[time.Time]
+	SingleActive         bool         // declared with the single-active-consumer argument
+	NoneActive           bool         // it has consumers, and the broker reports that none of them is the active one
+	ExclusiveHeld        bool         // a consumer with exclusive access is attached
+	DeliverRate          Opt[float64] // messages handed out (deliver and get), per second
+	AckRate              Opt[float64] // acknowledged, per second
+	RedeliverRate        Opt[float64] // redelivered messages among those handed out, per second
+	PollRate             Opt[float64] // basic.get calls per second; unknown when there never was one
 	// messages that publishers sent here since the broker began to count, without dead-lettered arrivals
 	Published      Opt[int64]
 	Delivered      Opt[int64] // handed out since the broker began to count: deliver, deliver_no_ack, get, get_no_ack

@@ -52,10 +52,11 @@ func (t *Topology) Exits(ref QueueRef) []Exit {
 		}
 	}
 
-	if s.DelayedRetry.Set && s.DelayedRetry.Value != "disabled" {
+	if retry := &s.DelayedRetry; retry.Type.Set {
 		exits = append(exits, Exit{
 			Hop{From: ref, Reason: DelayedRetry, Route: Route{Queues: []QueueRef{ref}, Exact: true}},
-			Retried, "delayed-retry-type " + s.DelayedRetry.String() + ": it waits here and is delivered again",
+			Retried, "delayed-retry-type " + retry.Type.String() + ": it waits here, " + retry.Words() +
+				", and is delivered again",
 		})
 	}
 

@@ -24,8 +24,8 @@ type Flow struct {
 	Buffers []*Buffer // flows that have a buffer for the same reason share it
 	Failed  []Member
 	Parked  []Member // as stated by the user
-	// messages that the worker itself delays (all, failed, returned; quorum queues from 4.3); not set: none
-	DelayedRetry Setting[string]
+	// what the worker itself holds back of its failures
+	DelayedRetry RetryDelays
 }
 
 // Member is a queue's membership in a flow, with the reason for it.
@@ -286,11 +286,11 @@ func (b *flowBuilder) addDelayedRetries() {
 	for q := range b.t.EachQueue() {
 		ref := q.QueueRef
 		retry := b.t.settings.of(ref).DelayedRetry
-		if !retry.Set || retry.Value == "disabled" || b.isBuffer(ref) || b.takesNoWork(ref) {
+		if !retry.Type.Set || b.isBuffer(ref) || b.takesNoWork(ref) {
 			continue
 		}
 		f := b.of(ref, fmt.Sprintf("holds back messages that come back to it before the next try (delayed "+
-			"retry of %s)", retry))
+			"retry of %s)", retry.Type))
 		f.DelayedRetry = retry
 	}
 }

@@ -15,7 +15,7 @@ type Movement struct {
 	Sent  Opt[int64] // how many of those publishers sent
 	Went  Opt[int64] // messages that left between the polls
 	Gone  Opt[int64] // how many of those no consumer took
-	Depth int64      // change of ready + unacknowledged messages between the polls
+	Depth int64      // change of Queue.Depth between the polls
 }
 
 // Moves are the movements of all queues between two polls.
@@ -80,10 +80,10 @@ func (m Moves) Of(b *Buffer) Movement {
 	return Movement{In: Some(came), Out: Some(max(came-grown, 0))}
 }
 
-// Depth returns the number of messages in the queue: ready and unacknowledged.
+// Depth returns the number of messages in the queue: ready, unacknowledged, and held back for a delayed retry.
 func (q *Queue) Depth() (int64, bool) {
 	ready, ok := q.Ready.Get()
-	return ready + q.Unacked.Or(0), ok
+	return ready + q.Unacked.Or(0) + q.Delayed.Or(0), ok
 }
 
 // Removed returns how many messages consumers took for good since the broker began to count.

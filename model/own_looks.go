@@ -25,7 +25,7 @@ func (s *Snapshot) LeaveOut(held map[QueueRef]bool, before *Snapshot) {
 		depth, known := q.Depth()
 		if known && q.Unacked.Known() {
 			unacked := min(b.Unacked.Or(0), depth)
-			q.Unacked, q.Ready = Some(unacked), Some(depth-unacked)
+			q.Unacked, q.Ready = Some(unacked), Some(depth-unacked-q.Delayed.Or(0))
 		}
 	}
 }

@@ -105,7 +105,8 @@ func (now *PoliciesNow) Applied(reported *Queue, named bool) Queue {
 }
 
 // merged returns a policy's definition with an operator policy's: of two numbers the lower holds (a delivery limit: the
-// higher when one is negative, from 4.0), of other values the operator's (3.10.8, 4.0.5, 4.3.6).
+// higher when one is negative, from 4.0; the minimum of a delayed retry: the higher), of other values the operator's
+// (3.10.8, 4.0.5, 4.3.6).
 func (now *PoliciesNow) merged(user, operator Table) Table {
 	both := Table{}
 	maps.Copy(both, user)
@@ -113,8 +114,9 @@ func (now *PoliciesNow) merged(user, operator Table) Table {
 		mine, number := operator.Integer(key)
 		theirs, numbers := user.Integer(key)
 		if number && numbers {
-			negative := key == "delivery-limit" && !now.behaviour.NegativeDeliveryLimitDrops && min(mine, theirs) < 0
-			if (theirs < mine) != negative {
+			higher := key == "delayed-retry-min" ||
+				key == "delivery-limit" && !now.behaviour.NegativeDeliveryLimitDrops && min(mine, theirs) < 0
+			if (theirs < mine) != higher {
 				v = user[key]
 			}
 		}

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestPoliciesNow(t *testing.T) {
 	for _, c := range must.Cases[now](t, "testdata/policies.toml") {
 		t.Run(c.Name, func(t *testing.T) {
 			c.Reported.QueueRef = build.Ref("q")
-			c.Reported.Type = model.Classic
+			c.Reported.Type = cmp.Or(c.Reported.Type, model.Classic)
 			now := model.NewPoliciesNow(c.Policies, model.BehaviourOf(model.ParseVersion(c.Version)))
 			assert.Equal(t, now.Behind(&c.Reported), c.Behind)
 			got := now.Applied(&c.Reported, c.Named)

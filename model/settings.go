@@ -56,7 +56,7 @@ type Settings struct {
 	Overflow      Setting[string]        // drop-head, reject-publish, reject-publish-dlx (classic)
 	NoRejectDLX   bool                   // reject-publish-dlx is set on a quorum queue: drop-head applies
 	DeliveryLimit Setting[int64]         // quorum; -1 is unlimited from 4.0
-	DelayedRetry  Setting[string]        // delayed-retry-type of a quorum queue, 4.3 and later
+	DelayedRetry  RetryDelays            // of a quorum queue
 }
 
 // DropHead is what a queue without an overflow setting does (all versions).
@@ -119,16 +119,14 @@ func settingsOf(q *Queue, policies map[policyKey]*Policy, b Behaviour) Settings 
 	}
 
 	if q.Type == Quorum {
-		if policy := r.policyText("overflow"); policy.Set {
-			s.Overflow = policy
-		}
+		s.Overflow = r.policyFirst("overflow")
 		if s.Overflow.Value == "reject-publish-dlx" {
 			s.Overflow.Value, s.NoRejectDLX = DropHead, true
 		}
 		s.Strategy = r.text("dead-letter-strategy")
 		s.DeliveryLimit = r.deliveryLimit(b)
 		if b.DelayedRetry {
-			s.DelayedRetry = r.text("delayed-retry-type")
+			s.DelayedRetry = r.delayedRetry()
 		}
 	}
 
@@ -173,6 +171,14 @@ func (r settingReader) policyText(name string) Setting[string] {
 		return Setting[string]{v, true, r.source(name)}
 	}
 	return Setting[string]{}
+}
+
+// policyFirst is text where a policy wins over the argument.
+func (r settingReader) policyFirst(name string) Setting[string] {
+	if policy := r.policyText(name); policy.Set {
+		return policy
+	}
+	return r.text(name)
 }
 
 func (r settingReader) lower(name string) Setting[int64] {

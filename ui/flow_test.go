@@ -233,10 +233,10 @@ func TestBufferWords(t *testing.T) {
 			Role     model.Role
 			TTL, Max string // "": of each message
 		}
-		InItself bool
+		InItself model.RetryDelays
 		Want     string
 	}](t, "testdata/buffer_words.toml") {
-		flow := model.Flow{DelayedRetry: model.Setting[string]{Set: tc.InItself, Value: "all"}}
+		flow := model.Flow{DelayedRetry: tc.InItself}
 		for _, b := range tc.Buffers {
 			buffer := model.Buffer{Role: b.Role}
 			if ttl, err := time.ParseDuration(b.TTL); err == nil {

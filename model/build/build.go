@@ -334,8 +334,8 @@ func Told(flows []model.Flow) []string {
 		for _, m := range f.Failed {
 			line += fmt.Sprintf(" %s=failed", m.Queue.Name)
 		}
-		if f.DelayedRetry.Set {
-			line += fmt.Sprintf(" retries by itself: %s", f.DelayedRetry)
+		if f.DelayedRetry.Type.Set {
+			line += fmt.Sprintf(" retries by itself: %s", f.DelayedRetry.Type)
 		}
 
 		lines = append(lines, line)

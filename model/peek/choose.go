@@ -220,8 +220,8 @@ func (p *peekPlanner) quorum() {
 	}
 
 	p.deliveryLimit()
-	if retry := p.settings.DelayedRetry.Value; b.DelayedRetry && (retry == "all" || retry == "returned") {
-		p.refuse(model.Saidf("its delayed retry (%s) hides each returned message for a while", retry).
+	if retry := &p.settings.DelayedRetry; retry.Type.Value == "all" || retry.Type.Value == "returned" {
+		p.refuse(model.Saidf("its delayed retry (%s) hides each returned message for %s", retry.Type.Value, retry.Range()).
 			Insisting("the messages come back only after the delay of the retry"))
 	}
 

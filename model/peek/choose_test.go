@@ -53,7 +53,8 @@ func described(text string) (q model.Queue, s model.Settings) {
 			s.DeliveryLimit = model.Setting[int64]{Value: n, Set: true, Source: from}
 		case "delayed-retry":
 			from := model.Source{Kind: model.FromPolicy, Name: "retry"}
-			s.DelayedRetry = model.Setting[string]{Value: value, Set: true, Source: from}
+			s.DelayedRetry.Type = model.Setting[string]{Value: value, Set: true, Source: from}
+			s.DelayedRetry.Min.Value, s.DelayedRetry.Max.Value = time.Second, time.Minute
 		case "max-length":
 			s.MaxLength = model.Setting[int64]{Value: n, Set: true}
 		case "overflow":

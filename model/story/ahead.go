@@ -16,7 +16,10 @@ import (
 // found, nil when it does not expire; now is this machine's time.
 func Ahead(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, now time.Time) []Event {
 	var events []Event
-	if tries := TriesOf(t, m, in, now); tries.Least > 1 || tries.Most > 1 {
+	tries := TriesOf(t, m, in, now)
+	if e, ok := failedHere(t, m, in); ok {
+		events = append(events, e)
+	} else if tries.Least > 1 || tries.Most > 1 {
 		events = append(events, Event{Kind: Tried, What: tries.Words(), Note: tries.Note})
 	}
 	if words := ladderWords(RetryFlow(t, in), m, in); words != "" {

@@ -158,6 +158,38 @@ func TestNoteOfADeliveryLimit(t *testing.T) {
 	}
 }
 
+// From 4.3 on x-delivery-count has failures alone; before, each look adds to it.
+func TestFailuresAgainstADeliveryLimit(t *testing.T) {
+	const retry = " x-delayed-retry-type=all x-delayed-retry-min=20000 x-delayed-retry-max=90000"
+	failed := func(n int64) message.Message {
+		return message.Message{Redelivered: true, Headers: model.Table{"x-delivery-count": n}}
+	}
+
+	for _, c := range []struct {
+		version, queue string
+		m              message.Message
+		want           string
+	}{
+		{
+			"4.3.6", "quorum w delivery-limit=4" + retry, failed(3),
+			"3 of 5 failed | delivery-limit 4 (argument); if rejected again, held back 1m20s",
+		},
+		{"4.3.6", "quorum w delivery-limit=4" + retry, failed(4), "4 of 5 failed | delivery-limit 4 (argument)"},
+		{"4.3.6", "quorum w", failed(3), "3 of 21 failed | delivery-limit 20 (default)"},
+		{"4.3.6", "quorum w delivery-limit=-1" + retry, failed(3), ""},
+		{"4.3.6", "quorum w" + retry, failed(0), ""},
+		{"4.0.5", "quorum w delivery-limit=4", failed(3), ""},
+	} {
+		got := ""
+		for _, e := range Ahead(build.TopologyOf(c.version, build.Text(c.queue)), &c.m, build.Ref("w"), nil, build.Noon) {
+			if e.Kind == Tried {
+				got = e.What + " | " + e.Note
+			}
+		}
+		assert.Equal(t, got, c.want, "%s %s", c.version, c.queue)
+	}
+}
+
 func TestTriesInAFlow(t *testing.T) {
 	hour := message.Properties{Timestamp: build.Noon.Add(-time.Hour)}
 

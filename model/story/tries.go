@@ -111,6 +111,25 @@ func limitedTries(t *model.Topology, m *message.Message, worker model.QueueRef) 
 		model.Count(each), limit)
 }
 
+// failedHere returns how often a message failed in its quorum queue, by the broker's count, of the tries that the
+// delivery limit allows; from 4.3 on, where looks do not count.
+func failedHere(t *model.Topology, m *message.Message, in model.QueueRef) (Event, bool) {
+	s := t.Settings(in)
+	failed := m.Delivered()
+	limit := s.DeliveryLimit
+	if failed < 1 || t.Behaviour.ReturnCountsAsDelivery || !limit.Set || limit.Value < 0 {
+		return Event{}, false
+	}
+
+	e := Event{Kind: Tried, What: fmt.Sprintf("%s of %s failed", model.Count(failed), model.Count(limit.Value+1))}
+	e.Note = "delivery-limit " + limit.String()
+	if s.DelayedRetry.Type.Set && failed < limit.Value {
+		e.Note += "; if rejected again, held back " + model.ShortDuration(s.DelayedRetry.After(failed+1))
+	}
+
+	return e, true
+}
+
 // countedTries returns what a worker itself counts in a message; a framework may leave the first try out.
 func countedTries(m *message.Message, failed bool) (counted int64) {
 	counted = m.CountedByWorker()

@@ -177,6 +177,9 @@ func (s Screen) emptiness() string {
 	if s.unclear != "" {
 		return "not read again yet"
 	}
+	if q, ok := s.Topology.Queue(s.Queue); ok && q.Delayed.Or(0) > 0 {
+		return "nothing is ready: " + s.Topology.HeldBack(q, s.env.Shown)
+	}
 
 	return "the queue is empty"
 }

@@ -182,8 +182,8 @@ func (b *builder) extras(q *model.Queue) term.Spans {
 	if n := q.DeadLettering.Or(0); n > 0 {
 		out = append(out, term.ToneWarning.Span(term.MarkWarning+" "+model.Count(n)+" held for dead-lettering"))
 	}
-	if n := q.Delayed.Or(0); n > 0 {
-		out = append(out, term.ToneText.Span(model.Count(n)+" delayed"))
+	if q.Delayed.Or(0) > 0 {
+		out = append(out, term.ToneText.Span(b.Topology.HeldBack(q, b.Now)))
 	}
 
 	return out
@@ -214,8 +214,13 @@ func (b *builder) workerStation() Station {
 
 	trend, again := b.trend(q.QueueRef), b.redelivering(q)
 	inside := append(term.Spans{ready, unacked}, b.extras(q)...)
+	retry := term.Span{}
+	if own := &b.flow.DelayedRetry; own.Type.Set {
+		retry = term.ToneText.Span("own retry " + own.Range())
+	}
+
 	carriers, taken := b.carriers(q)
-	s.facts = facts(append([]term.Spans{inside, {consumers}, {again, rate, trend}}, carriers...)...)
+	s.facts = facts(append([]term.Spans{inside, {consumers}, {retry}, {again, rate, trend}}, carriers...)...)
 	for len(s.facts) < 3 {
 		s.facts = append(s.facts, term.Spans{})
 	}
@@ -223,7 +228,7 @@ func (b *builder) workerStation() Station {
 		rate = again
 	}
 
-	s.short = append(append(term.Spans{ready}, b.extras(q)...), consumers, rate, trend, taken[0])
+	s.short = append(append(term.Spans{ready}, b.extras(q)...), consumers, retry, rate, trend, taken[0])
 	return s
 }
 

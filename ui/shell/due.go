@@ -142,7 +142,7 @@ func (m *TopologyMsg) Sight(ref model.QueueRef, q *model.Queue, now time.Time) s
 	return seen
 }
 
-// Soonest returns the head that leaves first among all buffers of a flow.
+// Soonest returns the head that leaves first among all buffers of a flow, and what its worker holds back.
 func (m *TopologyMsg) Soonest(f *model.Flow, now time.Time) picture.HeadState {
 	var soonest picture.HeadState
 	for _, b := range f.Buffers {
@@ -159,6 +159,15 @@ func (m *TopologyMsg) Soonest(f *model.Flow, now time.Time) picture.HeadState {
 			soonest.Due = h.Due
 			soonest.Looked = h.Looked
 			soonest.Cut = h.Cut
+		}
+	}
+
+	q, ok := m.Topology.Queue(f.Worker.Queue)
+	if ok && q.Delayed.Or(0) > 0 && f.DelayedRetry.Type.Set {
+		soonest.Waits = true
+		next, known := m.Topology.NextRetry(q).Get()
+		if known && (!soonest.Due.Known() || next.Before(soonest.Due.Time)) {
+			soonest.Due = story.DueTime{Kind: story.DueExact, Time: next, Earliest: next}
 		}
 	}
 
@@ -218,16 +227,24 @@ func (m *TopologyMsg) BufferLines(b *model.Buffer, messagesKey string, now time.
 	return lines
 }
 
-// ComingLines returns a line about when the messages in all buffers of a flow reach its worker; a ladder of retries
-// counts as one delay.
-func (m *TopologyMsg) ComingLines(f *model.Flow, now time.Time) []term.Span {
+// ComingLines say when the messages in all buffers of a flow reach its worker, where a ladder of retries counts as one
+// delay, and what the worker itself holds back.
+func (m *TopologyMsg) ComingLines(f *model.Flow, now time.Time) (lines []term.Span) {
+	if own := &f.DelayedRetry; own.Type.Set {
+		words := "holds back: " + own.Words()
+		if q, ok := m.Topology.Queue(f.Worker.Queue); ok && q.Delayed.Or(0) > 0 {
+			words += "; " + m.Topology.HeldBack(q, now)
+		}
+		lines = append(lines, term.ToneText.Span(words))
+	}
+
 	var all story.DueHistogram
 	for _, b := range f.Buffers {
 		all.Add(story.HistogramOf(m.Topology, b, m.Looks.in(m.Topology), m.Head(b, now).Due, now))
 	}
 	if words := all.Words(); words != "" && all.Unknown < all.Total() {
-		return []term.Span{term.ToneText.Span("due: " + words)}
+		lines = append(lines, term.ToneText.Span("due: "+words))
 	}
 
-	return nil
+	return lines
 }

@@ -86,7 +86,7 @@ func (r *FlowRow) sumBuffers(msg *TopologyMsg) (waits []model.QueueRef) {
 		uncounted = uncounted || b.InExchange != ""
 	}
 
-	if q, ok := t.Queue(r.Flow.Worker.Queue); ok && r.Flow.DelayedRetry.Set {
+	if q, ok := t.Queue(r.Flow.Worker.Queue); ok && r.Flow.DelayedRetry.Type.Set {
 		r.Waiting = picture.Plus(r.Waiting, q.Delayed)
 		uncounted = true
 	} else if len(r.Flow.Buffers) == 0 {
@@ -169,8 +169,8 @@ func BufferWords(flow *model.Flow) string {
 		}
 	}
 
-	if flow.DelayedRetry.Set {
-		words = append(words, "retry in itself")
+	if retry := &flow.DelayedRetry; retry.Type.Set {
+		words = append(words, "own retry "+retry.Range())
 	}
 
 	return cmp.Or(strings.Join(words, ", "), "-")
