@@ -39,7 +39,7 @@ func (t *checking) findEarlierTTLs(q *model.Queue, s model.Settings) {
 		f.Remedy += "; where its publisher's clock is behind, nothing is wrong"
 	}
 
-	t.foundAt(q.QueueRef, f)
+	t.foundIn(q, f)
 }
 
 // headAge returns how old the first message of a queue is by its timestamp; old is false where that says nothing, or it

@@ -90,6 +90,8 @@ func (t *checking) foundAt(queue model.QueueRef, f Finding) {
 	t.found(f)
 }
 
+func (t *checking) foundIn(q *model.Queue, f Finding) { t.foundAt(q.QueueRef, f) }
+
 // The checks, one for each kind of problem. To add a finding, write a check beside similar ones, list it here, test it
 // on a broker that misbehaves that way, and add a page (Finding.Page).
 var (

@@ -50,7 +50,7 @@ func (t *checking) findTTLWithoutDLX(q *model.Queue, s model.Settings) {
 	if !s.TTL.Set || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
 		return
 	}
-	t.foundAt(q.QueueRef, Finding{ // a queue of one connection is often meant to drop messages
+	t.foundIn(q, Finding{ // a queue of one connection is often meant to drop messages
 		Code: "ttl-without-dlx", Level: infoIf(q.Exclusive || q.AutoDelete),
 		Message:  spell("%s loses messages that expire (after %s): it has no dead-letter exchange", q, s.TTL.Value),
 		Evidence: "message-ttl " + s.TTL.String() + ", no dead-letter-exchange",
@@ -68,7 +68,7 @@ func (t *checking) findLimitWithoutDLX(q *model.Queue, s model.Settings) {
 		limit = "max-length-bytes " + s.MaxBytes.String()
 	}
 
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code:     "limit-without-dlx",
 		Level:    infoIf(q.Exclusive || q.AutoDelete),
 		Message:  spell("%s loses its oldest messages when it is full: it has no dead-letter exchange", q),
@@ -81,7 +81,7 @@ func (t *checking) findDeliveryLimitWithoutDLX(q *model.Queue, s model.Settings)
 	if !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
 		return
 	}
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code: "delivery-limit-without-dlx", Level: infoIf(s.DeliveryLimit.Source.Kind == model.FromDefault),
 		Message: spell("%s loses messages that %s more than %s: it has no dead-letter exchange",
 			q, t.howReturned(), model.Plural(s.DeliveryLimit.Value, "time")),
@@ -105,7 +105,7 @@ func (t *checking) findCarriedDeliveryCounts(q *model.Queue, s model.Settings) {
 		count = spell("delivery-limit of %s %s", c.From, t.Settings(c.From).DeliveryLimit)
 	}
 
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code: "delivery-count-carried",
 		Message: spell("%s loses what %s gives up at its delivery limit, at its first return, also by basic.nack: "+
 			"such messages keep their delivery count", q, c.From),

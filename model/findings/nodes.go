@@ -40,7 +40,7 @@ func (t *checking) findQueuesDown(q *model.Queue, s model.Settings) {
 		}
 	}
 
-	t.foundAt(q.QueueRef, f)
+	t.foundIn(q, f)
 }
 
 // findQuorumAtRisk finds quorum queues that become unavailable when one more node stops. A queue with all its members
@@ -67,7 +67,7 @@ func (t *checking) findQuorumAtRisk(q *model.Queue, s model.Settings) {
 		f.Remedy = "add members: rabbitmq-queues grow NODE all, or add_member"
 	}
 
-	t.foundAt(q.QueueRef, f)
+	t.foundIn(q, f)
 }
 
 func memberWords(q *model.Queue) string {

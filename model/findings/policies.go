@@ -21,7 +21,7 @@ func (t *checking) findSkippedPolicies(q *model.Queue, s model.Settings) {
 				continue // nothing of the policy is for streams, which keep their messages and dead-letter none
 			}
 			needed := !s.DLX.Set && q.Type != model.Stream && !t.IsFailed(q.QueueRef)
-			t.foundAt(q.QueueRef, skippedPolicy(q, p, applied, keys, needed))
+			t.foundIn(q, skippedPolicy(q, p, applied, keys, needed))
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (t *checking) findHiddenPolicies(q *model.Queue, s model.Settings) {
 			f.Level = LevelInfo
 		}
 
-		t.foundAt(q.QueueRef, f)
+		t.foundIn(q, f)
 		break // the one that would apply next
 	}
 }
@@ -137,7 +137,7 @@ func (t *checking) findShadowedPolicies(q *model.Queue, s model.Settings) {
 		if !byArgument || !byPolicy || argument == policy {
 			continue
 		}
-		t.foundAt(q.QueueRef, Finding{
+		t.foundIn(q, Finding{
 			Code:  "argument-shadows-policy",
 			Level: LevelInfo,
 			Message: spell("the %s of policy %s has no effect on %s: the queue was declared with "+
@@ -160,7 +160,7 @@ func (t *checking) findKeysWithoutDLX(q *model.Queue, s model.Settings) {
 	if !ok {
 		return
 	}
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code: "key-without-dlx",
 		Message: spell("the dead-letter key of %s has no effect: the queue has no dead-letter "+
 			"exchange, so its dead letters are lost", q),
@@ -178,7 +178,7 @@ func (t *checking) findAtLeastOnceFallback(q *model.Queue, s model.Settings) {
 		missing = "there is no dead-letter-exchange"
 	}
 
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code:    "at-least-once-falls-back",
 		Message: spell("dead letters of %s are not kept until they arrive, although dead-letter-strategy asks for it", q),
 		Evidence: "dead-letter-strategy " + s.Strategy.String() + "; " + missing +
@@ -198,7 +198,7 @@ func (t *checking) findIgnoredOverflows(q *model.Queue, s model.Settings) {
 		lost = "the oldest are lost"
 	}
 
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code: "overflow-ignored",
 		Message: spell("%s confirms what does not fit, and drops its oldest messages instead: a quorum queue treats "+
 			"overflow reject-publish-dlx as drop-head; %s", q, lost),
@@ -214,7 +214,7 @@ func (t *checking) findNegativeDeliveryLimits(q *model.Queue, s model.Settings) 
 	if !t.Behaviour.NegativeDeliveryLimitDrops || !version.Known() || !s.DeliveryLimit.Set || s.DeliveryLimit.Value >= 0 {
 		return
 	}
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code:  "delivery-limit-negative",
 		Level: LevelError,
 		Message: spell("%s drops or dead-letters a message at its first return: RabbitMQ %s does not read a negative "+

@@ -45,7 +45,7 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 	if q.AckRate.Or(0) > rate*loopDone || !known || depth == 0 || !slow && !fast && !endless || t.rounds[q.QueueRef] {
 		return
 	}
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code:      requeueLoop,
 		Level:     LevelError,
 		Happening: true,
@@ -115,7 +115,7 @@ func (t *checking) findPollers(flow *model.Flow) {
 	if !q.Polled() {
 		return
 	}
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code:     "poller",
 		Level:    LevelInfo,
 		Message:  spell("an application polls %s instead of consuming it", q),

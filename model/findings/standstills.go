@@ -12,7 +12,7 @@ func (t *checking) findInactiveConsumers(q *model.Queue, _ model.Settings) {
 	if !q.NoneActive || ready == 0 || consumers == 0 {
 		return
 	}
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code:      "no-active-consumer",
 		Level:     LevelError,
 		Happening: true,
@@ -31,7 +31,7 @@ func (t *checking) findHeldMessages(q *model.Queue, _ model.Settings) {
 	if q.HeldFor == 0 || t.IsBuffer(q.QueueRef) {
 		return
 	}
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code:      "no-acknowledgements",
 		Happening: true,
 		Message: spell("nothing of %s was acknowledged for %s or longer, and %s wait: its consumers hold as many as they may",

@@ -101,7 +101,7 @@ func roomier(s model.Settings) string {
 
 func (t *checking) findStuckDeadLetters(q *model.Queue, s model.Settings) {
 	if n := q.DeadLettering.Or(0); n > 0 {
-		t.foundAt(q.QueueRef, Finding{
+		t.foundIn(q, Finding{
 			Code:    "dead-letters-held",
 			Message: spell("%s holds %s that no queue has taken yet", q, model.Plural(n, "dead letter")),
 			Evidence: spell("messages_dlx %s, %s, reaches %s", model.Count(n), deadLettering(s),

@@ -27,14 +27,14 @@ func (t *checking) findUnroutableDeadLetters(q *model.Queue, s model.Settings) {
 	case len(route.Queues) > 0 && t.headersDecide(&route):
 		t.findLostHeaders(q, s, &route)
 	case route.Keys == model.KeysBound && len(route.Queues) == 0:
-		t.foundAt(q.QueueRef, deadLettersAstray(q, s, nil))
+		t.foundIn(q, deadLettersAstray(q, s, nil))
 	case route.Keys != model.KeysBeyond:
 		t.findLostKeys(q, s)
 	case !slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool {
 		behind, _ := t.Queue(ref)
 		return behind.DeadLettered().Or(0) > 0 && !t.fed().queues[ref]
 	}):
-		t.foundAt(q.QueueRef, deadLettersAstray(q, s, route.Queues))
+		t.foundIn(q, deadLettersAstray(q, s, route.Queues))
 	}
 }
 
@@ -78,7 +78,7 @@ func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 		f.Remedy = "set a dead-letter-routing-key: the default exchange leads to the queue of that name"
 	}
 
-	t.foundAt(q.QueueRef, f)
+	t.foundIn(q, f)
 }
 
 // findLostHeaders finds dead letters that a headers exchange leads on only with the headers of its bindings, and that
@@ -181,7 +181,7 @@ func (t *checking) onDemand(q *model.Queue, s model.Settings, f Finding) {
 		f.Remedy = "nothing, if its worker declares that queue before each reject; else " + f.Remedy
 	}
 
-	t.foundAt(q.QueueRef, f)
+	t.foundIn(q, f)
 }
 
 // wayBack returns an exchange that is bound to a queue and named for retries, like its dead-letter exchange, but that

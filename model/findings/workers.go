@@ -29,7 +29,7 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 		f.Message = model.Printable(q.Name) + " has no consumers: messages are stuck in it"
 	}
 
-	t.foundAt(q.QueueRef, f)
+	t.foundIn(q, f)
 }
 
 // isIdle reports whether the worker of a flow with buffers has no consumers, as far as statistics show.
@@ -67,7 +67,7 @@ func (t *checking) findRejectsLost(flow *model.Flow) {
 	if !q.NoDLX(t.Settings(q.QueueRef)) || len(flow.Failed) > 0 || q.Type == model.Stream || flow.Retries() {
 		return
 	}
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code: "rejects-lost",
 		Message: spell("messages rejected by consumers of %s are lost: the queue has no dead-letter "+
 			"exchange, and the flow has no failed queue", q),
@@ -88,7 +88,7 @@ func (t *checking) findAutomaticAcknowledgements(flow *model.Flow) {
 		return
 	}
 
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code: "automatic-acknowledgements",
 		Message: spell("messages that fail in a consumer of %s are lost: RabbitMQ takes them as done when it sends "+
 			"them, and none is ever rejected", q),
@@ -105,7 +105,7 @@ func (t *checking) findBuffersWithConsumers(flow *model.Flow) {
 			continue
 		}
 		if n := q.Consumers.Or(0); n > 0 && t.FlowsOf(b.Queue)[0] == flow {
-			t.foundAt(q.QueueRef, Finding{
+			t.foundIn(q, Finding{
 				Code:     "buffer-with-consumers",
 				Message:  spell("the delay of %s is bypassed: consumers take its messages before they expire", q),
 				Evidence: spell("%s, message-ttl %s", model.Plural(n, "consumer"), t.Settings(b.Queue).TTL),
