@@ -11,13 +11,23 @@ import (
 	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // The JSON of `dlxtop findings`.
 type (
 	findingsJSON struct {
-		Findings []findingJSON `json:"findings"` // the worst first
+		Findings  []findingJSON   `json:"findings"`            // the worst first
+		Destroyed []destroyedJSON `json:"destroyed,omitempty"` // what left queues without a dead-letter exchange
+	}
+	destroyedJSON struct {
+		Node     string           `json:"node"`                 // that counts it, exactly
+		Unknown  string           `json:"unknown,omitempty"`    // why it tells nothing
+		Type     model.QueueType  `json:"queue_type,omitempty"` // classic, quorum
+		Reason   model.Reason     `json:"reason,omitempty"`     // expired, rejected, maxlen, delivery_limit
+		Messages model.Opt[int64] `json:"messages,omitzero"`    // since the node started
+		Watched  model.Opt[int64] `json:"watched,omitzero"`     // of these, those while dlxtop watched for up to 20 s
 	}
 	findingJSON struct {
 		Code     string         `json:"code"`               // its name: docs/findings/CODE.md
@@ -55,6 +65,9 @@ it, only the messages of a buffer show: --read looks at the first 1,000 of each 
 of messages, priorities, a TTL by policy), unless that counts towards a delivery limit. Messages that are overdue behind another one expire
 when they are read, as with peek. Standard error names the buffers that were not looked at.
 
+Where rabbitmq_prometheus is enabled, the evidence has how many messages a node destroyed for want of a dead-letter
+exchange, exactly: since it started, and while dlxtop watched. Without it, the evidence says how to get that.
+
 --upgrade-to lists instead what will not work in a later version of RabbitMQ, or will mean something else: settings of
 queues, exchanges and connections, each with what to do before. To see the connections of all users, it needs the tag
 monitoring; what it could not read is on standard error.`,
@@ -91,11 +104,15 @@ func (s *session) upgrade(ctx context.Context, t *model.Topology, to model.Versi
 		s.program.note("not checked: %s", missing)
 	}
 
-	return s.tellFindings(t, findings.Upgrade(t, to, use), output)
+	return s.tellFindings(t, findings.Upgrade(t, to, use), nil, output)
 }
 
 func (s *session) findings(ctx context.Context, t *model.Topology, read bool, output *format) error {
-	t = s.watch(ctx, t)
+	counts := s.source.Destroyed(ctx)
+	if watched := s.watch(ctx, t); watched != t {
+		t, counts = watched, loss.Since(counts, s.source.Destroyed(ctx))
+	}
+
 	found, heads := findings.Of(t), findings.Heads(t)
 	if len(heads) > 0 && !read {
 		s.program.note("not looked at: whether a message holds up those behind it in %s; --read looks", heads)
@@ -109,13 +126,19 @@ func (s *session) findings(ctx context.Context, t *model.Topology, read bool, ou
 		}
 	}
 
-	return s.tellFindings(t, findings.Sort(found), output)
+	return s.tellFindings(t, findings.Sort(findings.Destroyed(t, found, counts)), counts, output)
 }
 
 // tellFindings lists findings; the exit status says whether one is an error.
-func (s *session) tellFindings(t *model.Topology, found []findings.Finding, output *format) (err error) {
+func (s *session) tellFindings(
+	t *model.Topology, found []findings.Finding, counts []loss.Destroyed, output *format,
+) (err error) {
 	if output.json() {
 		out := findingsJSON{Findings: []findingJSON{}}
+		for _, d := range counts {
+			out.Destroyed = append(out.Destroyed, destroyedJSON(d))
+		}
+
 		for _, f := range found {
 			out.Findings = append(out.Findings, findingJSON{
 				f.Code, f.Level, f.VHost, f.Queue, f.Exchange, f.Node, f.Message, f.Evidence, f.Remedy, f.Page(),
@@ -142,8 +165,7 @@ func (s *session) watch(ctx context.Context, t *model.Topology) *model.Topology 
 			watchMost, suspects)
 	}
 	if len(fresh) > 0 {
-		s.program.note("waiting for at most %s: RabbitMQ has no statistics yet of %s", watchMost,
-			model.Names(fresh))
+		s.program.note("waiting for at most %s: RabbitMQ has no statistics yet of %s", watchMost, fresh)
 	}
 
 	for end := time.Now().Add(watchMost); len(suspects)+len(fresh) > 0 && time.Now().Before(end); {
@@ -162,7 +184,7 @@ func (s *session) watch(ctx context.Context, t *model.Topology) *model.Topology 
 	}
 
 	if len(fresh) > 0 {
-		s.program.note("unknown, without statistics: who consumes %s", model.Names(fresh))
+		s.program.note("unknown, without statistics: who consumes %s", fresh)
 	}
 
 	return t

@@ -84,9 +84,14 @@ type (
 	}
 	findingsContract struct {
 		Findings []struct {
-			Code, Level, VHost, Queue, Exchange, Message string
-			Evidence                                     *string
-			Remedy, Page                                 string
+			Code, Level, VHost, Queue, Exchange, Node, Message string
+			Evidence                                           *string
+			Remedy, Page                                       string
+		}
+		Destroyed []struct {
+			Node, Unknown, Reason string
+			QueueType             string `json:"queue_type"`
+			Messages, Watched     int64
 		}
 	}
 )

@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/dashboard"
 	"github.com/dlxtop/dlxtop/model/hosts"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -24,6 +25,8 @@ type Source interface {
 	ports.Source
 	// InUse reads what an upgrade has to know besides a snapshot.
 	InUse(ctx context.Context) upgrade.Use
+	// Destroyed reads what each running node destroyed of what left queues without a dead-letter exchange.
+	Destroyed(ctx context.Context) []loss.Destroyed
 	// Cluster is what it told of the nodes.
 	Cluster() *hosts.Cluster
 	// Check proves that the management API answers and lets the user in.

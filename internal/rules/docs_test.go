@@ -485,8 +485,9 @@ func unescaped(text string) string {
 // asksByHTTP are the files that send requests, with the reason why their client follows no redirect: net/http does, and
 // sends the password to the new address.
 var asksByHTTP = map[string]string{
-	"mgmt/client.go": "bound makes an error of a redirect",
-	"demo/await.go":  "CheckRedirect ends with the first one",
+	"mgmt/client.go":    "bound makes an error of a redirect",
+	"mgmt/destroyed.go": "bound, too; and it sends no password",
+	"demo/await.go":     "CheckRedirect ends with the first one",
 }
 
 func TestNoRedirectIsFollowed(t *testing.T) {

@@ -72,16 +72,39 @@ func (c *Cluster) addresses(protocol Protocol, first string) (all []string) {
 	}
 
 	for _, l := range listeners {
-		_, host, _ := strings.Cut(l.Node, "@")
-		if host == "localhost" || net.ParseIP(host).IsLoopback() {
-			host = given
-		}
-		if l.Protocol == protocol && host != "" {
-			all = append(all, net.JoinHostPort(host, strconv.Itoa(l.Port)))
+		if l.Protocol == protocol {
+			all = append(all, c.at(l, given))
 		}
 	}
 
 	return all
+}
+
+// at returns the address of a listener. A node that calls its machine localhost, or is the only one, is on the given
+// host.
+func (c *Cluster) at(l Listener, given string) string {
+	_, host, _ := strings.Cut(l.Node, "@")
+	if len(c.nodes) < 2 || host == "" || host == "localhost" || net.ParseIP(host).IsLoopback() {
+		host = given
+	}
+	return net.JoinHostPort(host, strconv.Itoa(l.Port))
+}
+
+// Metrics returns where each running node tells its metrics, as scheme://host:port; "" where it does not. address is
+// that of the API.
+func (c *Cluster) Metrics(address string) map[string]string {
+	c.Lock()
+	defer c.Unlock()
+	given, _, _ := net.SplitHostPort(address)
+	at := map[string]string{}
+	for _, l := range c.listeners {
+		at[l.Node] += ""
+		if scheme, tells := strings.CutSuffix(string(l.Protocol), "/prometheus"); tells {
+			at[l.Node] = scheme + "://" + c.at(l, given)
+		}
+	}
+
+	return at
 }
 
 func firstLabel(host string) string {
