@@ -28,6 +28,12 @@ func (b *flowBuilder) addFailed() {
 			f := b.of(q.QueueRef, "dead-letters rejected messages to "+Printable(ref.Name))
 			b.end(f, Member{Queue: ref, Reason: why})
 			sharing[ref]++
+			for _, last := range b.archivesOf(ref) {
+				if !slices.ContainsFunc(f.Failed, func(m Member) bool { return m.Queue == last }) {
+					b.end(f, Member{Queue: last, Reason: "messages that expire in " + Printable(ref.Name) + " end here"})
+					sharing[last]++
+				}
+			}
 		}
 	}
 
@@ -42,6 +48,70 @@ func (b *flowBuilder) addFailed() {
 			}
 		}
 	}
+}
+
+// archivesOf returns the queues in which messages that expire in a failed queue rest.
+func (b *flowBuilder) archivesOf(failed QueueRef) []QueueRef {
+	targets := b.narrowed(failed, Expired)
+	if !b.t.settings.of(failed).TTL.Set || !b.archives(b.t.Queues[failed], targets) {
+		return nil
+	}
+	return Without(targets, func(ref QueueRef) bool {
+		return ref == failed || b.isBuffer(ref) || b.isStated(ref, WorkerRole, IgnoredRole)
+	})
+}
+
+// addLastResorts adds the queue to which an application publishes what it gives up: it is bound, by a key or headers of
+// its own, to an exchange that otherwise leads only to several buffers of one worker, and to nothing else. Nobody
+// consumes it, and it leads nowhere.
+func (b *flowBuilder) addLastResorts() {
+	bound := map[ExchangeRef][]*Binding{}
+	for binding := range Each(b.t.Snapshot.Bindings) {
+		bound[binding.From()] = append(bound[binding.From()], binding)
+	}
+
+	for at, bindings := range bound {
+		x, ok := b.t.Exchange(at)
+		if !ok || x.Type != "direct" && x.Type != "headers" {
+			continue
+		}
+
+		var buffers, others []QueueRef
+		for _, binding := range bindings {
+			ref := QueueRef{binding.VHost, binding.Destination}
+			if !binding.ToExchange && b.isBuffer(ref) {
+				buffers = append(buffers, ref)
+			} else {
+				others = append(others, ref)
+			}
+		}
+
+		workers := b.workersOf(buffers)
+		if len(buffers) < 2 || len(workers) != 1 || len(others) != 1 || !b.restsUnbound(others[0]) {
+			continue
+		}
+		f := b.of(workers[0], "leads to it through buffers")
+		b.end(f, Member{Queue: others[0], Reason: "no consumers; " + Printable(at.Name) +
+			" leads to it where it does not lead to a buffer of " + Printable(workers[0].Name)})
+	}
+}
+
+// restsUnbound reports whether messages rest in a queue that a single binding leads to, and that no flow has yet.
+func (b *flowBuilder) restsUnbound(ref QueueRef) bool {
+	q, ok := b.t.Queues[ref]
+	_, stated := b.t.stated[ref]
+	if !ok || stated || q.Applications() != Some[int64](0) || b.works(q) || b.t.settings.of(ref).DLX.Set ||
+		len(b.t.bound[ref]) != 1 {
+		return false
+	}
+
+	for _, f := range b.flows {
+		if f.Role(ref) != "" {
+			return false
+		}
+	}
+
+	return true
 }
 
 // addFailedByName finds failed queues that an application fills by itself. Structure does not tie them to a worker, but

@@ -102,6 +102,7 @@ func findFlows(t *Topology) (flows []Flow, alone, parked []Member) {
 	served := b.served()
 	b.ends = b.findEnds(served)
 	b.addFailed()
+	b.addLastResorts()
 	b.addDelayedRetries()
 	alone, parked = b.addFailedByName(served)
 

@@ -121,8 +121,8 @@ func (r *roles) bufferReason(q *Queue) string {
 		// This is a worker without consumers at the moment, which dead-letters into its failed queue. A name like RetryQueue
 		// alone does not make it a buffer: after a retry's wait comes another try, not the failed queue.
 		return ""
-	case says.failed != "" && says.buffer() == "" && r.archives(q, targets):
-		return "" // failures rest in it, until they expire
+	case says.buffer() == "" && (says.failed != "" || len(targets) > 0) && r.archives(q, targets):
+		return "" // failures rest in it, until they expire into where they rest for good
 	case s.TTL.Set, r.anyConsumed(targets) && !r.returnsTo(targets, q.QueueRef):
 		return fmt.Sprintf("%s; %s, %s", q.unconsumed(), waits, then)
 	case says.buffer() != "" && says.failed == "":
