@@ -27,11 +27,10 @@ import (
 // the right screen.
 type app struct {
 	*shell.Env
-	vhost         string
 	width, height int
 
 	poller   poller
-	counters [2]counter
+	counters [2]asking      // by lane: by passive declares, by totals
 	counts   []model.Counts // newer than the poll, newest last
 	history  *shell.History
 	looks    *shell.DueTimes
@@ -48,39 +47,19 @@ type app struct {
 	next       string       // the context to switch to when the program has ended
 }
 
-func newApp(ctx context.Context, o Options) app {
-	e := &shell.Env{
-		Connection: shell.Connection{
-			Source:  o.Source,
-			Journal: o.Journal,
-			Index:   o.Index,
-			Files:   o.Files,
-			JQ:      o.JQ,
-
-			Title:      o.Title,
-			Contexts:   o.Contexts,
-			ReadOnly:   o.ReadOnly,
-			Production: o.Production,
-			Consent:    o.Consent,
-			Filters:    o.Filters,
-			Actions:    o.Actions,
-		},
-		Terminal: shell.Terminal{
-			Styles:  &term.Styles{Plain: o.Plain},
-			Keys:    shell.NewKeyMap(),
-			Profile: termenv.Ascii,
-			Mouse:   o.Mouse,
-			Now:     o.Now,
-			DotStep: cmp.Or(o.dotStep, picture.DotStep),
-			Editor:  o.Editor,
-		},
-		Memory: shell.NewMemory(o.Preferences),
-		Work:   shell.NewWork(ctx), Requests: &atomic.Int64{},
+func newApp(ctx context.Context, given Options) app {
+	o := shell.Options(given)
+	o.Interval = cmp.Or(max(o.Interval, 0), defaultInterval)
+	o.DotStep = cmp.Or(o.DotStep, picture.DotStep)
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 
+	e := &shell.Env{Options: o, Work: shell.NewWork(ctx), Requests: &atomic.Int64{}}
+	e.Styles, e.Keys, e.Profile = &term.Styles{Plain: o.Plain}, shell.NewKeyMap(), termenv.Ascii
+	e.Shown = e.Now()
 	e.Peeks.Store = o.Store
 	e.Marks, e.Background = shell.NewCauseMarks(e, o.Marks), turns.NewBackground()
-
 	if o.Broker != nil {
 		e.Quiet = o.Broker
 		e.Broker = shell.ForegroundBroker(o.Broker, e.Background)
@@ -89,28 +68,12 @@ func newApp(ctx context.Context, o Options) app {
 	e.OwnThemes, _ = term.ParseThemes(o.OwnThemes) // CheckTheme has reported errors
 	dress(e, cmp.Or(term.Theme(o.Theme), term.Auto))
 	e.Reread = rereading(e)
-	if e.Now == nil {
-		e.Now = time.Now
-	}
-
-	e.Shown = e.Now()
-	if o.Interval <= 0 {
-		o.Interval = defaultInterval
-	}
 
 	looks := shell.NewLooks()
 	a := app{
-		Env: e, vhost: o.VHost,
-		poller: poller{
-			source:   o.Source,
-			broker:   o.Broker,
-			interval: o.Interval,
-			pause:    o.Interval,
-			looks:    looks,
-			recall:   e.Peeks.AddStored,
-		},
-		counters: newCounters(o),
-		history:  shell.NewHistory(), looks: looks,
+		Env:     e,
+		poller:  poller{pause: o.Interval, looks: looks},
+		history: shell.NewHistory(), looks: looks,
 		palette: palette{env: e, field: term.NewTextField(""), recall: e.Commands.Recall()},
 		notice:  shell.NoticeMsg{Text: o.Trouble, Bad: true},
 	}

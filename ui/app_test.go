@@ -25,7 +25,7 @@ import (
 
 // frozen returns options under which nothing happens by itself: no time passes and there is no second poll.
 func frozen(source shell.Source) Options {
-	return Options{Source: source, Title: "prod", Interval: time.Hour, Now: newClock().now, dotStep: time.Hour}
+	return Options{Source: source, Title: "prod", Interval: time.Hour, Now: newClock().now, DotStep: time.Hour}
 }
 
 // busy are frozen options of the busy broker.

@@ -176,8 +176,8 @@ func (a app) header() string {
 }
 
 func (a app) vhostName() string {
-	if a.vhost != "" {
-		return model.Printable(a.vhost)
+	if a.VHost != "" {
+		return model.Printable(a.VHost)
 	}
 	vhosts := a.latest.Topology.Snapshot.VHosts
 	switch len(vhosts) {
@@ -286,11 +286,11 @@ func (a app) freshness() string {
 	switch {
 	case old > p.pause+2*p.took+2*time.Second:
 		return s.Warning.Render("slow, " + shell.Age(old) + " old")
-	case every > shell.RoundUp(p.interval) && !s.Plain: // the broker is slow
+	case every > shell.RoundUp(a.Interval) && !s.Plain: // the broker is slow
 		return s.Good.Render(shell.Age(old) + " old, every " + shell.Age(every))
 	}
 
-	return s.Good.Render("live " + model.ShortDuration(p.interval))
+	return s.Good.Render("live " + model.ShortDuration(a.Interval))
 }
 
 // tabLine names the tabs and, at the right, the path to the visible screen.

@@ -27,12 +27,8 @@ const (
 // poller reads the broker repeatedly: the next poll starts when the last has ended and the interval has passed, so that
 // a slow broker is not asked faster than it answers. An error is kept as its state until the next success.
 type poller struct {
-	source   shell.Source
-	broker   shell.Broker // knows what is held and looked at, and confirms late statistics; nil: they stand
-	looks    *shell.DueTimes
-	recall   func(*model.Topology) // takes over what others have read
-	interval time.Duration         // between the end of a poll and the next one, at least
-	pause    time.Duration         // the current one: longer for a slow broker
+	looks *shell.DueTimes
+	pause time.Duration // the current one: longer for a slow broker
 
 	asking
 	next   time.Time
@@ -84,39 +80,39 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 		return nil
 	}
 	p.inFlight, p.timer = e.NewRequest(), 0
-	asked := *p
+	asked, broker := *p, e.Quiet // it knows what is held and looked at, and confirms late statistics; nil: they stand
 	seen := p.looks.Seen
 
 	return e.Command(shell.PollTimeout, func(ctx context.Context) tea.Msg {
 		began := time.Now() // the real time: its duration does not depend on the screen's clock
-		snapshot, err := asked.source.Snapshot(ctx)
+		snapshot, err := e.Source.Snapshot(ctx)
 		if err != nil {
 			return polledMsg{request: asked.inFlight, err: err}
 		}
 		if seen.Any() {
 			snapshot.Seen = seen
 		}
-		if asked.broker != nil {
-			snapshot.Remember(asked.broker.Looked(ctx, snapshot.Overview.ClusterName))
-			if asked.broker.Several() {
-				snapshot.Overview.AMQP = asked.broker.Node()
+		if broker != nil {
+			snapshot.Remember(broker.Looked(ctx, snapshot.Overview.ClusterName))
+			if broker.Several() {
+				snapshot.Overview.AMQP = broker.Node()
 			}
 		}
 
 		var own model.QueueSet
 		before, recent := asked.last, asked.recent
 		if before != nil {
-			if asked.broker != nil {
-				own = asked.broker.Held(snapshot.TakenAt.Add(-model.LateStatistics))
+			if broker != nil {
+				own = broker.Held(snapshot.TakenAt.Add(-model.LateStatistics))
 			}
 			snapshot.LeaveOut(own, before.Snapshot)
 		}
 
 		topology := before.Next(snapshot)
-		if asked.broker != nil {
-			topology = topology.Confirmed(shell.Counted(ctx, asked.broker, findings.Unconfirmed(topology)), false)
+		if broker != nil {
+			topology = topology.Confirmed(shell.Counted(ctx, broker, findings.Unconfirmed(topology)), false)
 		}
-		asked.recall(topology)
+		e.Peeks.AddStored(topology) // what others have read
 		if before != nil {
 			recent = recent.After(model.MovesBetween(before.Snapshot, snapshot), snapshot.TakenAt.Sub(before.Snapshot.TakenAt))
 		}
@@ -153,7 +149,7 @@ func (p *poller) answered(msg polledMsg, e *shell.Env) (ok bool, wait tea.Cmd) {
 	}
 
 	// the pause itself, so that it is never shorter than the interval
-	p.pause = shell.Pace{Least: p.interval, Most: slowestPoll, Share: pollShare - 1}.Every(msg.took)
+	p.pause = shell.Pace{Least: e.Interval, Most: slowestPoll, Share: pollShare - 1}.Every(msg.took)
 	pause := p.asking.answered(msg.err, p.pause)
 	if msg.err == nil {
 		p.last = msg.topology.Topology
@@ -234,14 +230,6 @@ func (p *poller) trouble() (cause, next string) {
 	return connect.Cause, connect.Next
 }
 
-// counter counts the queues on a screen repeatedly, as long as it is visible. An error slows it down, and is shown in
-// words: the numbers then come from the polls.
-type counter struct {
-	asking
-	pace shell.Pace
-	ask  func(ctx context.Context, queues []model.QueueRef) (model.CountsByQueue, error)
-}
-
 // watching is a screen whose queues are counted while it is visible.
 type watching interface {
 	// Watched are the queues to count: by a passive declare, and by totals.
@@ -250,13 +238,24 @@ type watching interface {
 
 type countDueMsg struct{ timer shell.Request } // says that the wait before a count is over
 
-func (c *counter) read(e *shell.Env, lane int, queues []model.QueueRef) tea.Cmd {
-	c.inFlight = e.NewRequest()
-	id, ask := c.inFlight, c.ask
+// paces are those of the counters, which count the queues on a screen repeatedly, as long as it is visible. An error slows
+// them down, and is shown in words: the numbers then come from the polls.
+var paces = [...]shell.Pace{shell.DeclarePace, shell.TotalsPace}
+
+// count counts queues by a passive declare of each, in the first lane, or by totals.
+func (q *asking) count(e *shell.Env, lane int, queues []model.QueueRef) tea.Cmd {
+	id := e.NewRequest()
+	q.inFlight = id
 
 	return e.Command(shell.CountTimeout, func(ctx context.Context) tea.Msg {
 		began, at := time.Now(), e.Now()
-		counts, err := ask(ctx, queues)
+		var counts model.CountsByQueue
+		var err error
+		if lane == 0 {
+			counts, err = e.Quiet.Count(ctx, queues)
+		} else {
+			counts, err = e.Source.Counts(ctx)
+		}
 		msg := shell.CountedMsg{Request: id, Lane: lane, Took: time.Since(began), Err: err}
 		msg.Counts = model.Counts{At: at, Took: msg.Took, Queues: make(model.CountsByQueue, len(queues))}
 		for _, ref := range queues {
@@ -293,7 +292,7 @@ func (a *app) count() tea.Cmd {
 	var cmds []tea.Cmd
 	for lane := range a.counters {
 		if c := &a.counters[lane]; c.inFlight == 0 && c.timer == 0 && len(queues[lane]) > 0 {
-			cmds = append(cmds, c.read(a.Env, lane, queues[lane]))
+			cmds = append(cmds, c.count(a.Env, lane, queues[lane]))
 		}
 	}
 
@@ -306,7 +305,7 @@ func (a *app) counted(msg shell.CountedMsg) tea.Cmd {
 	if msg.Request != c.inFlight {
 		return nil
 	}
-	msg.Every = c.pace.Every(msg.Took)
+	msg.Every = paces[msg.Lane].Every(msg.Took)
 	pause := c.answered(msg.Err, max(msg.Every-msg.Took, 0))
 	msg.Changed = a.recounted(msg.Counts)
 	msg.Topology = a.latest.Topology
@@ -347,16 +346,4 @@ func (a *app) forget(now time.Time) {
 // failedIn returns how many messages all failed queues hold, as far as known.
 func failedIn(latest shell.TopologyMsg) int64 {
 	return shell.ReadyIn(latest.Topology, causes.FailedRefs(latest, model.QueueRef{})).Or(0)
-}
-
-func newCounters(o Options) [2]counter {
-	type counts = model.CountsByQueue
-	return [2]counter{
-		{pace: shell.DeclarePace, ask: func(ctx context.Context, queues []model.QueueRef) (counts, error) {
-			return o.Broker.Count(ctx, queues)
-		}},
-		{pace: shell.TotalsPace, ask: func(ctx context.Context, _ []model.QueueRef) (counts, error) {
-			return o.Source.Counts(ctx)
-		}},
-	}
 }

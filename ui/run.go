@@ -5,45 +5,16 @@ import (
 	"errors"
 	"io"
 	"os"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
-	"github.com/dlxtop/dlxtop/model/cause"
-	"github.com/dlxtop/dlxtop/model/dashboard"
-	"github.com/dlxtop/dlxtop/model/mend"
-	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // Options are what the dashboard shows and how it may act.
-type Options struct {
-	dashboard.Appearance // checked by CheckTheme (OwnThemes) and CheckActionKey (the keys of Actions)
-
-	Source      shell.Source
-	Broker      shell.Broker
-	Journal     shell.Records // nil: actions are not recorded, and there is no undo
-	Files       shell.Files   // nil: nothing can be exported
-	JQ          mend.Runner   // runs the jq programs that edit messages
-	Editor      string        // the command that edits a file, as in VISUAL or EDITOR; "" is vi or nano
-	Title       string        // the context's name or the broker's host:port, for the header; never a password
-	VHost       string        // "" is all of them
-	Interval    time.Duration // between the end of a poll and the next one; 0 is 2 s
-	ReadOnly    bool
-	Production  bool
-	Consent     peek.Consent      // to looks that use up delivery limits; "" asks, and what was chosen earlier counts
-	Preferences shell.Preferences // nil: choices and commands are lost with the program
-	Marks       shell.Preferences // nil: marks of causes are lost with the program
-	Index       cause.Index       // nil: each start reads the failed queues before it shows their causes
-	Store       peek.Store        // nil: peeks of earlier starts and other programs are made again
-	Contexts    []string          // brokers that the user can switch to, by name
-	Trouble     string            // why switching to one failed; "" otherwise
-	Now         func() time.Time  // nil: time.Now
-
-	dotStep time.Duration // between two cells of a dot; 0 is picture.DotStep. For tests, which hold dots
-}
+type Options shell.Options
 
 // Themes returns the possible values of Options.Theme.
 func Themes() []string {

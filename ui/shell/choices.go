@@ -76,12 +76,12 @@ type (
 )
 
 func (e *Env) LoadChoices() tea.Cmd {
-	if e.choices == nil {
+	if e.Preferences == nil {
 		return nil
 	}
 
 	return e.Command(KeepingTime, func(context.Context) tea.Msg {
-		text, err := e.choices.Load()
+		text, err := e.Preferences.Load()
 		if err != nil {
 			return ChoicesMsg{} // only the first failure to store a choice is reported
 		}
@@ -92,7 +92,7 @@ func (e *Env) LoadChoices() tea.Cmd {
 // Keep changes the file of choices, after the changes that were asked for before. It keeps what another dlxtop has
 // written since.
 func (e *Env) Keep(how func(*KeptChoices)) tea.Cmd {
-	if e.choices == nil {
+	if e.Preferences == nil {
 		return nil
 	}
 	before, done := e.keeping, make(chan struct{})
@@ -107,7 +107,7 @@ func (e *Env) Keep(how func(*KeptChoices)) tea.Cmd {
 			}
 		}
 
-		_, err := e.choices.Change(func(text []byte) ([]byte, error) {
+		_, err := e.Preferences.Change(func(text []byte) ([]byte, error) {
 			c := ChoicesIn(text)
 			how(&c)
 			changed, err := json.MarshalIndent(c, "", "  ")

@@ -15,7 +15,7 @@ import (
 func TestChoicesAreKeptInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := &MarksInMemory{}
-		e := &Env{Work: NewWork(t.Context()), Memory: Memory{choices: file}}
+		e := &Env{Work: NewWork(t.Context()), Options: Options{Preferences: file}}
 		hide := func(title string) tea.Cmd {
 			return e.Keep(func(c *KeptChoices) { c.Hide(HideMsg{Screen: "flows", Titles: []string{title}}) })
 		}
@@ -34,7 +34,7 @@ func TestChoicesAreKeptInOrder(t *testing.T) {
 // A broker is asked about once, though not before it is known what was chosen at earlier starts, nor where something
 // was.
 func TestWhatWasChosenEarlierIsNotAskedAgain(t *testing.T) {
-	e := &Env{Work: NewWork(t.Context()), Memory: Memory{choices: &MarksInMemory{}}}
+	e := &Env{Work: NewWork(t.Context()), Options: Options{Preferences: &MarksInMemory{}}}
 	assert.That(t, !e.MayAskOnce("new"), "asked before the choices are known")
 
 	e.Recall(KeptChoices{Looks: map[string]peek.Consent{"known": peek.WhileHalf}})

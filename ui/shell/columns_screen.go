@@ -75,7 +75,7 @@ func (c *ColumnsScreen) hide(titles []string) tea.Cmd {
 func (c ColumnsScreen) View(width, height int) string {
 	s := c.Env.Styles
 	how := "until dlxtop ends"
-	if c.Env.choices != nil {
+	if c.Env.Preferences != nil {
 		how = "kept for the next start"
 	}
 

@@ -13,7 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/cause"
-	"github.com/dlxtop/dlxtop/model/filter"
+	"github.com/dlxtop/dlxtop/model/dashboard"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -27,6 +27,7 @@ import (
 // the history) comes in messages: the root sends a screen the latest TopologyMsg when it is pushed, before Init, and
 // again after each poll.
 type Env struct {
+	Options
 	Connection
 	Terminal
 	Memory
@@ -36,26 +37,39 @@ type Env struct {
 	Requests *atomic.Int64
 }
 
-// Connection is the access to the broker, and what is allowed there.
+// Options are what the dashboard shows and how it may act.
+type Options struct {
+	dashboard.Appearance // checked by ui.CheckTheme (OwnThemes) and ui.CheckActionKey (the keys of Actions)
+
+	Source      Source
+	Broker      Broker        // in Env for what the user requests: background peeks give way to it
+	Journal     Records       // nil: actions are not recorded, and there is no undo
+	Files       Files         // nil: nothing can be exported
+	JQ          mend.Runner   // runs the jq programs that edit messages
+	Editor      string        // the command that edits a file, as in VISUAL or EDITOR; "" is vi or nano
+	Title       string        // the context's name or the broker's host:port, for the header; never a password
+	VHost       string        // "" is all of them
+	Interval    time.Duration // between the end of a poll and the next one; 0 is 2 s
+	ReadOnly    bool
+	Production  bool
+	Consent     peek.Consent     // to looks that use up delivery limits; "" asks, and what was chosen earlier counts
+	Preferences Preferences      // nil: choices and commands are lost with the program
+	Marks       Preferences      // nil: marks of causes are lost with the program
+	Index       cause.Index      // nil: each start reads the failed queues before it shows their causes
+	Store       peek.Store       // nil: peeks of earlier starts and other programs are made again
+	Contexts    []string         // brokers that the user can switch to, by name
+	Trouble     string           // why switching to one failed; "" otherwise
+	Now         func() time.Time // nil: time.Now
+	DotStep     time.Duration    // between two cells of a dot; 0 is picture.DotStep. Tests hold dots
+}
+
+// Connection is the access to the broker.
 type Connection struct {
-	Broker     Broker // for what the user requests: background peeks give way to it
 	Quiet      Broker // for peeks that Background runs
 	Background *turns.Background
 	Peeks      peek.Cache
-	Source     Source
 	Reread     plan.Reread
 	Polled     atomic.Pointer[model.Topology] // the newest; for rereading, which remembers what was seen before
-	Journal    Records                        // nil: nothing is recorded
-	Index      cause.Index                    // nil: what is read of failed queues is not stored
-	Files      Files                          // nil: there is no export
-	JQ         mend.Runner                    // runs the jq programs that edit messages
-	Title      string                         // the context's name or the broker's address
-	Contexts   []string                       // that the user can switch to
-	ReadOnly   bool
-	Production bool
-	Consent    peek.Consent // to looks that use up delivery limits, by the configuration; "" when it says nothing
-	Filters    filter.Saved
-	Actions    []filter.Action
 }
 
 // Terminal is how things look, the keys, and the time.
@@ -68,22 +82,18 @@ type Terminal struct {
 	Light     bool            // it has a light background
 	Asking    bool            // waiting for the answer about the background: nothing is drawn before it, or backgroundWait
 	Ascii     bool            // it does not support UTF-8
-	Mouse     bool            // clicks and the wheel are used
-	Now       func() time.Time
-	Shown     time.Time                                   // when Update was last called: frames show this time
-	DotStep   time.Duration                               // the time between two cells of a dot
-	Editor    string                                      // the command that edits a file; "" is a usual one
-	Opener    func(ctx context.Context, url string) error // nil: the desktop's
-	Clipboard io.Writer                                   // receives OSC 52 sequences; nil: standard output
-	Screen    *ScreenFile                                 // nil: not on its own terminal
-	Parent    int                                         // the parent process; 0: it is not checked
+	Shown     time.Time       // when Update was last called: frames show this time
+	Clipboard io.Writer       // receives OSC 52 sequences; nil: standard output
+	Screen    *ScreenFile     // nil: not on its own terminal
+	Parent    int             // the parent process; 0: it is not checked
+
+	Opener func(ctx context.Context, url string) error // nil: the desktop\'s
 }
 
 // Memory is what was done and said since the start, and before. Screens change it by its methods, in Update.
 type Memory struct {
 	Commands Past          // of the palette
 	Programs Past          // jq programs
-	choices  Preferences   // stores what is remembered between starts; nil: nothing is
 	keeping  chan struct{} // closed when the last change of choices is written; nil: there was none
 	kept     KeptChoices   // of earlier starts
 	recalled bool          // they are known, as far as they can be
@@ -95,10 +105,6 @@ type Memory struct {
 	followed  map[string]*followed // replays, by mark
 	together  []int64              // the records of the last action, if it was on several queues
 	acting    model.QueueSet       // the queues of which an action takes messages now
-}
-
-func NewMemory(choices Preferences) Memory {
-	return Memory{choices: choices, acting: model.QueueSet{}}
 }
 
 func (e *Env) Kit() term.Kit { return term.Kit{Styles: e.Styles, Keys: &e.Keys.ListKeys} }

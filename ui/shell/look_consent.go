@@ -21,7 +21,7 @@ func (e *Env) LookConsent(cluster string) peek.Consent {
 // MayAskOnce reports, once for a cluster, that the user has not chosen yet. Before what was chosen earlier is known, it
 // is false.
 func (e *Env) MayAskOnce(cluster string) bool {
-	if !e.recalled && e.choices != nil || e.askedOnce[cluster] || e.LookConsent(cluster) != peek.Unasked {
+	if !e.recalled && e.Preferences != nil || e.askedOnce[cluster] || e.LookConsent(cluster) != peek.Unasked {
 		return false
 	}
 	if e.askedOnce == nil {
