@@ -64,7 +64,7 @@ func (s *Scene) arrow(a Arrow, head string, corners ...term.Point) {
 			line = "│"
 		}
 
-		for at := from; ; at = (term.Point{X: at.X + dx, Y: at.Y + dy}) {
+		for at := from; ; at = xy(at.X+dx, at.Y+dy) {
 			if at == from && i > 1 {
 				before := corners[i-2]
 				c.Put(at.X, at.Y, corner(sign(from.X-before.X), sign(from.Y-before.Y), dx, dy), term.ToneBorder)
@@ -93,6 +93,8 @@ func (s *Scene) arrow(a Arrow, head string, corners ...term.Point) {
 
 	s.Paths = append(s.Paths, way)
 }
+
+func xy(x, y int) term.Point { return term.Point{X: x, Y: y} }
 
 // corner returns the character in which a line turns from one direction to another.
 func corner(inX, inY, outX, outY int) string {
@@ -139,7 +141,7 @@ func (s *Scene) sentence(x, y int, words string) {
 // across draws a horizontal arrow between two columns (excluding the boxes).
 func (s *Scene) across(a Arrow, fromBox, toBox, row int) {
 	s.leave(fromBox, row, "├")
-	s.arrow(a, "▶", term.Point{X: fromBox + 1, Y: row}, term.Point{X: toBox - 1, Y: row})
+	s.arrow(a, "▶", xy(fromBox+1, row), xy(toBox-1, row))
 	at := fromBox + 1
 	if stacked, _ := a.room(); toBox-at > stacked+1 {
 		at++ // not so close to the box
@@ -156,7 +158,7 @@ func (w *wide) drawLane(s *Scene, l *wideLane) {
 		start := diagramMargin + len(publishersWord) + 1
 		if l.exchange.x-start >= 4 {
 			s.Canvas.Text(diagramMargin, l.row, publishersWord, term.ToneMuted)
-			s.arrow(l.enters, "▶", term.Point{X: start, Y: l.row}, term.Point{X: l.exchange.x - 1, Y: l.row})
+			s.arrow(l.enters, "▶", xy(start, l.row), xy(l.exchange.x-1, l.row))
 			s.label(start+1, l.row+1, l.enters)
 		}
 	}
@@ -176,7 +178,7 @@ func (w *wide) drawLane(s *Scene, l *wideLane) {
 	}
 
 	s.leave(from, l.row, "├")
-	s.arrow(out, term.MarkError, term.Point{X: from + 1, Y: l.row}, term.Point{X: l.deadFrom() - 2, Y: l.row})
+	s.arrow(out, term.MarkError, xy(from+1, l.row), xy(l.deadFrom()-2, l.row))
 	s.sentence(l.deadFrom(), l.row, l.dead)
 }
 
@@ -187,8 +189,8 @@ func (w *wide) drawBack(s *Scene) {
 	}
 	from, row := w.worker.right(), w.worker.y+1
 	s.leave(from, row, "├")
-	s.arrow(Arrow{}, "◀", term.Point{X: from + 1, Y: row}, term.Point{X: from + 2, Y: row},
-		term.Point{X: from + 2, Y: row + 1}, term.Point{X: from + 1, Y: row + 1})
+	s.arrow(Arrow{}, "◀", xy(from+1, row), xy(from+2, row),
+		xy(from+2, row+1), xy(from+1, row+1))
 }
 
 // drawRetry draws the loop below: from the worker into the retry buffer, and from there up into the exchange before the
@@ -208,15 +210,15 @@ func (w *wide) drawRetry(s *Scene) {
 		x := w.lanes[g.lane].exchange
 		up := max(x.middle(), w.retry.right()+1)
 		s.leave(w.retry.right(), outRow, "├")
-		s.arrow(g.out, "▲", term.Point{X: w.retry.right() + 1, Y: outRow}, term.Point{X: up, Y: outRow},
-			term.Point{X: up, Y: x.bottom() + 1})
+		s.arrow(g.out, "▲", xy(w.retry.right()+1, outRow), xy(up, outRow),
+			xy(up, x.bottom()+1))
 		s.caption(up+2, outRow, g.out)
 	}
 
 	trunk := w.worker.x + 2
 	s.leave(trunk, w.worker.bottom(), "┬")
-	s.arrow(g.in, "◀", term.Point{X: trunk, Y: w.worker.bottom() + 1}, term.Point{X: trunk, Y: inRow},
-		term.Point{X: w.retry.right() + 1, Y: inRow})
+	s.arrow(g.in, "◀", xy(trunk, w.worker.bottom()+1), xy(trunk, inRow),
+		xy(w.retry.right()+1, inRow))
 	s.caption(w.retry.right()+4, inRow+1, g.in)
 }
 
@@ -233,8 +235,8 @@ func (w *wide) drawLoop(s *Scene) {
 
 	trunk, row := w.worker.x+2, w.loopRow
 	s.leave(trunk, w.worker.bottom(), "┬")
-	s.arrow(Arrow{id: "loop"}, "▲", term.Point{X: trunk, Y: w.worker.bottom() + 1}, term.Point{X: trunk, Y: row},
-		term.Point{X: to.middle(), Y: row}, term.Point{X: to.middle(), Y: to.bottom() + 1})
+	s.arrow(Arrow{id: "loop"}, "▲", xy(trunk, w.worker.bottom()+1), xy(trunk, row),
+		xy(to.middle(), row), xy(to.middle(), to.bottom()+1))
 	s.Canvas.Text(to.middle()+4, row+1, loopWords, term.ToneMuted)
 }
 
@@ -245,13 +247,13 @@ func (w *wide) drawFailed(s *Scene) {
 	x, top := w.worker.x+6, w.worker.bottom()
 	s.leave(x, top, "┬")
 	if w.failed.empty() {
-		s.arrow(Arrow{id: "lost", label: "rejected"}, term.MarkError, term.Point{X: x, Y: top + 1},
-			term.Point{X: x, Y: top + 2})
+		s.arrow(Arrow{id: "lost", label: "rejected"}, term.MarkError, xy(x, top+1),
+			xy(x, top+2))
 		s.Canvas.Text(x+2, top+1, "rejected", term.ToneMuted)
 		s.sentence(x+2, top+2, w.dead)
 		return
 	}
 
-	s.arrow(w.Picture.failed.in, "▼", term.Point{X: x, Y: top + 1}, term.Point{X: x, Y: w.failed.y - 1})
+	s.arrow(w.Picture.failed.in, "▼", xy(x, top+1), xy(x, w.failed.y-1))
 	s.label(x+2, top+1, w.Picture.failed.in)
 }

@@ -64,8 +64,8 @@ func RailLayout(p *Picture, width int, cursor model.QueueRef) *Scene {
 	for y, r := range rows {
 		if r.loop != nil {
 			x := rail - 3 - 2*r.loop.depth
-			s.arrow(r.loop.arrow, "▶", term.Point{X: rail - 1, Y: y}, term.Point{X: x, Y: y},
-				term.Point{X: x, Y: r.loop.to}, term.Point{X: rail - 1, Y: r.loop.to})
+			s.arrow(r.loop.arrow, "▶", xy(rail-1, y), xy(x, y),
+				xy(x, r.loop.to), xy(rail-1, r.loop.to))
 		}
 	}
 
@@ -83,7 +83,7 @@ func (s *Scene) railRow(r railRow, y, rail, facts int, cursor model.QueueRef) {
 	c := s.Canvas
 	for _, a := range r.down {
 		c.Put(rail, y, "│", term.ToneBorder)
-		s.Paths = append(s.Paths, path{arrow: a, cells: []term.Point{{X: rail, Y: y}}})
+		s.Paths = append(s.Paths, path{arrow: a, cells: []term.Point{xy(rail, y)}})
 		s.caption(rail+2, y, a)
 	}
 
@@ -93,7 +93,7 @@ func (s *Scene) railRow(r railRow, y, rail, facts int, cursor model.QueueRef) {
 			mark = "╰"
 		}
 		c.Put(rail, y, mark, term.ToneBorder)
-		s.arrow(*r.side, "▶", term.Point{X: rail + 1, Y: y}, term.Point{X: rail + 2, Y: y})
+		s.arrow(*r.side, "▶", xy(rail+1, y), xy(rail+2, y))
 	}
 
 	if r.mark == "" {
