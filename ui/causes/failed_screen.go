@@ -17,44 +17,36 @@ import (
 // failedScreen shows what failed: the causes of the messages in all failed queues, or in those of one flow, and on a
 // key the queues. It reads only while it is visible.
 type failedScreen struct {
-	*Reading                // only changed in Update and Prepare
-	worker   model.QueueRef // of the one flow; zero: of all
-	latest   shell.TopologyMsg
-	queues   failedQueues
-	causes   causesList
-	onQueues bool       // the queues are shown, not the causes
-	sorting  bool       // reading continues after the user agreed: then the causes are sorted
-	noting   *causeNote // a note being typed; nil: none
+	*Reading                  // only changed in Update and Prepare, as the lists are
+	shell.List                // the visible one
+	worker     model.QueueRef // of the one flow; zero: of all
+	latest     shell.TopologyMsg
+	queues     *failedQueues
+	causes     *causesList
+	onQueues   bool       // the queues are shown, not the causes
+	sorting    bool       // reading continues after the user agreed: then the causes are sorted
+	noting     *causeNote // a note being typed; nil: none
 }
 
 func NewFailedScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
 	reading := NewReading(e)
 	reading.all = worker == (model.QueueRef{})
-	return failedScreen{
-		Reading: reading,
-		worker:  worker,
-		queues:  newFailedQueues(e),
-		causes:  newCausesList(e),
+	f := failedScreen{Reading: reading, worker: worker, queues: newFailedQueues(e), causes: newCausesList(e)}
+	f.turn(false)
+	return f
+}
+
+// turn shows the queues, or the causes.
+func (f *failedScreen) turn(queues bool) {
+	f.onQueues, f.List = queues, &f.causes.Listing
+	if queues {
+		f.List = &f.queues.Listing
 	}
 }
 
-func (f *failedScreen) seen() shell.List {
-	if f.onQueues {
-		return &f.queues.Listing
-	}
-	return &f.causes.Listing
-}
-
-func (f failedScreen) Title() string { return f.seen().Title() }
-func (f failedScreen) Typing() bool {
-	return f.Asking() || f.noting != nil || f.seen().Typing()
-}
+func (f failedScreen) Typing() bool { return f.Asking() || f.noting != nil || f.List.Typing() }
 
 func (f failedScreen) Rests() {}
-
-func (f failedScreen) Clicked() bool                      { return f.seen().Clicked() }
-func (f failedScreen) Columns() (titles, hidden []string) { return f.seen().Columns() }
-func (f failedScreen) Listed(width, height int) string    { return f.seen().Listed(width, height) }
 
 func (f failedScreen) Keys() []term.Key { return f.keys() }
 
@@ -88,7 +80,7 @@ func (f *failedScreen) keys() []term.Key {
 		term.On(k.Open, "the messages that failed for this cause, in all its queues", func() tea.Cmd {
 			return f.open(row, nil)
 		}).As("messages").When(current),
-		term.On(k.Failed, "the failed queues; there, the causes again", func() { f.onQueues = true }).As("queues"),
+		term.On(k.Failed, "the failed queues; there, the causes again", func() { f.turn(true) }).As("queues"),
 	}, f.Reading.Keys(), of)
 
 	limited := len(f.of((*Queue).counts)) > 0
@@ -108,9 +100,9 @@ func (f *failedScreen) queueKeys() []term.Key {
 	k := f.Env.Keys
 	r, ok := f.queues.Table.Current()
 	return f.queues.Keys(
-		term.On(k.Open, "open what is under the cursor", shell.Opening(messages.NewScreen, f.Env, r.Queue)).
+		term.On(k.Open, "open what is under the cursor", shell.Opening(messages.NewScreen, f.Env, r.Member.Queue)).
 			As("messages").When(ok),
-		term.On(k.Failed, "the causes again", func() { f.onQueues = false }).As("causes"))
+		term.On(k.Failed, "the causes again", func() { f.turn(false) }).As("causes"))
 }
 
 func (f failedScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
@@ -149,7 +141,7 @@ func (f failedScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 		f.queues.Handle(msg)
 		f.causes.Handle(msg)
 	case shell.ClickMsg:
-		f.seen().Handle(msg)
+		f.List.Handle(msg)
 	case shell.RestMsg: // what was read of the queues stays
 		f.latest = shell.TopologyMsg{}
 		f.queues.Table.Rest()
@@ -170,7 +162,7 @@ func (f *failedScreen) pressed(msg tea.KeyMsg) tea.Cmd {
 		next.field.Update(msg)
 		f.noting = &next
 		return nil
-	case f.noting == nil && !asked && f.seen().Handle(msg):
+	case f.noting == nil && !asked && f.List.Handle(msg):
 		return nil
 	}
 
@@ -273,28 +265,24 @@ type failedQueues struct {
 
 type failedRow struct {
 	model.Member
-	name      string // printable
-	flowName  string // printable; "-" without a flow
-	ready     model.Opt[int64]
-	consumers model.Opt[int64]
-	kind      string
-	down      bool // it cannot be used at the moment
-	in        model.Opt[float64]
-	looks     shell.LooksField
+	queueRow
+	flowName string // printable; "-" without a flow
+	looks    shell.LooksField
 }
 
-func newFailedQueues(e *shell.Env) failedQueues {
-	q := failedQueues{shell.NewListing(e, "failed", func(r failedRow) model.QueueRef { return r.Queue }, fullestFirst,
+func newFailedQueues(e *shell.Env) *failedQueues {
+	ref := func(r failedRow) model.QueueRef { return r.Member.Queue }
+	q := failedQueues{shell.NewListing(e, "failed", ref, fullestFirst,
 		func(r failedRow) []string { return []string{r.name, r.flowName} },
 		func(r failedRow) []term.Field { return r.cells(e.Styles) }, failedColumns(false))}
 	q.Hides = true
-	return q
+	return &q
 }
 
 // fullestFirst puts queues with messages before empty ones, then sorts by name: with exact counts rows would swap
 // places.
 func fullestFirst(a, b failedRow) int {
-	some := func(r failedRow) int64 { return min(r.ready.Or(1), 1) }
+	some := func(r failedRow) int64 { return min(r.Ready.Or(1), 1) }
 	return cmp.Or(cmp.Compare(some(b), some(a)), cmp.Compare(a.name, b.name))
 }
 
@@ -318,11 +306,11 @@ func failedColumns(limited bool) []term.Column {
 func (r failedRow) cells(s *term.Styles) []term.Field {
 	return []term.Field{
 		{Text: r.name},
-		shell.ReadyField(s, r.ready, r.down, s.Danger),
-		shell.RateField(s, r.in),
+		r.readyField(s, s.Danger),
+		shell.RateField(s, r.moves.In),
 		{Text: r.flowName},
-		shell.NumberField(s, r.consumers),
-		s.Muted.Field(r.kind),
+		shell.NumberField(s, r.Consumers),
+		s.Muted.Field(r.kind()),
 		r.looks.Field(s).By(float64(r.looks.Left)),
 	}
 }
@@ -387,20 +375,12 @@ func failedRowOf(ref model.QueueRef, msg shell.TopologyMsg) failedRow {
 }
 
 func newFailedRow(m model.Member, flowName string, msg shell.TopologyMsg) failedRow {
-	r := failedRow{
-		Member:   m,
-		name:     m.Queue.Printable(),
-		flowName: flowName,
-		kind:     "?",
-		in:       msg.Moves[m.Queue].In,
-		looks:    shell.NewLooksField(msg.Topology, m.Queue),
+	q, ok := msg.Topology.Queue(m.Queue)
+	if !ok {
+		q = &model.Queue{}
 	}
-
-	if q, ok := msg.Topology.Queue(m.Queue); ok {
-		r.ready, r.consumers, r.kind, r.down = q.Ready, q.Consumers, queueRow{Queue: q}.kind(), q.Outage() != model.NoOutage
-	}
-
-	return r
+	row := queueRow{Queue: q, name: m.Queue.Printable(), moves: msg.Moves[m.Queue]}
+	return failedRow{m, row, flowName, shell.NewLooksField(msg.Topology, m.Queue)}
 }
 
 func (f *failedQueues) detail(width int) []string {

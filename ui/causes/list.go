@@ -41,9 +41,9 @@ type causeRow struct {
 	place   int
 }
 
-func newCausesList(e *shell.Env) causesList {
+func newCausesList(e *shell.Env) *causesList {
 	least := new(string)
-	c := causesList{places: map[cause.ID]int{}, least: least}
+	c := &causesList{places: map[cause.ID]int{}, least: least}
 	c.Listing = shell.NewListing(e, "causes", func(r causeRow) cause.ID { return r.ID },
 		term.By(func(r causeRow) int { return r.place }),
 		func(r causeRow) []string { return []string{r.Words, r.workers} },

@@ -63,7 +63,7 @@ func (r queueRow) cells(s *term.Styles) []term.Field {
 		{Text: r.name},
 		s.Muted.Field(r.kind()),
 		r.roleField(s),
-		shell.ReadyField(s, r.Ready, r.Outage() != model.NoOutage, s.Text),
+		r.readyField(s, s.Text),
 		shell.NumberField(s, r.Unacked),
 		shell.NumberField(s, r.Consumers),
 		shell.RateField(s, r.moves.In),
@@ -109,6 +109,10 @@ func (r queueRow) kind() string {
 	}
 
 	return model.Printable(string(r.Type))
+}
+
+func (r queueRow) readyField(s *term.Styles, some term.Style) term.Field {
+	return shell.ReadyField(s, r.Ready, r.Outage() != model.NoOutage, some)
 }
 
 func (r queueRow) roleField(s *term.Styles) term.Field {
