@@ -234,10 +234,6 @@ func (a *app) push(s shell.Screen) tea.Cmd {
 
 	t := &a.tabs[a.tab]
 	t.stack = append(t.stack[:len(t.stack):len(t.stack)], p)
-	if s, ok := p.Screen.(shell.Beginning); ok {
-		first = tea.Batch(first, p.Asked(s.Init()))
-	}
-
 	return first
 }
 

@@ -104,11 +104,11 @@ func commands(k *shell.KeyMap) (all []command) {
 		},
 		{
 			name: "flow", does: "open a flow", run: showAlone(0), word: "flow", names: (*app).flowNames,
-			open: opens("flow", (*app).hasFlow, flows.NewFlowScreen),
+			open: opens("flow", (*app).flowNames, flows.NewFlowScreen),
 		},
 		{
 			name: "queue", does: "open the messages of a queue", run: showAlone(1), word: "queue", names: (*app).queueNames,
-			open: opens("queue", (*app).hasQueue, messages.NewScreen),
+			open: opens("queue", (*app).queueNames, messages.NewScreen),
 		},
 		{name: "find", does: "a text, or = and an expression, in all queues", word: "text", text: findIn},
 		{
@@ -168,23 +168,14 @@ type name struct {
 
 // opens opens the screen of the named object, unless it was deleted since it was offered.
 func opens(
-	what string, is func(a *app, ref model.QueueRef) bool, screen func(e *shell.Env, ref model.QueueRef) shell.Screen,
+	what string, names func(a *app) []name, screen func(e *shell.Env, ref model.QueueRef) shell.Screen,
 ) func(*app, name) tea.Cmd {
 	return func(a *app, n name) tea.Cmd {
-		if !is(a, n.QueueRef) {
+		if !slices.ContainsFunc(names(a), func(now name) bool { return now.QueueRef == n.QueueRef }) {
 			return a.refuse("there is no " + what + " " + n.shown + " any more")
 		}
 		return a.push(screen(a.Env, n.QueueRef))
 	}
-}
-
-func (a *app) hasFlow(ref model.QueueRef) bool {
-	return slices.ContainsFunc(a.latest.Flows, func(f model.Flow) bool { return f.Worker.Queue == ref })
-}
-
-func (a *app) hasQueue(ref model.QueueRef) bool {
-	_, ok := a.latest.Topology.Queue(ref)
-	return ok
 }
 
 func openTap(a *app, n name) tea.Cmd {

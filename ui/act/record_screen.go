@@ -210,7 +210,6 @@ type entryScreen struct {
 	record      plan.Record
 	row         EntryRow
 	request     shell.Request
-	reads       tea.Cmd          // begins to read it
 	message     *message.Message // nil: not read yet, or the journal does not keep it
 	err         error
 	read        bool
@@ -220,12 +219,14 @@ type entryScreen struct {
 }
 
 func (r RecordScreen) openEntry(row EntryRow) tea.Cmd {
-	s := entryScreen{
-		env: r.Env, record: r.record, row: row,
-	}
-	s.request, s.reads = shell.Ask(s.env, journalPatience, func(ctx context.Context) (m *message.Message, err error) {
-		err = entriesUntil(ctx, s.env, s.record.ID, func(entry *plan.Entry) (found bool) {
-			if found = entry.Position == row.Position; found {
+	return shell.Push(entryScreen{env: r.Env, record: r.record, row: row})
+}
+
+func (s *entryScreen) ask() (cmd tea.Cmd) {
+	e, of, at := s.env, s.record.ID, s.row.Position
+	s.request, cmd = shell.Ask(e, journalPatience, func(ctx context.Context) (m *message.Message, err error) {
+		err = entriesUntil(ctx, e, of, func(entry *plan.Entry) (found bool) {
+			if found = entry.Position == at; found {
 				m = entry.Message
 			}
 			return found
@@ -233,10 +234,8 @@ func (r RecordScreen) openEntry(row EntryRow) tea.Cmd {
 		return m, err
 	})
 
-	return shell.Push(s)
+	return cmd
 }
-
-func (s entryScreen) Init() tea.Cmd { return s.reads }
 
 func (s entryScreen) Title() string { return "#" + model.Count(s.row.Position) }
 
@@ -254,6 +253,10 @@ func (s *entryScreen) keys() []term.Key {
 
 func (s entryScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	switch msg := msg.(type) {
+	case shell.TopologyMsg:
+		if s.request == 0 {
+			cmd = s.ask()
+		}
 	case shell.EndedMsg[*message.Message]:
 		if msg.Request == s.request {
 			s.read = true

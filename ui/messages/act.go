@@ -171,59 +171,46 @@ func (s Screen) Others() act.OtherMessages {
 	return o
 }
 
-func (s *Screen) edit() (cmd tea.Cmd) {
-	rows, _ := s.aimed()
-	switch {
-	case s.env.ReadOnly:
-		return shell.Notice(shell.ReadOnlyWords, true)
-	case s.Topology == nil || len(rows) == 0:
-		return shell.Notice("no message is under the cursor: move it onto one first", true)
-	case len(rows) > 1:
+func (s *Screen) edit() tea.Cmd {
+	if rows, _ := s.aimed(); len(rows) > 1 && !s.env.ReadOnly {
 		return shell.Notice(model.Plural(len(rows), "message")+
 			" are selected, and one is edited at a time: esc clears the selection", true)
-	case s.Peek != 0:
-		return shell.Notice("the queue is being read again: try again in a moment", true)
 	}
 
-	s.Dialog, cmd = act.NewEditDialog(s.env, s.Subject(rows, "the edited message"))
-	return cmd
+	return s.change(s.aimed, noneAimed, func(about act.Subject) (cmd tea.Cmd) {
+		about.Words = "the edited message"
+		s.Dialog, cmd = act.NewEditDialog(s.env, about)
+		return cmd
+	})
 }
 
 // mendMany asks for the program that changes the selection, or all that are shown.
-func (s *Screen) mendMany() (cmd tea.Cmd) {
-	rows, words := s.selected()
-	why := s.unready()
-	switch {
-	case s.env.ReadOnly:
-		return shell.Notice(shell.ReadOnlyWords, true)
-	case why != "":
-		return shell.Notice(why, true)
-	case s.Topology == nil || len(rows) == 0:
-		return shell.Notice("there is nothing to edit", true)
-	}
-
-	s.Dialog = act.NewMendDialog(s.env, s.Subject(rows, words))
-	return nil
+func (s *Screen) mendMany() tea.Cmd {
+	return s.change(s.selected, "there is nothing to edit", func(about act.Subject) tea.Cmd {
+		s.Dialog = act.NewMendDialog(s.env, about)
+		return nil
+	})
 }
 
-func (s *Screen) export() (cmd tea.Cmd) {
-	rows, words := s.selected()
-	why := s.unready()
-	switch {
-	case s.env.Files == nil || s.Topology == nil:
+func (s *Screen) change(choose choice, none string, does func(act.Subject) tea.Cmd) tea.Cmd {
+	if s.env.ReadOnly {
+		return shell.Notice(shell.ReadOnlyWords, true)
+	}
+	return s.with(choose, none, does)
+}
+
+func (s *Screen) export() tea.Cmd {
+	if s.env.Files == nil {
 		return nil
-	case why != "":
-		return shell.Notice(why, true)
-	case len(rows) == 0:
-		return shell.Notice("there is nothing to export", true)
 	}
 
-	s.saving = act.ExportDialog{
-		Dialog: shell.NewDialog(s.env, shell.DialogAsking), Parts: []act.ExportPart{{Rows: rows}}, Words: words,
-		Path: term.NewTextField(message.FileName(s.Queue, s.env.Now())),
-	}
-
-	return nil
+	return s.with(s.selected, "there is nothing to export", func(about act.Subject) tea.Cmd {
+		s.saving = act.ExportDialog{
+			Dialog: shell.NewDialog(s.env, shell.DialogAsking), Parts: []act.ExportPart{{Rows: about.Rows}},
+			Words: about.Words, Path: term.NewTextField(message.FileName(s.Queue, s.env.Now())),
+		}
+		return nil
+	})
 }
 
 // offer finds the actions for which the message under the cursor has the fields.
@@ -258,7 +245,7 @@ func (s *Screen) custom() []term.Key {
 func (s *Screen) runAction(a *filter.Action) tea.Cmd {
 	row, ok := s.Table.Current()
 	if !ok {
-		return shell.Notice("no message is under the cursor: move it onto one first", true)
+		return shell.Notice(noneAimed, true)
 	}
 
 	clipboard := s.env.ToClipboard()

@@ -56,7 +56,7 @@ func (s *Screen) keys() []term.Key {
 
 // acts returns a key that plans an action on some of the messages.
 func (s *Screen) acts(
-	b key.Binding, does string, operation plan.Operation, on func() ([]*shell.MessageRow, string),
+	b key.Binding, does string, operation plan.Operation, on choice,
 ) term.Key {
 	return term.On(b, does, func() tea.Cmd { return s.act(operation, on) })
 }
@@ -248,19 +248,32 @@ func (s Screen) unready() string {
 	return ""
 }
 
-func (s *Screen) act(operation plan.Operation, choose func() ([]*shell.MessageRow, string)) (cmd tea.Cmd) {
-	if why := s.unready(); why != "" {
-		return shell.Notice(why, true)
-	}
-	if s.Topology == nil {
-		return nil
-	}
+// choice returns some of the messages, and how they were selected.
+type choice func() ([]*shell.MessageRow, string)
+
+const noneAimed = "no message is under the cursor: move it onto one first"
+
+// with does something with messages; without any it says none.
+func (s *Screen) with(choose choice, none string, does func(act.Subject) tea.Cmd) tea.Cmd {
 	rows, words := choose()
-	if len(rows) == 0 {
-		return shell.Notice("no message is under the cursor: move it onto one first", true)
+	why := s.unready()
+	switch {
+	case why != "":
+		return shell.Notice(why, true)
+	case s.Topology == nil:
+		return nil
+	case len(rows) == 0:
+		return shell.Notice(none, true)
 	}
-	s.Dialog, cmd = act.NewPlanDialog(s.env, operation, s.Subject(rows, words))
-	return cmd
+
+	return does(s.Subject(rows, words))
+}
+
+func (s *Screen) act(operation plan.Operation, choose choice) tea.Cmd {
+	return s.with(choose, noneAimed, func(about act.Subject) (cmd tea.Cmd) {
+		s.Dialog, cmd = act.NewPlanDialog(s.env, operation, about)
+		return cmd
+	})
 }
 
 // Clicked implements shell.Clickable, when the table is visible and has the keys.

@@ -24,8 +24,8 @@ import (
 
 // Env is what every screen needs and none changes: what changes is in Memory, and only the root sets the time and the
 // colours. The root makes one and passes it to each screen's constructor. Data that changes with time (the topology,
-// the history) comes in messages: the root sends a screen the latest TopologyMsg when it is pushed, before Init, and
-// again after each poll.
+// the history) comes in messages: the root sends a screen the latest TopologyMsg when it is pushed, and again
+// after each poll.
 type Env struct {
 	Options
 	Connection

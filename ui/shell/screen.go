@@ -37,16 +37,13 @@ type Preparing interface {
 	Prepare(width, height int) (Screen, tea.Cmd)
 }
 
-// Beginning is a screen that runs a command when it is pushed.
-type Beginning interface{ Init() tea.Cmd }
-
 // Clickable is a screen whose rows can be clicked on. A second click on a row opens it; the mouse does nothing else.
 type Clickable interface {
 	// Clicked reports whether the last ClickMsg was the second one on a row.
 	Clicked() bool
 }
 
-// TopologyMsg brings a new poll to every screen. A screen that is pushed gets the latest one before its Init, when
+// TopologyMsg brings a new poll to every screen. A screen that is pushed gets the latest one when
 // there is one. Everything in it is worked out outside Update, and immutable except for the history, which grows by one
 // sample a poll, and keeps what counts see of heads.
 type TopologyMsg struct {
