@@ -54,19 +54,19 @@ func (j *JournalScreen) setColumns(outcome int) {
 		who, width = (*plan.Record).Who, 16
 	}
 
-	j.Table.Cells = func(r plan.Record) []term.Field {
+	j.Table.Cells = func(r plan.Record) []any {
 		look := s.Text
 		if r.Unfinished() || r.Uncertain() > 0 {
 			look = s.Warning
 		}
-		return []term.Field{
+		return []any{
 			s.Muted.Field(fmt.Sprint(r.ID)).By(float64(r.ID)),
 			s.Text.Field(dayOrTime(r.Began, e.Shown)).ByTime(r.Began),
 			look.Field(r.ToldSince()).By(float64(r.Planned)),
-			{Text: r.What()},
-			{Text: r.From.Printable()},
-			{Text: model.Printable(r.Where())},
-			s.Muted.Field(model.Printable(who(&r))),
+			r.What(),
+			r.From.Printable(),
+			model.Printable(r.Where()),
+			model.Printable(who(&r)),
 		}
 	}
 
@@ -77,7 +77,7 @@ func (j *JournalScreen) setColumns(outcome int) {
 		WHAT:     7 flex 2 drop 2 sorts
 		QUEUE:   12 flex 3 max 40 middle sorts
 		TO:      10 flex 2 max 40 drop 1 middle blank
-		WHO:      0 flex 1 max 32 drop 3 middle
+		WHO:      0 flex 1 max 32 drop 3 middle muted
 	`)
 	columns[2].Width = min(max(outcome, 12), wholeOutcome)
 	columns[6].Width = width

@@ -43,25 +43,24 @@ type Entries struct {
 }
 
 func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
-	s := e.Styles
 	position := func(r EntryRow) int { return r.Position }
 	texts := func(r EntryRow) []string { return []string{r.Id, r.key, r.to, r.state, r.changed} }
 
 	return RecordScreen{record: r, Listing: shell.NewListing(e, fmt.Sprintf("%s %d", r.Operation, r.ID),
 		position, term.By(position), texts,
-		func(r EntryRow) []term.Field {
-			return []term.Field{
-				s.Muted.Field(model.Count(r.Position)).By(float64(r.Position)),
-				{Text: r.Id},
-				{Text: r.key},
-				{Text: r.state},
-				{Text: r.to},
-				{Text: r.changed},
-				{Text: r.size},
+		func(r EntryRow) []any {
+			return []any{
+				r.Position,
+				r.Id,
+				r.key,
+				r.state,
+				r.to,
+				r.changed,
+				r.size,
 			}
 		},
 		term.Columns(`
-			#:            6 right sorts
+			#:            6 right sorts muted
 			MESSAGE ID:  16 flex 3 max 60 sorts
 			ROUTING KEY: 14 flex 2 max 60 drop 2 sorts
 			OUTCOME:     16 flex 4 max 60 sorts

@@ -274,7 +274,7 @@ func newFailedQueues(e *shell.Env) *failedQueues {
 	ref := func(r failedRow) model.QueueRef { return r.Member.Queue }
 	q := failedQueues{shell.NewListing(e, "failed", ref, fullestFirst,
 		func(r failedRow) []string { return []string{r.name, r.flowName} },
-		func(r failedRow) []term.Field { return r.cells(e.Styles) }, failedColumns(false))}
+		func(r failedRow) []any { return r.cells(e.Styles) }, failedColumns(false))}
 	q.Hides = true
 	return &q
 }
@@ -294,7 +294,7 @@ func failedColumns(limited bool) []term.Column {
 		IN/s:          7 right most
 		OF FLOW:      16 flex 2 max 40 middle sorts
 		CONSUMERS:     9 drop 1 right
-		TYPE:          9 drop 2
+		TYPE:          9 drop 2 muted
 	`)
 	if limited {
 		columns = append(columns, term.Column{Title: "LOOKS LEFT", Width: 10, Right: true, Sorts: true})
@@ -303,14 +303,14 @@ func failedColumns(limited bool) []term.Column {
 	return columns
 }
 
-func (r failedRow) cells(s *term.Styles) []term.Field {
-	return []term.Field{
-		{Text: r.name},
+func (r failedRow) cells(s *term.Styles) []any {
+	return []any{
+		r.name,
 		r.readyField(s, s.Danger),
-		shell.RateField(s, r.moves.In),
-		{Text: r.flowName},
-		shell.NumberField(s, r.Consumers),
-		s.Muted.Field(r.kind()),
+		r.moves.In,
+		r.flowName,
+		r.Consumers,
+		r.kind(),
 		r.looks.Field(s).By(float64(r.looks.Left)),
 	}
 }

@@ -47,14 +47,14 @@ func newCausesList(e *shell.Env) *causesList {
 	c.Listing = shell.NewListing(e, "causes", func(r causeRow) cause.ID { return r.ID },
 		term.By(func(r causeRow) int { return r.place }),
 		func(r causeRow) []string { return []string{r.Words, r.workers} },
-		func(r causeRow) []term.Field { return causeCells(e, least, r) },
+		func(r causeRow) []any { return causeCells(e, least, r) },
 		term.Columns(`
 			CAUSE:     28 flex 8 sorts
 			MESSAGES:   8 right most
 			WORKER:    10 flex 1 max 30 middle sorts
 			FIRST:      6 drop 1 sorts
 			LAST:       8 most
-			LAST HOUR:  9 drop 2 blank
+			LAST HOUR:  9 drop 2 blank danger
 			STATE:     13 sorts
 		`))
 	c.Hides, c.Above = true, 1 // the line that says what was read
@@ -64,7 +64,7 @@ func newCausesList(e *shell.Env) *causesList {
 }
 
 // causeCells returns the cells of a cause; least stands before its count.
-func causeCells(e *shell.Env, least *string, r causeRow) []term.Field {
+func causeCells(e *shell.Env, least *string, r causeRow) []any {
 	s := e.Styles
 	count := *least + model.Count(r.Messages)
 	if r.Messages >= 100_000 {
@@ -72,13 +72,13 @@ func causeCells(e *shell.Env, least *string, r causeRow) []term.Field {
 	}
 
 	look := e.Marks.Look(r.ID)
-	return []term.Field{
+	return []any{
 		look.Field(r.Words),
 		s.Danger.Field(count).By(float64(r.Messages)),
-		{Text: r.workers},
+		r.workers,
 		s.Muted.Field(shell.ClockOf(r.First, e.Shown)).ByTime(r.First.Or(time.Time{})),
 		s.Text.Field(shell.AgoOf(r.Last, e.Shown)).ByTime(r.Last.Or(time.Time{})),
-		s.Danger.Field(picture.Sparkline(r.recent)),
+		picture.Sparkline(r.recent),
 		look.Field(e.Marks.Words(r.ID)).By(float64(e.Marks.Rank(r.ID))),
 	}
 }

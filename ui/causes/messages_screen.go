@@ -148,22 +148,17 @@ type causeQueueRow struct {
 }
 
 func newCauseQueuesScreen(e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int) shell.Screen {
-	s := e.Styles
 	c := causeQueuesScreen{only: only, limits: limits}
 	c.Listing = shell.NewListing(e, "queues of a cause", func(r causeQueueRow) model.QueueRef { return r.Of },
 		func(a, b causeQueueRow) int {
 			return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.name, b.name))
 		}, func(r causeQueueRow) []string { return []string{r.name} },
-		func(r causeQueueRow) []term.Field {
-			return []term.Field{
-				{Text: r.name},
-				shell.NumberField(s, model.Some(int64(r.Messages)), s.Danger),
-				shell.NumberField(s, r.ready),
-			}
+		func(r causeQueueRow) []any {
+			return []any{r.name, r.Messages, r.ready}
 		},
 		term.Columns(`
 			QUEUE:        30 flex 1 max 70 middle sorts
-			OF THE CAUSE: 12 right most
+			OF THE CAUSE: 12 right most danger
 			MESSAGES:      9 right most
 		`))
 

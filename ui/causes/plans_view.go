@@ -29,11 +29,10 @@ type causePlanRow struct {
 }
 
 func newCausePlanTable(e *shell.Env, wish messages.Wish) term.Table[model.QueueRef, causePlanRow] {
-	s := e.Styles
 	publishes := wish.Asks != messages.AsksPath && wish.Operation.Publishes()
 	columns := term.Columns(`
 		QUEUE:    20 flex 2 max 50 middle
-		MESSAGES:  8 right
+		MESSAGES:  8 right danger
 		TO:       14 flex 1 max 40 middle
 		STATE:    20 flex 2
 	`)
@@ -43,8 +42,8 @@ func newCausePlanTable(e *shell.Env, wish messages.Wish) term.Table[model.QueueR
 	}
 
 	return term.NewTable(e.Kit(), func(r causePlanRow) model.QueueRef { return r.queue },
-		term.By(func(r causePlanRow) int { return r.index }), func(r causePlanRow) []term.Field {
-			cells := []term.Field{s.Text.Field(r.name), shell.NumberField(s, r.messages, s.Danger), s.Text.Field(r.to), r.state}
+		term.By(func(r causePlanRow) int { return r.index }), func(r causePlanRow) []any {
+			cells := []any{r.name, r.messages, r.to, r.state}
 			if !publishes {
 				cells = slices.Delete(cells, to, to+1)
 			}

@@ -34,10 +34,10 @@ type queueRow struct {
 func NewQueuesScreen(e *shell.Env) shell.Screen {
 	q := queuesScreen{Listing: shell.NewListing(e, "queues", func(r queueRow) model.QueueRef { return r.QueueRef },
 		term.By(func(r queueRow) string { return r.name }), func(r queueRow) []string { return []string{r.name} },
-		func(r queueRow) []term.Field { return r.cells(e.Styles) },
+		func(r queueRow) []any { return r.cells(e.Styles) },
 		term.Columns(`
 			QUEUE:           20 flex 4 max 56 middle sorts
-			TYPE:             9 drop 3 sorts
+			TYPE:             9 drop 3 sorts muted
 			ROLE:             7 drop 1 sorts
 			READY:            8 right most
 			UNACKED:          7 drop 4 right most
@@ -45,7 +45,7 @@ func NewQueuesScreen(e *shell.Env) shell.Screen {
 			IN/s:             6 drop 2 right most
 			OUT/s:            6 drop 2 right most
 			TTL:              5 drop 1 sorts
-			NODE:            12 drop 6 sorts middle blank
+			NODE:            12 drop 6 sorts middle blank muted
 			MEMBERS:          7 drop 5 sorts blank
 			DEAD-LETTERS TO: 16 flex 3 max 40 drop 2
 		`))}
@@ -53,23 +53,23 @@ func NewQueuesScreen(e *shell.Env) shell.Screen {
 	return q
 }
 
-func (r queueRow) cells(s *term.Styles) []term.Field {
+func (r queueRow) cells(s *term.Styles) []any {
 	ttl := s.Muted.Field("-").By(-1)
 	if set := r.topo.Settings(r.QueueRef).TTL; set.Set {
 		ttl = s.Waiting.Field(model.ShortDuration(set.Value)).By(float64(set.Value))
 	}
 
-	return []term.Field{
-		{Text: r.name},
-		s.Muted.Field(r.kind()),
+	return []any{
+		r.name,
+		r.kind(),
 		r.roleField(s),
 		r.readyField(s, s.Text),
-		shell.NumberField(s, r.Unacked),
-		shell.NumberField(s, r.Consumers),
-		shell.RateField(s, r.moves.In),
-		shell.RateField(s, r.moves.Out),
+		r.Unacked,
+		r.Consumers,
+		r.moves.In,
+		r.moves.Out,
 		ttl,
-		s.Muted.Field(r.node()),
+		r.node(),
 		r.members(s),
 		r.wayOut(s),
 	}

@@ -37,10 +37,10 @@ func NewFindingsScreen(e *shell.Env) shell.Screen {
 		func(r findingRow) findings.Identity { return r.Identity() },
 		term.By(func(r findingRow) int { return r.place }),
 		func(r findingRow) []string { return []string{r.Code, r.where(), r.title, string(r.Level)} },
-		func(r findingRow) []term.Field {
+		func(r findingRow) []any {
 			mark := shell.LevelMark(r.Level)
 			level := s.Mark(mark).Field(mark + " " + string(r.Level))
-			return []term.Field{level.By(float64(r.place)), s.Text.Field(r.where()), s.Text.Field(r.title)}
+			return []any{level.By(float64(r.place)), r.where(), r.title}
 		},
 		term.Columns(`
 			LEVEL:  9 sorts

@@ -289,14 +289,14 @@ type part struct {
 // flowParts returns the flow's queues in the order in which a message passes them.
 func flowParts(s *term.Styles, t *model.Topology, flow *model.Flow) []part {
 	queuePart := func(role string, m model.Member, some term.Style, how term.Field) part {
-		ready := shell.NumberField(s, shell.ReadyOf(t, m.Queue), some)
+		ready := s.Number(shell.ReadyOf(t, m.Queue), some)
 		ready.Text += " ready"
 		return part{role, model.Printable(m.Queue.Name), ready, how, model.Printable(m.Reason)}
 	}
 
 	var parts []part
 	for _, b := range flow.Buffers {
-		waiting := shell.NumberField(s, t.Waiting(b), s.Waiting)
+		waiting := s.Number(t.Waiting(b), s.Waiting)
 		waiting.Text += " waiting"
 		how := s.Text.Field(model.Printable(bufferHow(b)))
 		parts = append(parts, part{string(b.Role), model.Printable(b.Name()), waiting, how, model.Printable(b.Reason)})

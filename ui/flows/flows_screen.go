@@ -38,24 +38,24 @@ func NewFlowsScreen(e *shell.Env) shell.Screen {
 	}
 
 	f := flowsScreen{Listing: shell.NewListing(e, "flows", worker, shell.Worst, texts,
-		func(r shell.FlowRow) []term.Field { return flowCells(e.Styles, r) },
+		func(r shell.FlowRow) []any { return flowCells(e.Styles, r) },
 		append(term.Columns(`
 			:           1
 			FLOW:      20 flex 4 max 44 middle sorts
-			WAITING:    7 right most
+			WAITING:    7 right most waiting
 			BUFFERS:   11 flex 3 max 30 sorts
 			NEXT DUE:  10 drop 3
 			MOVED/s:    7 drop 1 right most
 			CONSUMERS:  9 right sorts
 			IN WORKER:  9 drop 2 right most
 			FAILED:     6 right most
-		`), term.Column{Title: "LAST 5 MIN", Width: shell.TrendSteps, Drop: 4}))}
+		`), term.Column{Title: "LAST 5 MIN", Width: shell.TrendSteps, Drop: 4, Tone: term.ToneWaiting}))}
 	f.Hides = true
 	return f
 }
 
-func flowCells(s *term.Styles, r shell.FlowRow) []term.Field {
-	consumers := shell.NumberField(s, r.Consumers)
+func flowCells(s *term.Styles, r shell.FlowRow) []any {
+	consumers := s.Number(r.Consumers, s.Text)
 	switch {
 	case r.Polled:
 		consumers.Text, consumers.Style = "polled", s.Text
@@ -63,22 +63,22 @@ func flowCells(s *term.Styles, r shell.FlowRow) []term.Field {
 		consumers.Text, consumers.Style = "none !", s.Danger
 	}
 
-	failed := shell.NumberField(s, r.Failed, s.Danger)
+	failed := s.Number(r.Failed, s.Danger)
 	if len(r.Flow.Failed) == 0 {
 		failed = s.Muted.Field("-")
 	}
 
-	return []term.Field{
+	return []any{
 		s.Mark(r.Mark).Field(r.Mark),
-		{Text: r.Name},
-		shell.NumberField(s, r.Waiting, s.Waiting),
-		{Text: r.Buffers},
+		r.Name,
+		r.Waiting,
+		r.Buffers,
 		*r.Due,
-		shell.RateField(s, r.Moved),
+		r.Moved,
 		consumers,
 		shell.ReadyField(s, r.Ready, r.Down, s.Text),
 		failed,
-		s.Waiting.Field(picture.Sparkline(r.Trend)),
+		picture.Sparkline(r.Trend),
 	}
 }
 

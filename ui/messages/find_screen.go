@@ -79,15 +79,15 @@ func NewSearchScreen(e *shell.Env, title string, want find.Want) FindScreen {
 	want.ReadOnly = e.ReadOnly
 
 	ofCause := want.Has != nil // then the place of the match says nothing
-	third := "IN: 14 flex 1 max 24 sorts"
+	third := "IN: 14 flex 1 max 24 sorts muted"
 	if ofCause {
-		third = "MESSAGE ID: 14 flex 1 max 36 drop 3 sorts"
+		third = "MESSAGE ID: 14 flex 1 max 36 drop 3 sorts muted"
 	}
 
 	return FindScreen{Want: want, Listing: shell.NewListing(e, title, func(r *FindRow) int { return r.number },
 		term.By(func(r *FindRow) int { return r.number }),
 		func(r *FindRow) []string { return []string{r.queue, r.key, r.id, r.where, r.folded} },
-		func(r *FindRow) []term.Field {
+		func(r *FindRow) []any {
 			if ofCause {
 				return r.cells(e, r.id)
 			}
@@ -104,19 +104,19 @@ func NewSearchScreen(e *shell.Env, title string, want find.Want) FindScreen {
 		`))}
 }
 
-func (r *FindRow) cells(e *shell.Env, third string) []term.Field {
+func (r *FindRow) cells(e *shell.Env, third string) []any {
 	s, age := e.Styles, "?"
 	if at, known := r.Published.Get(); known {
 		age = shell.Age(max(e.Shown.Sub(at), 0))
 	}
 
-	return []term.Field{
-		{Text: r.queue},
-		s.Text.Field(model.Count(r.Position)).By(float64(r.Position)),
+	return []any{
+		r.queue,
+		r.Position,
 		s.Muted.Field(age).By(-float64(r.Published.Or(e.Shown).UnixMilli())),
-		{Text: r.key},
-		s.Muted.Field(third),
-		{Text: r.folded},
+		r.key,
+		third,
+		r.folded,
 	}
 }
 

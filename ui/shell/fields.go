@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,43 +15,12 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// NumberField returns a count: 0 is muted, others have the given style if there is one, unknown is "?".
-func NumberField(s *term.Styles, n model.Opt[int64], some ...term.Style) term.Field {
-	v, ok := n.Get()
-	switch {
-	case !ok:
-		return unknownField(s)
-	case v == 0:
-		return s.Muted.Field("0")
-	}
-
-	return cmp.Or(some...).Field(model.Count(v)).By(float64(v))
-}
-
-// unknownField is sorted below all numbers.
-func unknownField(s *term.Styles) term.Field { return s.Muted.Field("?").By(-1) }
-
 // ReadyField returns how many messages are ready in a queue, or that it is unknown because the queue is down.
 func ReadyField(s *term.Styles, ready model.Opt[int64], down bool, some term.Style) term.Field {
 	if down {
 		return s.Danger.Field("down").By(float64(ready.Or(-1)))
 	}
-	return NumberField(s, ready, some)
-}
-
-func RateField(s *term.Styles, r model.Opt[float64]) term.Field {
-	v, ok := r.Get()
-	look, text := s.Good, strconv.FormatFloat(v, 'f', 1, 64)
-	switch {
-	case !ok:
-		return unknownField(s)
-	case v < 0.05:
-		look, text = s.Muted, "0.0"
-	case v >= 1000:
-		text = model.Count(int64(v + 0.5))
-	}
-
-	return look.Field(text).By(v)
+	return s.Number(ready, some)
 }
 
 // compareOpt sorts unknown values below known ones.

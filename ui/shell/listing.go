@@ -19,7 +19,7 @@ type Listing[K comparable, T any] struct {
 
 func NewListing[K comparable, T any](
 	e *Env, name string, identity func(T) K, natural func(a, b T) int, texts func(T) []string,
-	cells func(T) []term.Field, columns []term.Column,
+	cells func(T) []any, columns []term.Column,
 ) Listing[K, T] {
 	rows := term.NewTable(e.Kit(), identity, natural, cells, columns)
 	return Listing[K, T]{List: term.NewList(rows, texts), Env: e, name: name}

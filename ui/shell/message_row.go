@@ -231,29 +231,29 @@ func SetMessageColumns(e *Env, t *term.Table[MessageID, *MessageRow], waits *sto
 		ROUTING KEY: 12 flex 1 max 24 middle sorts
 		DEATHS:      11 flex 1 max 18 drop 1 most blank
 		SIZE:         5 drop 2 right most
-		BODY:        20 flex 3 drop 3
+		BODY:        20 flex 3 drop 3 muted
 	`)
 	if waits != nil {
 		columns = slices.Insert(columns, behindAge, term.Column{Title: "DUE", Width: 10, Sorts: true})
 	}
 
 	s := e.Styles
-	t.Cells = func(r *MessageRow) []term.Field {
+	t.Cells = func(r *MessageRow) []any {
 		deaths := s.Text.Field(r.deaths)
 		if r.malformed {
 			deaths = s.Warning.Field(term.MarkWarning + " " + r.deaths)
 		}
-		cells := []term.Field{
+		cells := []any{
 			s.Muted.Field(r.place()).By(float64(r.Position)),
 			s.Text.Field(r.age(e.Shown)).By(-float64(r.Since.UnixMilli())),
-			{Text: r.failure},
-			{Text: r.key},
+			r.failure,
+			r.key,
 			deaths.By(float64(r.died)),
 			s.Muted.Field(message.Size(int64(r.Size))).By(float64(r.Size)),
-			s.Muted.Field(r.Preview),
+			r.Preview,
 		}
 		if waits != nil {
-			cells = slices.Insert(cells, behindAge, waitField(s, WaitOf(waits, int(r.Position)), e.Shown))
+			cells = slices.Insert(cells, behindAge, any(waitField(s, WaitOf(waits, int(r.Position)), e.Shown)))
 		}
 		return cells
 	}

@@ -9,6 +9,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Field is plain printable text and its style: one cell of a table, or a piece of a line. It is cut by cells, never by
@@ -32,6 +34,38 @@ func (f Field) compare(other Field) int {
 	return cmp.Or(cmp.Compare(f.value, other.value), cmp.Compare(f.Text, other.Text))
 }
 
+// Number returns a count: 0 is muted, others have the given style, unknown is "?".
+func (s *Styles) Number(n model.Opt[int64], some Style) Field {
+	v, ok := n.Get()
+	switch {
+	case !ok:
+		return s.unknown()
+	case v == 0:
+		return s.Muted.Field("0")
+	}
+
+	return some.Field(model.Count(v)).By(float64(v))
+}
+
+// unknown is sorted below all numbers.
+func (s *Styles) unknown() Field { return s.Muted.Field("?").By(-1) }
+
+// Rate returns how many a second.
+func (s *Styles) Rate(r model.Opt[float64]) Field {
+	v, ok := r.Get()
+	look, text := s.Good, strconv.FormatFloat(v, 'f', 1, 64)
+	switch {
+	case !ok:
+		return s.unknown()
+	case v < 0.05:
+		look, text = s.Muted, "0.0"
+	case v >= 1000:
+		text = model.Count(int64(v + 0.5))
+	}
+
+	return look.Field(text).By(v)
+}
+
 // Column is how one of the cells of each row is laid out.
 type Column struct {
 	Title  string
@@ -44,9 +78,13 @@ type Column struct {
 	Middle bool // long texts are cut in the middle, not at the end: names of queues differ at both ends
 	Sorts  bool // the user can sort by it
 	Most   bool // the same, and the first press sorts the highest to the top
+	Tone   Tone // of cells without a style of their own
 }
 
-// Columns reads columns from lines: the title, the width, and options, some of them with a number.
+// tones are those that a column may name.
+var tones = map[string]Tone{"muted": ToneMuted, "strong": ToneStrong, "waiting": ToneWaiting, "danger": ToneDanger}
+
+// Columns reads columns from lines: the title, the width, the tone, and options, some of them with a number.
 func Columns(text string) (columns []Column) {
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		title, options, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -62,6 +100,8 @@ func Columns(text string) (columns []Column) {
 				*mark = true
 			} else if named := numbers[word]; named != nil {
 				number = named
+			} else if tone, is := tones[word]; is {
+				c.Tone = tone
 			} else {
 				*number, _ = strconv.Atoi(word)
 			}
@@ -98,7 +138,7 @@ func (c *Column) pad(text string, width int) string {
 // moved, or the list was empty in between.
 type Table[K comparable, T any] struct {
 	Columns []Column
-	Cells   func(T) []Field // of a row, for each column
+	Cells   func(T) []any // of a row, for each column: a Field, a text, a count, or a rate
 	key     func(T) K
 	natural func(a, b T) int // the default order, and between equals
 	Kit
@@ -133,7 +173,7 @@ type frame[K comparable] struct {
 }
 
 func NewTable[K comparable, T any](
-	k Kit, key func(T) K, natural func(a, b T) int, cells func(T) []Field, columns []Column,
+	k Kit, key func(T) K, natural func(a, b T) int, cells func(T) []any, columns []Column,
 ) Table[K, T] {
 	return Table[K, T]{
 		Columns: columns,
@@ -249,7 +289,7 @@ func (t *Table[K, T]) order() {
 	}
 	rows := make([]row, len(t.All))
 	for i, item := range t.All {
-		rows[i] = row{item, t.Cells(item)[t.Sorted]}
+		rows[i] = row{item, t.field(t.Sorted, t.Cells(item)[t.Sorted])}
 	}
 
 	slices.SortStableFunc(rows, func(a, b row) int {
@@ -383,14 +423,32 @@ func (t *Table[K, T]) fields(end int) [][]Field {
 
 	var all [][]Field
 	for _, item := range t.Shown[t.top:end] {
-		fields := t.Cells(item)
-		for i := range t.Columns {
+		fields, cells := make([]Field, len(t.Columns)), t.Cells(item)
+		for i := range fields {
+			fields[i] = t.field(i, cells[i])
 			t.widest[i] = max(t.widest[i], ansi.StringWidthWc(fields[i].Text))
 		}
 		all = append(all, fields)
 	}
 
 	return all
+}
+
+// field returns a cell as it is drawn: a text or a count in the tone of its column.
+func (t *Table[K, T]) field(column int, cell any) Field {
+	look := t.Styles.Tone(t.Columns[column].Tone)
+	switch cell := cell.(type) {
+	case Field:
+		return cell
+	case int:
+		return look.Field(model.Count(cell)).By(float64(cell))
+	case model.Opt[int64]:
+		return t.Styles.Number(cell, look)
+	case model.Opt[float64]:
+		return t.Styles.Rate(cell)
+	default:
+		return look.Field(cell.(string))
+	}
 }
 
 func (t *Table[K, T]) Seen(height int) []T {

@@ -23,9 +23,9 @@ type fruit struct {
 func fruitTable() Table[string, fruit] {
 	e := Kit{NewStyles(Mono, termenv.Ascii), listKeys()}
 	return NewTable(e, func(f fruit) string { return f.name }, func(a, b fruit) int { return cmp.Compare(a.name, b.name) },
-		func(f fruit) []Field {
+		func(f fruit) []any {
 			count := e.Styles.Danger.Field(fmt.Sprint(f.n)).By(float64(f.n))
-			return []Field{e.Styles.Strong.Field(f.name), e.Styles.Muted.Field("same"), count}
+			return []any{e.Styles.Strong.Field(f.name), e.Styles.Muted.Field("same"), count}
 		},
 		[]Column{
 			{Title: "NAME", Width: 8, Flex: 1, Max: 30, Middle: true, Sorts: true},
@@ -225,7 +225,7 @@ func TestClickMeansWhatWasDrawn(t *testing.T) {
 
 	table := NewTable(Kit{Styles: &Styles{}, Keys: listKeys()}, func(i item) string { return i.name },
 		func(a, b item) int { return cmp.Compare(a.rank, b.rank) },
-		func(i item) []Field { return []Field{{Text: i.name}} }, []Column{{Title: "NAME", Width: 10}})
+		func(i item) []any { return []any{i.name} }, []Column{{Title: "NAME", Width: 10}})
 	table.Set([]item{{"a", 1}, {"b", 2}, {"c", 3}})
 	table.View(20, 10)
 

@@ -78,18 +78,18 @@ func newTapScreen(e *shell.Env, wants []trace.TapWant) shell.Screen {
 		Dialog: shell.NewDialog(e, shell.DialogAsking), wants: wants,
 		list: shell.NewListing(e, "tap", func(r *tapRow) int64 { return r.number },
 			func(a, b *tapRow) int { return int(b.number - a.number) }, texts,
-			func(r *tapRow) []term.Field { return r.cells(e.Styles) },
+			func(r *tapRow) []any { return r.cells(e.Styles) },
 			term.Columns(`
-				TIME:        12
+				TIME:        12 muted
 				FROM:        14 flex 4 max 44 middle
 				REASON:       9
-				WAITED:       9 right
+				WAITED:       9 right strong
 				SHOULD:       7 right
 				LATE:        15 right
 				TRIES:        5 drop 1 right
 				ROUTING KEY: 14 flex 2 max 30 drop 2 middle
-				ID:          20 flex 1 max 36 drop 4
-				SIZE:         5 drop 3 right
+				ID:          20 flex 1 max 36 drop 4 muted
+				SIZE:         5 drop 3 right muted
 			`)),
 	}
 }
@@ -347,7 +347,7 @@ func (f *tapFeed) fetch(keep bool) (rows []*tapRow, counts trace.TapCounts, work
 	return rows, f.counts, f.works
 }
 
-func (r *tapRow) cells(s *term.Styles) []term.Field {
+func (r *tapRow) cells(s *term.Styles) []any {
 	from := s.Text.Field(r.from)
 	switch {
 	case r.Unclear != "":
@@ -361,17 +361,17 @@ func (r *tapRow) cells(s *term.Styles) []term.Field {
 		late = s.Warning.Field(term.MarkWarning + " " + r.LateWords())
 	}
 
-	return []term.Field{
-		s.Muted.Field(r.Time.Local().Format("15:04:05.000")),
+	return []any{
+		r.Time.Local().Format("15:04:05.000"),
 		from,
-		{Text: model.Printable(string(r.Reason))},
-		s.Strong.Field(r.WaitedWords()),
-		{Text: r.ShouldWords()},
+		model.Printable(string(r.Reason)),
+		r.WaitedWords(),
+		r.ShouldWords(),
 		late,
-		{Text: r.Tries.String()},
-		{Text: r.key},
-		s.Muted.Field(r.id),
-		s.Muted.Field(message.Size(int64(r.Message.BodyBytes))),
+		r.Tries.String(),
+		r.key,
+		r.id,
+		message.Size(int64(r.Message.BodyBytes)),
 	}
 }
 
