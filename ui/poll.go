@@ -238,8 +238,8 @@ type watching interface {
 
 type countDueMsg struct{ timer shell.Request } // says that the wait before a count is over
 
-// paces are those of the counters, which count the queues on a screen repeatedly, as long as it is visible. An error slows
-// them down, and is shown in words: the numbers then come from the polls.
+// paces are those of the counters, which count the queues on a screen repeatedly, as long as it is visible. An error
+// slows them down, and is shown in words: the numbers then come from the polls.
 var paces = [...]shell.Pace{shell.DeclarePace, shell.TotalsPace}
 
 // count counts queues by a passive declare of each, in the first lane, or by totals.
