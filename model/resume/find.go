@@ -381,6 +381,14 @@ func (f *resumption) look(ctx context.Context, name string, c *targetCopies) (un
 			message.DeliveryTimeHeader
 	}
 	c.untouched = q.Consumers.Known() && !c.consumers && f.untouched(q, c)
+	for _, n := range f.topology.Snapshot.Nodes {
+		if !n.Running {
+			f.unsettled = true
+			return fmt.Sprintf("the node %s does not run: when it only stands still, a copy may yet come from there to %s",
+				model.Printable(n.Name), shown)
+		}
+	}
+
 	return ""
 }
 
