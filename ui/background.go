@@ -3,6 +3,7 @@ package ui
 import (
 	"bytes"
 	"os"
+	"regexp"
 	"runtime"
 	"sync"
 	"time"
@@ -85,7 +86,7 @@ const canAsk = runtime.GOOS != "windows"
 
 const (
 	answerStart = "\x1b]11;"
-	mostAnswer  = 64 // bytes; a longer text is not an answer
+	mostAnswer  = 69 // bytes; a longer text is not an answer
 )
 
 func (k *keyboard) Read(p []byte) (int, error) {
@@ -103,49 +104,35 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	}
 }
 
+// answer is what a terminal says of its background.
+var answer = regexp.MustCompile("(?s)" + regexp.QuoteMeta(answerStart) + `(.*?)(\x07|\x1b\\)`)
+
 // without returns the bytes that are keys. The beginning of a possible answer is held until more comes; Esc alone is a
 // key.
 func (k *keyboard) without(read []byte) []byte {
 	text := append(k.held, read...)
 	k.held = nil
-	start := bytes.Index(text, []byte(answerStart))
-	if start < 0 {
-		for n := min(len(answerStart)-1, len(text)); n > 1; n-- {
-			if bytes.HasSuffix(text, []byte(answerStart[:n])) {
-				k.held = bytes.Clone(text[len(text)-n:])
-				return text[:len(text)-n]
-			}
-		}
-		return text
-	}
-
-	rest := text[start+len(answerStart):]
-	end, size := endOfAnswer(rest)
-	switch {
-	case end >= 0:
-		if c := ansi.XParseColor(string(rest[:end])); c != nil {
+	if at := answer.FindSubmatchIndex(text); at != nil {
+		if c := ansi.XParseColor(string(text[at[2]:at[3]])); c != nil {
 			r, g, b, _ := c.RGBA()
 			k.background(299*r+587*g+114*b > 1000*0x7fff) // its luma (ITU-R BT.601): dark text is more readable on it
 		}
-		return append(bytes.Clone(text[:start]), k.without(rest[end+size:])...)
-	case len(rest) > mostAnswer:
-		return text[:start] // neither an answer nor something that a person types
+		return append(bytes.Clone(text[:at[0]]), k.without(text[at[1]:])...)
 	}
 
-	k.held = bytes.Clone(text[start:])
-	return text[:start]
-}
-
-// endOfAnswer returns where an answer ends, and how long its end is; -1 without an end yet.
-func endOfAnswer(text []byte) (at, size int) {
-	for i, b := range text {
-		switch {
-		case b == '\a':
-			return i, 1
-		case b == '\x1b' && i+1 < len(text) && text[i+1] == '\\':
-			return i, 2
+	start := bytes.Index(text, []byte(answerStart))
+	for n := min(len(answerStart)-1, len(text)); start < 0 && n > 1; n-- {
+		if bytes.HasSuffix(text, []byte(answerStart[:n])) {
+			start = len(text) - n
 		}
 	}
 
-	return -1, 0
+	switch {
+	case start < 0:
+		return text
+	case len(text)-start <= mostAnswer: // a longer one is neither an answer nor something that a person types
+		k.held = bytes.Clone(text[start:])
+	}
+
+	return text[:start]
 }

@@ -288,19 +288,19 @@ func fullestFirst(a, b failedRow) int {
 
 // failedColumns returns the columns; limited adds the remaining looks, which only some versions limit.
 func failedColumns(limited bool) []term.Column {
-	columns := term.Columns(`
+	looks := ""
+	if limited {
+		looks = "LOOKS LEFT: 10 right sorts"
+	}
+
+	return term.Columns(`
 		FAILED QUEUE: 24 flex 3 max 52 middle sorts
 		MESSAGES:      9 right most
 		IN/s:          7 right most
 		OF FLOW:      16 flex 2 max 40 middle sorts
 		CONSUMERS:     9 drop 1 right
 		TYPE:          9 drop 2 muted
-	`)
-	if limited {
-		columns = append(columns, term.Column{Title: "LOOKS LEFT", Width: 10, Right: true, Sorts: true})
-	}
-
-	return columns
+	` + looks)
 }
 
 func (r failedRow) cells(s *term.Styles) []any {

@@ -39,7 +39,7 @@ func NewFlowsScreen(e *shell.Env) shell.Screen {
 
 	f := flowsScreen{Listing: shell.NewListing(e, "flows", worker, shell.Worst, texts,
 		func(r shell.FlowRow) []any { return flowCells(e.Styles, r) },
-		append(term.Columns(`
+		term.Columns(`
 			:           1
 			FLOW:      20 flex 4 max 44 middle sorts
 			WAITING:    7 right most waiting
@@ -49,7 +49,8 @@ func NewFlowsScreen(e *shell.Env) shell.Screen {
 			CONSUMERS:  9 right sorts
 			IN WORKER:  9 drop 2 right most
 			FAILED:     6 right most
-		`), term.Column{Title: "LAST 5 MIN", Width: shell.TrendSteps, Drop: 4, Tone: term.ToneWaiting}))}
+			LAST 5 MIN: 12 drop 4 waiting
+		`))}
 	f.Hides = true
 	return f
 }

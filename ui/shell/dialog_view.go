@@ -107,27 +107,25 @@ var MostNamed = action.Most{Addresses: 3, Names: 8}
 // Tell draws facts, each as its level says.
 func (l *DialogLines) Tell(facts []action.Fact) {
 	s := l.Styles
+	looks := map[action.Level]term.Style{
+		action.Minor: s.Muted, action.Strong: s.Strong, action.Setting: s.Accent, action.Good: s.Good,
+		action.Stressed: s.Warning, action.Bad: s.Danger, action.Warned: s.Warning, action.Grave: s.Danger,
+	}
+
 	for _, f := range facts {
+		say, look, words := l.Stress, looks[f.Level], f.Words
 		switch f.Level {
 		case action.Minor:
-			l.Aside(f.Label, f.Words, s.Muted)
-		case action.Strong:
-			l.Stress(f.Label, f.Words, s.Strong)
-		case action.Setting:
-			l.Say(f.Label, f.Words, s.Accent)
-		case action.Good:
-			l.Say(f.Label, f.Words, s.Good)
-		case action.Stressed:
-			l.Stress(f.Label, f.Words, s.Warning)
-		case action.Bad:
-			l.Stress(f.Label, f.Words, s.Danger)
+			say = l.Aside
+		case action.Plain, action.Setting, action.Good:
+			l.Say(f.Label, words, look)
+			continue
 		case action.Warned:
-			l.Stress("", term.MarkWarning+" "+f.Words, s.Warning)
+			words = term.MarkWarning + " " + words
 		case action.Grave:
-			l.Stress("", term.MarkError+" "+f.Words, s.Danger)
-		default:
-			l.Say(f.Label, f.Words)
+			words = term.MarkError + " " + words
 		}
+		say(f.Label, words, look)
 	}
 }
 
