@@ -293,13 +293,7 @@ func (s *entryScreen) lay(width int) []string {
 		return append(lines, st.Text.Wrap("", "The journal has no body of it: a message that was moved is where it was sent "+
 			"to. With journal = \"full\" in the context, the next ones are kept whole.", width)...)
 	default:
-		for _, n := range append(shell.PropertyLines(m), shell.TreeLines(m.Headers)...) {
-			named := term.Wrap(n.Name+"  "+n.Value, width)
-			if rest, ok := strings.CutPrefix(named[0], n.Name); ok {
-				named[0] = st.Accent.Render(n.Name) + rest
-			}
-			lines = append(lines, named...)
-		}
+		lines = append(lines, shell.NamedLines(st, append(shell.PropertyLines(m), shell.TreeLines(m.Headers)...), width)...)
 		return append(append(lines, ""), s.bodies.Lines(st, m, width, s.raw, s.folded)...)
 	}
 }

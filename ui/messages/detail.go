@@ -356,38 +356,16 @@ func headerLines(s *term.Styles, m *message.Message, width int) []string {
 }
 
 func ownHeaderLines(s *term.Styles, m *message.Message, width int) []string {
-	var lines []string
-	add := func(all []shell.Named) {
-		for _, n := range all {
-			one := n.Name + "  " + n.Value
-			if ansi.StringWidthWc(one) <= width {
-				lines = append(lines, s.Accent.Render(n.Name)+"  "+n.Value)
-				continue
-			}
-
-			indent := strings.Repeat(" ", min(len(n.Name)-len(strings.TrimLeft(n.Name, " "))+2, width/2))
-			for _, l := range term.Wrap(strings.TrimRight(n.Name, " "), width) {
-				lines = append(lines, s.Accent.Render(l))
-			}
-			for _, l := range term.Wrap(n.Value, width-len(indent)) {
-				lines = append(lines, indent+l)
-			}
-		}
-	}
-
+	named := shell.PropertyLines(m)
 	if words := m.FrameworkWords(); words != "" {
-		add([]shell.Named{{Name: "framework", Value: words}})
+		named = append([]shell.Named{{Name: "framework", Value: words}}, named...)
 	}
 
-	add(shell.PropertyLines(m))
-	if len(m.Headers) > 0 {
-		lines = append(lines, "")
-		add(shell.TreeLines(m.Headers))
-	} else {
-		lines = append(lines, "", s.Muted.Render("no headers"))
+	lines := append(shell.NamedLines(s, named, width), "")
+	if len(m.Headers) == 0 {
+		return append(lines, s.Muted.Render("no headers"))
 	}
-
-	return lines
+	return append(lines, shell.NamedLines(s, shell.TreeLines(m.Headers), width)...)
 }
 
 const (

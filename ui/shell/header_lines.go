@@ -11,8 +11,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 const (
@@ -24,6 +27,26 @@ const (
 
 // Named is one line of a list of names and values.
 type Named struct{ Name, Value string }
+
+// NamedLines draws names with their values beside them, or below where there is no room for both.
+func NamedLines(s *term.Styles, all []Named, width int) (lines []string) {
+	for _, n := range all {
+		if one := s.Accent.Render(n.Name) + "  " + n.Value; ansi.StringWidthWc(one) <= width {
+			lines = append(lines, one)
+			continue
+		}
+
+		indent := strings.Repeat(" ", min(len(n.Name)-len(strings.TrimLeft(n.Name, " "))+2, width/2))
+		for _, l := range term.Wrap(strings.TrimRight(n.Name, " "), width) {
+			lines = append(lines, s.Accent.Render(l))
+		}
+		for _, l := range term.Wrap(n.Value, width-len(indent)) {
+			lines = append(lines, indent+l)
+		}
+	}
+
+	return lines
+}
 
 // PropertyLines returns the properties that a message has, with AMQP's names.
 func PropertyLines(m *message.Message) []Named {
