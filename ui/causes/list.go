@@ -27,7 +27,7 @@ type causesList struct {
 	aimed  bool      // the cursor stays on its cause
 	head   string
 	below  []string // about the cause under the cursor, and what was not read
-	least  *string  // what stands before counts, as prepared
+	least  string   // what stands before counts, as prepared
 }
 
 // causesWait is how long the first round is awaited before the list is shown, so that it begins with the most frequent
@@ -42,12 +42,11 @@ type causeRow struct {
 }
 
 func newCausesList(e *shell.Env) *causesList {
-	least := new(string)
-	c := &causesList{places: map[cause.ID]int{}, least: least}
+	c := &causesList{places: map[cause.ID]int{}}
 	c.Listing = shell.NewListing(e, "causes", func(r causeRow) cause.ID { return r.ID },
 		term.By(func(r causeRow) int { return r.place }),
 		func(r causeRow) []string { return []string{r.Words, r.workers} },
-		func(r causeRow) []any { return causeCells(e, least, r) },
+		c.cells,
 		term.Columns(`
 			CAUSE:     28 flex 8 sorts
 			MESSAGES:   8 right most
@@ -63,10 +62,9 @@ func newCausesList(e *shell.Env) *causesList {
 	return c
 }
 
-// causeCells returns the cells of a cause; least stands before its count.
-func causeCells(e *shell.Env, least *string, r causeRow) []any {
-	s := e.Styles
-	count := *least + model.Count(r.Messages)
+func (c *causesList) cells(r causeRow) []any {
+	e, s := c.Env, c.Env.Styles
+	count := c.least + model.Count(r.Messages)
 	if r.Messages >= 100_000 {
 		count = strings.ReplaceAll(count, " ", "") // for the width of the column
 	}
@@ -160,7 +158,7 @@ func (c *causesList) prepare(r *Reading, width, height int) {
 
 	c.head = term.Spread(" "+s.Strong.Render(r.Words()), right, width)
 	room := height - 1 - c.rows(height)
-	*c.least = r.AtLeast()
+	c.least = r.AtLeast()
 	c.Seen(c.rows(height)) // the cursor's place among the rows is as they are drawn
 	c.below = c.detail(r, width)
 	c.below = append(c.below, r.Unread(s, width, max(room-len(c.below), 3))...)

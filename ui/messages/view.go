@@ -388,11 +388,7 @@ func (s Screen) dueLines() []term.Span {
 	}
 
 	if blocked, ok := s.Waits.Blocked(now); ok {
-		tone, mark := term.ToneWarning, term.MarkWarning
-		if blocked.By.Leaves.Kind == story.DueUnknown {
-			tone, mark = term.ToneDanger, term.MarkError
-		}
-		say(tone, mark, " %s", blocked.Words(now))
+		lines = append(lines, shell.BlockedSpan(&blocked, blocked.By.Leaves.Kind, now))
 	}
 
 	return lines

@@ -217,14 +217,19 @@ func (m *TopologyMsg) BufferLines(b *model.Buffer, messagesKey string, now time.
 	}
 
 	if h := m.Head(b, now); h.Blocked.By != nil {
-		mark, tone := term.MarkWarning, term.ToneWarning
-		if h.Due.Kind == story.DueUnknown {
-			mark, tone = term.MarkError, term.ToneDanger
-		}
-		lines = append(lines, tone.Span(mark+" "+h.Blocked.Words(now)))
+		lines = append(lines, BlockedSpan(&h.Blocked, h.Due.Kind, now))
 	}
 
 	return lines
+}
+
+// BlockedSpan says what the head of a buffer blocks, that leaves it in this way.
+func BlockedSpan(blocked *story.Blocked, leaves story.DueKind, now time.Time) term.Span {
+	mark, tone := term.MarkWarning, term.ToneWarning
+	if leaves == story.DueUnknown {
+		mark, tone = term.MarkError, term.ToneDanger
+	}
+	return tone.Span(mark + " " + blocked.Words(now))
 }
 
 // ComingLines say when the messages in all buffers of a flow reach its worker, where a ladder of retries counts as one
