@@ -16,12 +16,10 @@ import (
 )
 
 const (
-	actionFirstPage = 250  // chosen messages are mostly near the head
-	actionPage      = 4000 // messages taken ahead of publishing
-	// how long a page takes at a limited rate: at most three are held, and RabbitMQ closes a channel that holds a message
-	// for 30 minutes (consumer_timeout, all versions)
-	pageAtRate    = 5 * time.Minute
-	progressEvery = 100 * time.Millisecond
+	actionFirstPage = 250             // chosen messages are mostly near the head
+	actionPage      = 4000            // messages taken ahead of publishing
+	pageAtRate      = 5 * time.Minute // how long a page takes at a limited rate, at most
+	progressEvery   = 100 * time.Millisecond
 )
 
 // operations are those that Execute can run.

@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -136,6 +137,15 @@ func (x *execution) full() bool {
 // memory limit garbage collection takes more time than the messages.
 const pageShare = 4
 
+// pageTime is how long a page takes at a limited rate: at most three are held, for half of the consumer timeout.
+func (x *execution) pageTime() time.Duration {
+	if x.run.Topology == nil {
+		return pageAtRate
+	}
+	hold, _ := plan.LongestHold(x.run.Topology, x.plan.From)
+	return min(pageAtRate, hold/5)
+}
+
 // nextPage returns the size of the next page: small first, because selected messages are mostly near the head; then as
 // large as useful, while the selected bodies stay within MaxBytes and the kept messages in few pages.
 func (x *execution) nextPage(left int64, number int) int {
@@ -148,7 +158,7 @@ func (x *execution) nextPage(left int64, number int) int {
 	selection := &x.plan.Selection
 	if !selection.OneByOne() {
 		if rate := x.plan.Rate; rate > 0 {
-			n = min(n, max(int64(rate*pageAtRate.Seconds()), 1))
+			n = min(n, max(int64(rate*x.pageTime().Seconds()), 1))
 		}
 		n = min(n, int64(max(x.plan.Acquire.Page, 1)))
 		if selection.Limit > 0 {

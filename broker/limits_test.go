@@ -256,6 +256,19 @@ func TestSlowRateHoldsFewMessages(t *testing.T) {
 	})
 }
 
+// A replay that takes longer than the consumer timeout of its queue holds each message for a part of that alone. 4.3
+// takes back what is held for longer within a second.
+func TestSlowReplayWithinAConsumerTimeout(t *testing.T) {
+	t.Parallel()
+	a, c := newApp(t), client(t)
+	const n = 24
+	from, to := a.queue("failed", model.Quorum, "x-consumer-timeout", int64(3000)), a.queue("worker", model.Classic)
+	a.publish(from, numbered(n)...)
+	made := replayTo(t, from, to, plan.Selection{})
+	made.Rate = 3
+	executed(t, c, made, outcome{Planned: n, Moved: n})
+}
+
 // slowed suspends the process of a quorum queue for 0.6 s again and again, like a slow disk, until end is called, and
 // for a minute at most.
 func slowed(t *testing.T, n *demo.Node, queue model.QueueRef) (end func()) {

@@ -57,6 +57,8 @@ type Settings struct {
 	NoRejectDLX   bool                   // reject-publish-dlx is set on a quorum queue: drop-head applies
 	DeliveryLimit Setting[int64]         // quorum; -1 is unlimited from 4.0
 	DelayedRetry  RetryDelays            // of a quorum queue
+
+	ConsumerTimeout Setting[time.Duration] // of the queue itself; see Topology.ConsumerTimeout
 }
 
 // DropHead is what a queue without an overflow setting does (all versions).
@@ -114,6 +116,9 @@ func settingsOf(q *Queue, policies map[policyKey]*Policy, b Behaviour) Settings 
 		Overflow:  r.text("overflow"),
 	}
 
+	if b.TimeoutByQueue {
+		s.ConsumerTimeout = r.milliseconds("consumer-timeout")
+	}
 	if !s.DLX.Set {
 		s.Key = Setting[string]{} // a key without an exchange does nothing
 	}

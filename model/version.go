@@ -90,6 +90,11 @@ type Behaviour struct {
 	WeighsHeaders bool
 	// DelayedRetry: quorum queues support delayed-retry-type (4.3 and later).
 	DelayedRetry bool
+	// TimeoutByQueue: argument and policy set a queue's consumer timeout (3.12 and later by source; measured on 3.10.8,
+	// 4.0.5 and 4.3.6).
+	TimeoutByQueue bool
+	// NoClassicTimeout: classic queues have no consumer timeout (4.3 and later).
+	NoClassicTimeout bool
 	// ConvertsAMQP10: a message of an AMQP 1.0 client is stored as it arrived, and dlxtop does not see what AMQP 0-9-1 has
 	// no place for (4.0 and later; earlier versions converted it on arrival).
 	ConvertsAMQP10 bool
@@ -111,6 +116,7 @@ func BehaviourOf(v Version) Behaviour {
 			NegativeDeliveryLimitDrops: true,
 			MaxMessageSize:             16 << 20,
 			RefusesDeliveryModes:       true,
+			TimeoutByQueue:             true,
 			ConvertsAMQP10:             true,
 			DelaysByHeader:             true,
 		}
@@ -131,6 +137,8 @@ func BehaviourOf(v Version) Behaviour {
 		Prioritizes:                four,
 		WeighsHeaders:              fourThree,
 		DelayedRetry:               fourThree,
+		TimeoutByQueue:             v.AtLeast(3, 12),
+		NoClassicTimeout:           fourThree,
 		ExpiresEachPriority:        fourThree,
 		ConvertsAMQP10:             four,
 		DelaysByHeader:             v.AtLeast(4, 4),

@@ -27,7 +27,7 @@ const columns, functionTokens, packageTokens, paragraphLines = 120, 900, 36_000,
 
 // allCode and allTests bound the whole. The goal is 490,000 of code and 480,000 of tests. Code has to shrink: what adds
 // to it raises this line, for all to see. Clusters, upgrades and shovels did, by 8,500.
-const allCode, allTests = 552_530, 480_000
+const allCode, allTests = 552_760, 480_000
 
 // totals are the tokens of the whole tree.
 type totals struct {

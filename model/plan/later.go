@@ -8,9 +8,18 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// LongestSpread bounds how long a replay may be spread: RabbitMQ closes a channel that holds a message for 30 minutes
-// (consumer_timeout, the default of all versions), and messages that wait for their turn are held.
-const LongestSpread = 25 * time.Minute
+// LongestSpread is the longest time over which messages can be spread.
+const LongestSpread = 24 * time.Hour
+
+// LongestHold returns how long dlxtop may hold messages of a queue: a sixth less than the consumer timeout, after which
+// RabbitMQ takes them back. No timeout: as long as it likes.
+func LongestHold(t *model.Topology, from model.QueueRef) (time.Duration, model.Setting[time.Duration]) {
+	timeout := t.ConsumerTimeout(from)
+	if !timeout.Set {
+		return LongestSpread, timeout
+	}
+	return timeout.Value / 6 * 5, timeout
+}
 
 // spread returns the rate at which messages take a given time in total.
 func spread(messages int, over time.Duration) float64 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -93,12 +94,29 @@ func TestTooSlow(t *testing.T) {
 		var refusal Refusal
 
 		if c.refused {
-			refusal = Refusal{tooSlow(max(int(c.rate*25*60), 1))}
+			hold, timeout := LongestHold(topology, build.Ref("f"))
+			refusal = Refusal{tooSlow(max(int(c.rate*25*60), 1), hold, timeout)}
 		}
 		assert.That(t, reflect.DeepEqual(p.Refusal, refusal), "%d at %v/s: %q, want %q", c.planned, c.rate, p.Refusal.Words(),
 			refusal.Words())
 		assert.That(t, !p.Refusal.Overridable(), "%d at %v/s: %q, want %q", c.planned, c.rate, p.Refusal.Words(),
 			refusal.Words())
+	}
+}
+
+// The consumer timeout is the lower one of argument and policy; classic queues have none from 4.3.
+func TestLongestHold(t *testing.T) {
+	for _, c := range []struct{ version, queue, hold, timeout string }{
+		{"3.10.8", "quorum f x-consumer-timeout=6000", "25m", "30m (default)"},
+		{"4.0.5", "queue f x-consumer-timeout=6000 policy=p,consumer-timeout=12000", "5s", "6s (argument)"},
+		{"4.0.5", "queue f x-consumer-timeout=6000 policy=p,consumer-timeout=3000", "2.5s", "3s (policy p)"},
+		{"4.3.6", "quorum f policy=p,consumer-timeout=7200000", "1h40m", "2h (policy p)"},
+		{"4.3.6", "quorum f", "25m", "30m (default)"},
+		{"4.3.6", "queue f", "1d", "not set"},
+	} {
+		hold, timeout := LongestHold(build.TopologyOf(c.version, build.Text(c.queue)), build.Ref("f"))
+		assert.Equal(t, model.ShortDuration(hold), c.hold, "%s %s", c.version, c.queue)
+		assert.Equal(t, timeout.String(), c.timeout, "%s %s", c.version, c.queue)
 	}
 }
 

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/loss"
@@ -44,9 +45,14 @@ func targetDown(q *model.Queue) model.Said {
 }
 
 // tooSlow: messages would be held for longer than RabbitMQ allows.
-func tooSlow(most int) model.Said {
+func tooSlow(most int, hold time.Duration, timeout model.Setting[time.Duration]) model.Said {
+	allowed := timeout.String()
+	if timeout.Source.Kind == model.FromDefault {
+		allowed += "; the node may set another one, which the API does not show"
+	}
+
 	return model.Saidf("at this rate they take longer than %s, and messages that are chosen one by one are held for all "+
-		"that time, which RabbitMQ allows for 30 minutes: choose a higher rate, or %s at most (--limit)", LongestSpread,
+		"that time, beyond the consumer timeout, %s: choose a higher rate, or %s at most (--limit)", hold, allowed,
 		messages(most))
 }
 

@@ -150,7 +150,7 @@ func New(t *model.Topology, want ActionWant) Plan {
 	sizes, highest := p.route(t, &want)
 	p.nameApart(t)
 	p.refuseDown(t)
-	p.refuseSlow()
+	p.refuseSlow(t)
 	p.limits(t, &want, sizes, highest)
 	p.Warnings = append(p.Warnings, warnOfAlarms(t)...)
 	p.warnOfRecipients(t)
@@ -165,12 +165,13 @@ func New(t *model.Topology, want ActionWant) Plan {
 
 // refuseSlow refuses plans that would hold messages for too long: those selected one by one are held together, with all
 // messages in front of them.
-func (p *Plan) refuseSlow() {
+func (p *Plan) refuseSlow(t *model.Topology) {
 	if !p.Selection.OneByOne() || p.Rate <= 0 {
 		return
 	}
-	if most := p.Rate * LongestSpread.Seconds(); float64(p.Planned) > most+1 {
-		p.against(tooSlow(max(int(most), 1)))
+	hold, timeout := LongestHold(t, p.From)
+	if most := p.Rate * hold.Seconds(); float64(p.Planned) > most+1 {
+		p.against(tooSlow(max(int(most), 1), hold, timeout))
 	}
 }
 

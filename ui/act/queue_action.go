@@ -226,7 +226,7 @@ func (d *QueueAction) CanUndo() bool {
 func (d *QueueAction) canResume() bool { return d.Env.Journal != nil && d.Account.Resumable() }
 
 // Spreads are the times over which messages can be spread; the first is as fast as the broker confirms.
-var Spreads = []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute, plan.LongestSpread}
+var Spreads = []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute, 25 * time.Minute}
 
 // canaryWaits are how long a canary can watch; the first is as long as a message that fails again takes to come back.
 var canaryWaits = []time.Duration{plan.CanaryAuto, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
