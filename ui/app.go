@@ -279,6 +279,7 @@ func (a *app) handleKey(msg tea.KeyMsg) tea.Cmd {
 	k := a.Keys
 	a.notice = shell.NoticeMsg{}
 	a.leaving = a.leaving && term.Is(msg, k.Quit)
+
 	switch {
 	case term.Is(msg, k.ForceQuit):
 		if isBusy(a.top()) {
@@ -293,7 +294,10 @@ func (a *app) handleKey(msg tea.KeyMsg) tea.Cmd {
 		}
 		return nil // the effect of other keys would be invisible
 	case a.palette.open:
-		return a.commanded(msg)
+		if chosen := a.palette.handle(msg, a); chosen != nil {
+			return chosen(a)
+		}
+		return nil
 	case msg.Paste && !a.top().Typing():
 		return nil // pasted text is not a sequence of commands
 	case a.top().Typing() || term.Offers(a.top().Keys(), msg):

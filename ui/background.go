@@ -50,8 +50,6 @@ func (a *app) background(msg backgroundMsg) tea.Cmd {
 	return a.dressed(a.Theme)
 }
 
-func (a *app) changeTheme(n name) tea.Cmd { return a.dressed(term.Theme(n.Name)) }
-
 // dressed switches everything on the screen to the styles of a theme.
 func (a *app) dressed(theme term.Theme) tea.Cmd {
 	dress(a.Env, theme)

@@ -132,7 +132,7 @@ func commands(k *shell.KeyMap) (all []command) {
 		},
 		{
 			name: "theme", does: "other colours, until you leave", word: "theme", offline: true, names: (*app).themeNames,
-			open: (*app).changeTheme,
+			open: func(a *app, n name) tea.Cmd { return a.dressed(term.Theme(n.Name)) },
 		},
 
 		{key: k.Quit, does: "back; on the first screen of a tab it quits", run: (*app).quit},
@@ -144,8 +144,8 @@ func commands(k *shell.KeyMap) (all []command) {
 			key: k.Suspend, does: "suspend; `fg` continues and reads the broker again", run: (*app).suspendByKey,
 		},
 		{
-			name: "context", does: "go to another broker", word: "context", offline: true, names: (*app).contextNames,
-			open: (*app).goToContext,
+			name: "context", does: "go to another broker", word: "context", offline: true,
+			names: func(a *app) []name { return offlineNames(a.Contexts, a.Title) }, open: (*app).goToContext,
 		},
 	}...)
 }
@@ -197,8 +197,6 @@ func (a *app) exchangeNames() []name {
 		return model.QueueRef{VHost: exchanges[i].VHost, Name: exchanges[i].Name}
 	}), func(n name) bool { return n.Name == "" }) // RabbitMQ allows no bindings to the default exchange
 }
-
-func (a *app) contextNames() []name { return offlineNames(a.Contexts, a.Title) }
 
 func (a *app) themeNames() []name {
 	return offlineNames(append(term.Themes(), slices.Sorted(maps.Keys(a.OwnThemes))...), a.Theme)

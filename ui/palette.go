@@ -72,13 +72,6 @@ func (p *palette) refresh(a *app) {
 	p.at = max(0, slices.IndexFunc(p.found, func(s suggestion) bool { return s.text == chosen }))
 }
 
-func (a *app) commanded(msg tea.KeyMsg) tea.Cmd {
-	if chosen := a.palette.handle(msg, a); chosen != nil {
-		return chosen(a)
-	}
-	return nil
-}
-
 // keepCommand keeps the text of a command before it runs: it may quit.
 func keepCommand(text string, run effect) effect {
 	return func(a *app) tea.Cmd {

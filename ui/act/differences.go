@@ -14,9 +14,6 @@ import (
 // around is how many equal lines are shown around a differing one.
 const around = 2
 
-// comparedWidth returns the width of one side: between them are a mark and its blanks.
-func comparedWidth(width int) int { return max((width-5)/2, 1) }
-
 // layRows lays out two texts side by side, without the stretches in which they are equal, also within lines.
 func layRows(s *term.Styles, rows []body.Row, each int) (lines []string) {
 	for i := 0; i < len(rows); {

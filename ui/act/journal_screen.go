@@ -103,8 +103,11 @@ func (j *JournalScreen) keys() []term.Key {
 			When(ok),
 		term.On(k.Resume, "resume the action under the cursor, if it did not come to its end",
 			shell.Opening(NewResumeScreen, j.Env, r.ID)).As("resume this").When(ok && r.Resumable()),
-		term.On(k.Brokers, "records of all brokers; of this one again", j.turnBrokers).AsIf(j.every, "this broker").
-			When(j.every || len(j.records) > len(j.Table.All)))
+		term.On(k.Brokers, "records of all brokers; of this one again", func() {
+			j.every = !j.every
+			j.list()
+			j.Table.Regain()
+		}).AsIf(j.every, "this broker").When(j.every || len(j.records) > len(j.Table.All)))
 }
 
 // list shows the records of this broker, or of all.
@@ -161,12 +164,6 @@ func (j JournalScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	}
 
 	return j, cmd
-}
-
-func (j *JournalScreen) turnBrokers() {
-	j.every = !j.every
-	j.list()
-	j.Table.Regain()
 }
 
 // elsewhere says how many records of other brokers are not shown; "" when all are.

@@ -265,7 +265,7 @@ func (d *draftDifferences) lay(s *term.Styles, width int) (lines []string) {
 	for _, change := range d.above {
 		lines = append(lines, s.Text.Wrap(" ", change, width-1)...)
 	}
-	return append(lines, layRows(s, d.body, comparedWidth(width))...)
+	return append(lines, layRows(s, d.body, max((width-5)/2, 1))...) // between the sides are a mark and its blanks
 }
 
 func NewMendDialog(e *shell.Env, about Subject) PlanDialog {

@@ -55,9 +55,6 @@ func (c *Reading) AskOnce() {
 	}
 }
 
-// askConsent asks when looks begin.
-func (c *Reading) askConsent() { c.asks, c.asked = asksConsent, nil }
-
 // close closes the question.
 func (c *Reading) close() { c.asks = asksNothing }
 

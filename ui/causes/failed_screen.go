@@ -85,7 +85,8 @@ func (f *failedScreen) keys() []term.Key {
 
 	limited := len(f.of((*Queue).counts)) > 0
 	keys = append(keys,
-		term.On(k.Looks, "when looks begin that use up a delivery limit", f.askConsent).When(limited),
+		term.On(k.Looks, "when looks begin that use up a delivery limit", func() { f.asks, f.asked = asksConsent, nil }).
+			When(limited),
 		term.On(k.Copy, "before anything was read: copy the command that makes looks free", f.copyCommands).
 			As("copy the command").When(limited && !current))
 

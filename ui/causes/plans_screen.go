@@ -225,7 +225,10 @@ func (c *causePlansScreen) options() (keys []term.Key) {
 	}
 
 	other := term.On(k.Target, "", c.ask).As("other queue").When(c.Asks == messages.AsksQueue)
-	edit := term.On(k.Mend, "", c.editProgram).As("edit").When(c.Asks == messages.AsksProgram)
+	edit := term.On(k.Mend, "", func() {
+		c.mending.State, c.state = act.MendTyping, causePlansWishing
+		c.mending.Messages, _ = c.left()
+	}).As("edit").When(c.Asks == messages.AsksProgram)
 	return append([]term.Key{other, edit}, keys...)
 }
 
@@ -396,12 +399,6 @@ func (c *causePlansScreen) agree() tea.Cmd {
 		c.stopped = false
 		return c.start(c.ready()[0]) // the later ones stay agreed to, and those left out stay so
 	})
-}
-
-func (c *causePlansScreen) editProgram() {
-	c.mending.State = act.MendTyping
-	c.state = causePlansWishing
-	c.mending.Messages, _ = c.left()
 }
 
 // planAgain makes all plans again that have not run.

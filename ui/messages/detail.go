@@ -67,13 +67,6 @@ type detailLines struct {
 	second  time.Time
 }
 
-func newMessageDetail(k *term.ListKeys) messageDetail {
-	return messageDetail{
-		find:        term.NewFilterField(k),
-		detailLines: &detailLines{},
-	}
-}
-
 // top returns the first visible line of a pane: a message other than the scrolled one starts at its first match, or at
 // its top.
 func (d *messageDetail) top(id shell.MessageID, p pane) int {

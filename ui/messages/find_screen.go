@@ -142,19 +142,15 @@ func (s *FindScreen) KeysWith(others ...term.Key) []term.Key {
 	}, others...)
 
 	return s.List.Keys(append(keys,
-		term.On(k.Back, "stop the search", s.halt).As("stop").
-			When(s.searching() && !s.stopped && s.Filter.Text() == ""),
+		term.On(k.Back, "stop the search", func() {
+			s.stopped = true
+			s.Close()
+		}).As("stop").When(s.searching() && !s.stopped && s.Filter.Text() == ""),
 		term.On(k.Insist, "search the queues where a look has a cost, too", func() tea.Cmd {
 			s.Want.Costly = true
 			return s.Begin(true)
 		}).As("search the others, too").When(s.Ended && s.costly),
 		term.On(k.Peek, "search again", func() tea.Cmd { return s.Begin(false) }).As("search again").When(s.Ended))...)
-}
-
-// halt stops the search.
-func (s *FindScreen) halt() {
-	s.stopped = true
-	s.Close()
 }
 
 func (s FindScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {

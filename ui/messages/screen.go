@@ -124,7 +124,7 @@ func NewCauseScreen(e *shell.Env, queue model.QueueRef, only OfCause, limit int,
 		then:        then,
 		queueLook:   queueLook{Limit: max(limit, peekFirst)},
 		messageList: messageList{Table: shell.NewMessageTable(e), filter: newMessageFilter(e), done: e.Done()},
-		detail:      newMessageDetail(&e.Keys.ListKeys),
+		detail:      messageDetail{find: term.NewFilterField(&e.Keys.ListKeys), detailLines: &detailLines{}},
 	}
 }
 

@@ -114,7 +114,7 @@ func (s *tapScreen) keys() []term.Key {
 			term.On(k.Target, "the next exchange", s.turnExchange).As(other).When(len(s.wants) > 1),
 			term.On(k.ChooseAll, "also messages that no queue takes; again: only those that queues take", func() {
 				s.tapUnrouted(!unrouted)
-			}).As(s.unroutedWords()),
+			}).As("also messages that no queue takes").AsIf(unrouted, "only messages that queues take"),
 			term.On(k.Cancel, "", shell.Pop),
 		}
 	}
@@ -138,13 +138,6 @@ func (s *tapScreen) tapUnrouted(unrouted bool) {
 	s.wants = slices.Clone(s.wants)
 	s.wants[s.want].Unrouted = unrouted
 	s.replan()
-}
-
-func (s *tapScreen) unroutedWords() string {
-	if s.wants[s.want].Unrouted {
-		return "only messages that queues take"
-	}
-	return "also messages that no queue takes"
 }
 
 func (s *tapScreen) forbidden() string {
