@@ -53,7 +53,7 @@ func (t *checking) findTTLWithoutDLX(q *model.Queue, s model.Settings) {
 	t.foundIn(q, Finding{ // a queue of one connection is often meant to drop messages
 		Code: "ttl-without-dlx", Level: infoIf(q.Exclusive || q.AutoDelete),
 		Message:  spell("%s loses messages that expire (after %s): it has no dead-letter exchange", q, s.TTL.Value),
-		Evidence: "message-ttl " + s.TTL.String() + ", no dead-letter-exchange",
+		Evidence: spell("message-ttl %s, no dead-letter-exchange", s.TTL),
 		Remedy: "unless the loss is intended, set a dead-letter-exchange (a policy takes effect at once), or remove the " +
 			"TTL",
 	})
@@ -72,7 +72,7 @@ func (t *checking) findLimitWithoutDLX(q *model.Queue, s model.Settings) {
 		Code:     "limit-without-dlx",
 		Level:    infoIf(q.Exclusive || q.AutoDelete),
 		Message:  spell("%s loses its oldest messages when it is full: it has no dead-letter exchange", q),
-		Evidence: limit + ", overflow " + s.Overflow.String() + ", no dead-letter-exchange",
+		Evidence: spell("%s, overflow %s, no dead-letter-exchange", limit, s.Overflow),
 		Remedy:   "set a dead-letter-exchange, or overflow reject-publish so that publishers see it",
 	})
 }
@@ -85,7 +85,7 @@ func (t *checking) findDeliveryLimitWithoutDLX(q *model.Queue, s model.Settings)
 		Code: "delivery-limit-without-dlx", Level: infoIf(s.DeliveryLimit.Source.Kind == model.FromDefault),
 		Message: spell("%s loses messages that %s more than %s: it has no dead-letter exchange",
 			q, t.howReturned(), model.Plural(s.DeliveryLimit.Value, "time")),
-		Evidence: "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange",
+		Evidence: spell("delivery-limit %s, no dead-letter-exchange", s.DeliveryLimit),
 		Remedy:   "set a dead-letter-exchange, so that such messages end in a failed queue",
 	})
 }

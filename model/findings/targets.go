@@ -147,13 +147,13 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 	case s.Expires.Set && q.Consumers.Or(1) == 0:
 		f.Message = spell("RabbitMQ deletes %s, failed messages included, when it is unused for %s; dead letters "+
 			"do not count as use", q, s.Expires.Value)
-		f.Evidence = "expires " + s.Expires.String() + ", 0 consumers; a queue that expires dead-letters nothing"
+		f.Evidence = spell("expires %s, 0 consumers; a queue that expires dead-letters nothing", s.Expires)
 		f.Remedy = without(s.Expires.Source, "expires")
 	case !q.NoDLX(s):
 		return false
 	case s.TTL.Set:
 		f.Message = spell("failed messages in %s are lost after %s", q, s.TTL.Value)
-		f.Evidence = "message-ttl " + s.TTL.String() + ", no dead-letter-exchange"
+		f.Evidence = spell("message-ttl %s, no dead-letter-exchange", s.TTL)
 		f.Remedy = without(s.TTL.Source, "message-ttl") + "; until then, replay or drop before it ends"
 	case s.DropsHead():
 		f.Message = spell("failed messages in %s are lost when it is full: the oldest go first", q)
@@ -166,8 +166,7 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 	case s.DeliveryLimit.Set && s.DeliveryLimit.Value >= 0:
 		f.Message = spell("failed messages in %s are lost after they were looked at %s", q,
 			model.Plural(s.DeliveryLimit.Value, "time"))
-		f.Evidence = "delivery-limit " + s.DeliveryLimit.String() +
-			", no dead-letter-exchange; each look that is returned counts"
+		f.Evidence = spell("delivery-limit %s, no dead-letter-exchange; each look that is returned counts", s.DeliveryLimit)
 		f.Remedy = t.unlimited(s.DeliveryLimit.Source) + ", or use a classic queue for failed messages"
 
 		if s.DeliveryLimit.Source.Kind == model.FromDefault {
@@ -177,7 +176,7 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 		if !t.Behaviour.ReturnCountsAsDelivery {
 			f.Message = spell("failed messages in %s are lost after a consumer has failed on them %s", q,
 				model.Plural(s.DeliveryLimit.Value, "time"))
-			f.Evidence = "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange"
+			f.Evidence = spell("delivery-limit %s, no dead-letter-exchange", s.DeliveryLimit)
 		}
 	default:
 		return false

@@ -235,7 +235,7 @@ func deadLettersLost(q *model.Queue, s model.Settings) Finding {
 		Level:    end.level,
 		Exchange: s.DLX.Value,
 		Message:  spell("dead letters of %s %s: no queue is bound to %s", q, end.are, exchange),
-		Evidence: "dead-letter-exchange " + exchange + " (" + s.DLX.Source.String() + "); no queue is reached",
+		Evidence: spell("dead-letter-exchange %s (%s); no queue is reached", exchange, s.DLX.Source),
 		Remedy:   "bind a queue to " + exchange,
 	}
 
@@ -259,8 +259,8 @@ func deadLettersAstray(q *model.Queue, s model.Settings, others []model.QueueRef
 		Exchange: s.DLX.Value,
 		Message: spell("dead letters of %s %s: %s has no queue for the keys that messages arrive with",
 			q, endOf(s).may, exchange),
-		Evidence: "dead-letter-exchange " + exchange + " (" + s.DLX.Source.String() +
-			"); no dead-letter-routing-key, so each message keeps its own keys, including CC and BCC" + endOf(s).evidence,
+		Evidence: spell("dead-letter-exchange %s (%s); no dead-letter-routing-key, so each message keeps its own keys, "+
+			"including CC and BCC%s", exchange, s.DLX.Source, endOf(s).evidence),
 		Remedy: spell("bind a queue to %s for their keys, or set a dead-letter-routing-key; do nothing "+
 			"if they carry another key that is bound (CC)", exchange),
 	}
