@@ -39,6 +39,7 @@ var unopened = []struct {
 		[]string{"\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05"},
 		".",
 	},
+	{"AMQP 1.0 value or sequence", nil, []string{"\x00Sw", "\x00Sv"}, ""},
 	{"Avro", []string{"avro"}, []string{"\xc3\x01", "Obj\x01"}, ""},
 	{"MessagePack", []string{"msgpack", "messagepack"}, nil, ""},
 	{"protobuf", []string{"protobuf"}, nil, ""},
