@@ -66,8 +66,9 @@ truth: setup ## 2,000 random topologies, settings and stories on a real broker, 
 soak: setup ## an hour of the dashboard on the demo: processor, memory, goroutines (DLXTOP_SOAK=10m: shorter)
 	DLXTOP_SOAK=$${DLXTOP_SOAK:-1h} go test -tags soak -run 'TestSoak$$' -v -timeout 90m ./bench
 
-faults: setup ## 200 kills, 100 that are gone on with, 50 of each fault at random moments, 10,000 undone messages, 1,000 undos at once, peeks of 20,000, 10,000 looks at once, 200 topologies that change under plans, 10 nodes that are struck under 112 commands (DLXTOP_FULL=50; hours)
+faults: setup ## 200 kills, 100 that are gone on with, 50 of each fault at random moments, 10,000 undone messages, 1,000 undos at once, peeks of 20,000, 10,000 looks at once, 200 topologies that change under plans, 10 nodes that are struck under 112 commands, 50 commands with 10,000 messages each under a struck node on 4.3, 10 each on 4.0 and the installed one (DLXTOP_FULL=50; hours)
 	DLXTOP_FULL=$${DLXTOP_FULL:-50} go test -run 'TestClusterFaults' -v -parallel 32 -timeout 180m ./e2e
+	@DLXTOP_FULL=$${DLXTOP_FULL:-50} bash scripts/faults.sh
 	DLXTOP_FULL=$${DLXTOP_FULL:-50} go test -run 'TestKilled|TestResumed|TestFaults|TestTwoAtOnce|TestUndoOf|TestUndoAtOnce|TestPeekKeepsOrder|TestPeekBeside|TestLooksAtOnce' -v -p 1 -timeout 180m ./broker ./cli
 
 fuzz: ## what reads bytes of a broker, a file or a person, with random ones: each for 10 minutes (DLXTOP_FUZZ=30s: shorter)

@@ -36,6 +36,7 @@ import (
 type cluster struct {
 	t     *testing.T
 	nodes []*demo.Node
+	cable *cable // dlxtop's, to one of them; nil: none
 }
 
 func startCluster(t *testing.T, settings string) []*demo.Node {
@@ -103,7 +104,11 @@ func (c *cluster) run(args ...string) (status int, out, errs string) {
 func (c *cluster) hosts(nodes ...int) []string {
 	var messages, management []string
 	for _, n := range nodes {
-		_, at, _ := strings.Cut(strings.TrimSuffix(c.nodes[n].AMQP(), "/"), "@")
+		near := c.nodes[n].AMQP()
+		if c.cable != nil && c.nodes[n] == c.cable.to {
+			near = c.cable.lay(c.t)
+		}
+		_, at, _ := strings.Cut(strings.TrimSuffix(near, "/"), "@")
 		_, api, _ := strings.Cut(c.nodes[n].API(), "@")
 		messages, management = append(messages, at), append(management, api)
 	}
@@ -142,11 +147,11 @@ func TestCluster(t *testing.T) {
 	size.Long(t)
 	t.Parallel()
 	nodes := startCluster(t, "")
-	t.Run("a member is late", func(t *testing.T) { (&cluster{t, nodes}).holdMember() })
-	t.Run("a node is gone", func(t *testing.T) { (&cluster{t, nodes}).killNode() })
-	t.Run("a node is in maintenance", func(t *testing.T) { (&cluster{t, nodes}).drainNode() })
-	t.Run("a node stops", func(t *testing.T) { (&cluster{t, nodes}).stopNode() })
-	t.Run("the network breaks", func(t *testing.T) { (&cluster{t, nodes}).breakNetwork() })
+	t.Run("a member is late", func(t *testing.T) { (&cluster{t: t, nodes: nodes}).holdMember() })
+	t.Run("a node is gone", func(t *testing.T) { (&cluster{t: t, nodes: nodes}).killNode() })
+	t.Run("a node is in maintenance", func(t *testing.T) { (&cluster{t: t, nodes: nodes}).drainNode() })
+	t.Run("a node stops", func(t *testing.T) { (&cluster{t: t, nodes: nodes}).stopNode() })
+	t.Run("the network breaks", func(t *testing.T) { (&cluster{t: t, nodes: nodes}).breakNetwork() })
 }
 
 // holdMember suspends the member of a quorum queue that delivers to dlxtop, while the leader reports that nothing is
@@ -443,20 +448,23 @@ func TestAlarm(t *testing.T) {
 	screen.Press(":quit\r").WaitForEnd(cli.ExitDone) // q would ask while the replay is watched
 }
 
-// cut cuts the third node off from the others, like a network failure, until mend is called. RabbitMQ (3.10.8, 4.0.5)
+// cut cuts a node off from the others, like a network failure, until mend is called. RabbitMQ (3.10.8, 4.0.5)
 // may cut off the second one, too, because it briefly saw both sides.
-func (c *cluster) cut() (mend func()) {
+func (c *cluster) cut(node int) (mend func()) {
 	c.t.Helper()
-	between := func(cookie, then string) {
-		for _, pair := range [][2]int{{0, 2}, {2, 0}, {1, 2}, {2, 1}} {
-			c.eval(pair[0], fmt.Sprintf("erlang:set_cookie('%[1]s', %[2]s), %[3]s('%[1]s').",
-				c.nodes[pair[1]].Name(), cookie, then))
+	var others []string
+	for i := range c.nodes {
+		if i != node {
+			others = append(others, "'"+c.nodes[i].Name()+"'")
 		}
 	}
 
-	between("nobody_knows_this", "erlang:disconnect_node")
+	each := func(do string) {
+		c.eval(node, fmt.Sprintf("[begin %s end || N <- [%s]].", do, strings.Join(others, ", ")))
+	}
+	each("erlang:set_cookie(N, nobody_knows_this), erlang:disconnect_node(N)")
 
-	return func() { between("erlang:get_cookie()", "net_adm:ping") }
+	return func() { each("erlang:set_cookie(N, erlang:get_cookie()), net_adm:ping(N)") }
 }
 
 // eval returns the value of an Erlang expression on a node.
@@ -476,7 +484,7 @@ func (c *cluster) breakNetwork() {
 	if well.Snapshot.Overview.Version.AtLeast(4, 3) {
 		return
 	}
-	mend := c.cut()
+	mend := c.cut(2)
 	c.poll("guest:guest", "nodes are out of sight", func(t *model.Topology) bool { return running(t) < 3 })
 	mend()
 	c.poll("guest:guest", "the partition is reported", func(t *model.Topology) bool {

@@ -212,7 +212,7 @@ func TestNodeDiesDuringReplays(t *testing.T) {
 // nodeDies reports false where RabbitMQ itself lost a durable queue by that: two in some sixty kills (3.10.8, 4.0.5).
 func nodeDies(t *testing.T, name string, signal syscall.Signal) bool {
 	t.Helper()
-	c := &cluster{t, []*demo.Node{built.Node}}
+	c := &cluster{t: t, nodes: []*demo.Node{built.Node}}
 	process, channel := c.process(0), c.channel()
 	kinds := map[int]string{400: "quorum", 5000: "classic"}
 	messages := map[string]int{name + " command": 400, name + " screen": 5000}
