@@ -59,7 +59,7 @@ var plainEncodings = map[string]bool{
 
 func (d *document) unpack() {
 	for range maxLayers {
-		if !d.declared() && !d.compressed() && !d.base64() && !d.registered() {
+		if !d.declared() && !d.compressed() && !d.base64() && !d.amqpValue() && !d.registered() {
 			break
 		}
 	}
@@ -189,6 +189,34 @@ func readable(b []byte) bool {
 	return !bytes.ContainsFunc(b, func(r rune) bool {
 		return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f
 	})
+}
+
+// amqpValue removes the encoding of a text, or of bytes, that an AMQP 1.0 client sent as a value, as RabbitMQ 4 passes
+// it on: a descriptor, a type, and the length in one or four bytes (AMQP 1.0, part 1.6 of the standard).
+func (d *document) amqpValue() bool {
+	value, is := bytes.CutPrefix(d.data, []byte("\x00Sw"))
+	if !is || len(value) < 5 {
+		return false
+	}
+
+	var size uint64
+	var from int
+	switch value[0] {
+	case 0xa0, 0xa1:
+		size, from = uint64(value[1]), 2
+	case 0xb0, 0xb1:
+		size, from = uint64(binary.BigEndian.Uint32(value[1:])), 5
+	default:
+		return false
+	}
+
+	value = value[from:]
+	if d.whole && uint64(len(value)) != size {
+		return false
+	}
+	d.becomes("AMQP 1.0 value", value, d.whole)
+
+	return true
 }
 
 // registered removes a schema registry's frame around JSON: a zero byte, and the number of the schema. Around other
