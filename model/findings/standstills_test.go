@@ -102,60 +102,28 @@ func TestCrashesOnAFailedQueue(t *testing.T) {
 
 // What another queue counted in a message is neither this queue's loop nor near its limit.
 func TestCountsOfAnotherQueue(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		version string
-		kind    model.QueueType
-		again   int64 // redeliveries that this queue counted
-		headers model.Table
-		deaths  []message.Death
-		want    string
-	}{
-		{
-			"a dead letter of a queue in which it went round (4.3)", "4.3.6", model.Quorum, 3,
-			model.Table{"x-acquired-count": int64(150), "x-delivery-count": int64(2)},
-			[]message.Death{{Queue: "src"}},
-			"",
-		},
-		{
-			"it went round here", "4.3.6", model.Quorum, 200,
-			model.Table{"x-acquired-count": int64(150), "x-delivery-count": int64(2)},
-			[]message.Death{{Queue: "src"}},
-			"requeue-loop",
-		},
-		{
-			"it was never dead-lettered", "4.3.6", model.Quorum, 3,
+	for _, test := range must.Cases[struct {
+		Name, Version string
+		Kind          model.QueueType
+		Again         int64  // redeliveries that this queue counted
+		Message       string // in JSON
+		Deaths        []message.Death
+		Want          string
+	}](t, "testdata/counts_of_another_queue.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			topology := build.TopologyOf(test.Version, build.Queue("q", build.OfType(test.Kind), build.Consumers(1),
+				build.DeliveryLimit(6), func(q *model.Queue) { q.Redelivered = model.Some(test.Again) }))
+			m := must.Get(message.ParseMessage([]byte(test.Message)))(t)
+			m.Position, m.Redelivered, m.Deaths = 1, true, test.Deaths
 
-			model.Table{"x-acquired-count": int64(150)},
-			nil, "requeue-loop",
-		},
-		{
-			"a classic queue counts nothing", "4.3.6", model.Classic, 200,
-			model.Table{"x-acquired-count": int64(150)},
-			nil, "",
-		},
-		{
-			"a republished message has the count of another queue before that of this one (3.10)", "3.10.8", model.Quorum, 3,
-			model.Table{"x-delivery-count": model.Repeated{int64(4), int64(1)}},
-			nil, "",
-		},
-		{
-			"its own count is near the limit", "3.10.8", model.Quorum, 3,
-			model.Table{"x-delivery-count": model.Repeated{int64(0), int64(4)}},
-			nil, "delivery-count-near-limit",
-		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			topology := build.TopologyOf(test.version, build.Queue("q", build.OfType(test.kind), build.Consumers(1),
-				build.DeliveryLimit(6), func(q *model.Queue) { q.Redelivered = model.Some(test.again) }))
 			r := ReadingOf(topology, build.Ref("q"), build.Noon, nil)
-			r.See(&message.Message{Position: 1, Redelivered: true, Headers: test.headers, Deaths: test.deaths})
+			r.See(&m)
 
 			var found []string
 			for _, f := range r.Found() {
 				found = append(found, f.Code)
 			}
-			assert.Equal(t, strings.Join(found, "; "), test.want)
+			assert.Equal(t, strings.Join(found, "; "), test.Want)
 		})
 	}
 }
