@@ -188,6 +188,10 @@ func TestUndoneMessagesAreMarked(t *testing.T) {
 	r, err := j.Record(t.Context(), id)
 	must.Do(t, err)
 	assert.Equal(t, r.Undone, 1, "%+v %v", r, err)
+
+	check(t, j.Amend(second, settled(plan.Moved, 1)))
+	again := must.Get(j.Record(t.Context(), id))(t)
+	assert.Equal(t, again.Undone, 1, "the same message, found once more")
 }
 
 // Data survives a kill once Write and Settle have returned, and the record is then unfinished; while the program lives

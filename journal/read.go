@@ -149,12 +149,26 @@ func (j *Journal) complete(ctx context.Context, db *sql.DB, r *plan.Record) erro
 	if err != nil {
 		return err
 	}
-	if err := db.QueryRowContext(ctx, `SELECT coalesce(sum(o.count), 0) FROM outcomes o
-		JOIN records u ON u.id = o.record WHERE u.undoes = ? AND o.outcome = ?`,
-		r.ID, plan.Moved).Scan(&r.Undone); err != nil || !r.Ended.IsZero() {
+	undos, err := undosOf(ctx, db, r.ID)
+	if err != nil {
 		return err
 	}
 
+	for id := range undos {
+		outcomes, err := readOutcomes(ctx, db, id)
+		if err != nil {
+			return err
+		}
+		outcomes.each(func(o plan.Outcome) {
+			if o == plan.Moved {
+				r.Undone++
+			}
+		})
+	}
+
+	if !r.Ended.IsZero() {
+		return nil
+	}
 	r.Running = running
 	outcomes, err := readOutcomes(ctx, db, r.ID)
 	outcomes.each(func(o plan.Outcome) { r.Account.Add(o, &message.Message{}, "") })
