@@ -178,47 +178,18 @@ func TestDeathSummary(t *testing.T) {
 }
 
 func TestOrigin(t *testing.T) {
-	died := func(queue, exchange, key string, second int) Death {
-		return Death{
-			Queue: queue, Exchange: exchange, RoutingKeys: []string{key}, Reason: model.Rejected,
-			Time: build.Noon.Add(time.Duration(second) * time.Second),
-		}
-	}
-
-	retried := died("retry", "retry", "b", 0)
-	keyless := died("work", "master", "", 0)
-	retried.Reason = model.Expired
-	keyless.RoutingKeys = nil
-	copied := died("buffer", "out", "out.key", 0)
-	timeless := died("work", "", "work", 0)
-	timelessRetry := retried
-	copied.RoutingKeys = append(copied.RoutingKeys, "cc")
-
-	timeless.Time, timelessRetry.Time = time.Time{}, time.Time{}
 	type expected struct {
-		Name   string
-		M      Message
-		Want   string // exchange and key
-		Reason string // part of it
+		Name    string
+		M       Message
+		Headers asJSON
+		Body    string
+		Want    string // exchange and key
+		Reason  string // part of it
 	}
 
-	for _, c := range append(must.Cases[expected](t, "testdata/origin.toml"), []expected{
-		{
-			"Rascal", headed(model.Table{"rascal": model.Table{"originalExchange": "e", "originalRoutingKey": "k"}}), "e k",
-			"Rascal wrote it",
-		},
-		{
-			"EasyNetQ", bodied(`{"RoutingKey":"k","Exchange":"e","Queue":"q","Exception":"x","Message":"{}"}`), "e k",
-			"EasyNetQ wrote it",
-		},
-		{
-			"a body that only looks like it",
-			Message{Exchange: "x", Body: []byte(`{"RoutingKey":"k","Exchange":"e"}`)},
-			"x ",
-			"published last",
-		},
-	}...) {
+	for _, c := range must.Cases[expected](t, "testdata/origin.toml") {
 		t.Run(c.Name, func(t *testing.T) {
+			c.M.Headers, c.M.Body, c.M.BodyBytes = model.Table(c.Headers), []byte(c.Body), len(c.Body)
 			from, reason := c.M.OriginOrWhy()
 			if key, header, told := c.M.FirstKey(); told && key != from.RoutingKey {
 				reason += header + " has the key " + key
