@@ -1,7 +1,6 @@
 package story
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -25,49 +24,23 @@ func policyTTL(ttl time.Duration) model.Setting[time.Duration] {
 }
 
 func TestDue(t *testing.T) {
-	minute := argumentTTL(time.Minute)
-	with := func(p message.Properties) message.Message { return message.Message{Properties: p} }
-	ago := func(d time.Duration) message.Properties { return message.Properties{Timestamp: build.Noon.Add(-d)} }
-
 	type expected struct {
 		Name string
 		M    message.Message
+		JSON string
 		TTL  model.Setting[time.Duration]
 		Want string // when, after it was taken
 	}
 
-	for _, c := range append(must.Cases[expected](t, "testdata/due.toml"), []expected{
-		{
-			"republished by a worker that counts and keeps the timestamp",
-			message.Message{Properties: ago(time.Second), Headers: model.Table{"x-retry-count": int32(1)}},
-			minute, "≤ 1m0s",
-		},
-		{
-			"a worker keeps a list of failures, and the timestamp", message.Message{
-				Properties: ago(time.Second), Headers: model.Table{"failures": []any{
-					model.Table{"at": build.Noon, "error": "ECONNREFUSED", "host": "mail-1"},
-				}},
-			}, minute, "≤ 1m0s",
-		},
+	future := expected{Name: "timestamp in the far future", TTL: argumentTTL(time.Minute), Want: "≤ 1m0s"}
+	future.M.Properties.Timestamp = time.Unix(1<<40, 0)
 
-		{
-			"moved by a shovel", message.Message{Properties: ago(time.Second), Headers: model.Table{
-				"x-shovelled": []any{model.Table{"src-queue": "q"}},
-			}}, minute, "≤ 1m0s",
-		},
-		{
-			"a first try with a counter at 0", message.Message{
-				Properties: ago(time.Second), Headers: model.Table{"x-retry-count": int32(0)},
-			}, minute, "= 1m0s",
-		},
-		{
-			"a policy's TTL, and an old timestamp that a worker kept",
-			message.Message{Properties: ago(time.Hour), Headers: model.Table{"x-retry-count": int32(1)}},
-			policyTTL(5 * time.Second), "≤ 5s",
-		},
-		{"timestamp in the far future", with(message.Properties{Timestamp: time.Unix(1<<40, 0)}), minute, "≤ 1m0s"},
-	}...) {
+	for _, c := range append(must.Cases[expected](t, "testdata/due.toml"), future) {
 		t.Run(c.Name, func(t *testing.T) {
+			if c.JSON != "" {
+				c.M = must.Get(message.ParseMessage([]byte(c.JSON)))(t)
+			}
+
 			due := Due(&c.M, c.TTL, Sight{At: build.Noon})
 			got := map[DueKind]string{DueExact: "= ", DueAtMost: "≤ "}[due.Kind] + due.Time.Sub(build.Noon).String()
 
@@ -81,54 +54,22 @@ func TestDue(t *testing.T) {
 }
 
 func TestDueIn(t *testing.T) {
-	for _, c := range []struct {
-		kind DueKind
-		left time.Duration
-		want string
-	}{
-		{DueUnknown, 0, "unknown"},
-		{DueExact, 3240 * time.Millisecond, "3.2s"},
-		{DueExact, 0, "0.0s"},
-		{DueExact, 9999 * time.Millisecond, "9.9s"},
-		{DueExact, 12500 * time.Millisecond, "13s"},
-		{DueExact, 14*time.Minute + 3*time.Second, "14m3s"},
-		{DueExact, 90*time.Minute + time.Second, "1h31m"},
-		{DueExact, 50 * time.Hour, "2d2h"},
-		{DueExact, -time.Millisecond, "overdue"},
-		{DueAtMost, 1200 * time.Millisecond, "≤ 2s"},
-		{DueAtMost, 30 * time.Second, "≤ 30s"},
-		{DueAtMost, -1, "overdue"},
-		{DueAtMost, math.MaxInt64, "≤ 106751d23h47m16.854s"},
-	} {
-		d := DueTime{Kind: c.kind, Time: build.Noon.Add(c.left), Earliest: build.Noon.Add(c.left)}
-		assert.Equal(t, d.In(build.Noon), c.want, "%s %v", c.kind, c.left)
+	for _, c := range must.Cases[struct {
+		Kind DueKind
+		Left time.Duration
+		Want string
+	}](t, "testdata/due_in.toml") {
+		d := DueTime{Kind: c.Kind, Time: build.Noon.Add(c.Left), Earliest: build.Noon.Add(c.Left)}
+		assert.Equal(t, d.In(build.Noon), c.Want, "%s %v", c.Kind, c.Left)
 	}
 }
 
 func TestShortDuration(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0:                                "0s",
-		250 * time.Microsecond:           "250µs",
-		time.Millisecond:                 "1ms",
-		1500 * time.Microsecond:          "1.5ms",
-		500 * time.Millisecond:           "500ms",
-		1500 * time.Millisecond:          "1.5s",
-		1001 * time.Millisecond:          "1.001s",
-		30 * time.Second:                 "30s",
-		time.Minute:                      "1m",
-		90 * time.Second:                 "1m30s",
-		90 * time.Minute:                 "1h30m",
-		time.Hour:                        "1h",
-		7 * 24 * time.Hour:               "7d",
-		36 * time.Hour:                   "1d12h",
-		time.Hour + time.Millisecond:     "1h0.001s",
-		4294967295 * time.Millisecond:    "49d17h2m47.295s",
-		-30 * time.Second:                "-30s",
-		time.Duration(math.MaxInt64):     "106751d23h47m16.854s",
-		time.Duration(math.MinInt64):     "-106751d23h47m16.854s",
-		time.Minute + time.Microsecond/2: "1m",
-	} {
-		assert.Equal(t, model.ShortDuration(d), want, "%v", d)
+	for _, c := range must.Cases[struct {
+		Span time.Duration
+		Want string
+	}](t, "testdata/short_durations.toml") {
+		assert.Equal(t, model.ShortDuration(c.Span), c.Want, "%v", c.Span)
 	}
 }
 
