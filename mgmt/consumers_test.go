@@ -17,8 +17,7 @@ import (
 func TestAUserKnowsTheConsumersOfOthers(t *testing.T) {
 	s := newStage(t)
 	manage.User(t, s.b.API(), "clerk-of-consumers", "management", s.vhost)
-	s.queue("w", nil)
-	s.queue("w.failed", nil)
+	s.declare("queue w\nqueue w.failed")
 
 	for queue, tag := range map[string]string{"w": "app", "w.failed": model.ConsumerTag + "look"} {
 		must.Get(s.channel.Consume(queue, tag, true, false, false, false, nil))(t)

@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -17,13 +15,11 @@ import (
 func TestDelayedRetriesAreReported(t *testing.T) {
 	s := newStage(t)
 	holds := model.BehaviourOf(model.ParseVersion(s.b.Version())).DelayedRetry
-	s.queue("argued", amqp.Table{
-		"x-queue-type": "quorum", "x-delivery-limit": int64(9), "x-delayed-retry-type": "failed",
-		"x-delayed-retry-min": int64(60_000), "x-delayed-retry-max": int64(150_000),
-	})
-	s.queue("ruled", amqp.Table{"x-queue-type": "quorum", "x-delayed-retry-max": int64(90_000)})
+	s.declare(`
+		quorum argued delivery-limit=9 x-delayed-retry-type=failed x-delayed-retry-min=60000 x-delayed-retry-max=150000
+		quorum ruled x-delayed-retry-max=90000`)
 	if holds {
-		s.policy("slow", "^ruled$", `{"delayed-retry-type":"returned","delayed-retry-min":80000}`)
+		s.declare("policy slow ^ruled$ 0 delayed-retry-type=returned delayed-retry-min=80000")
 	}
 
 	ruled := func(snapshot *model.Snapshot) bool { return find(t, snapshot, "ruled").Policy == "slow" }
@@ -80,10 +76,7 @@ func TestDelaysOfRetriesGrow(t *testing.T) {
 	}
 	var retry model.RetryDelays
 	retry.Min.Value, retry.Max.Value = 200*time.Millisecond, 500*time.Millisecond
-	s.queue("grows", amqp.Table{
-		"x-queue-type": "quorum", "x-delayed-retry-type": "all",
-		"x-delayed-retry-min": retry.Min.Value.Milliseconds(), "x-delayed-retry-max": retry.Max.Value.Milliseconds(),
-	})
+	s.declare("quorum grows x-delayed-retry-type=all x-delayed-retry-min=200 x-delayed-retry-max=500")
 
 	s.publish("grows", nil)
 	rejected := time.Now()

@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -21,73 +22,9 @@ import (
 // Each finding says that a broker misbehaves in some way: here one really does, and the finding is there; when it
 // behaves, the finding is silent. Those that need no more than the lines of stage.play are in testdata/truths.toml.
 var truths = map[string]func(t *testing.T, s *stage){
-	"DeliveryCountCarried": func(t *testing.T, s *stage) {
-		carries := model.BehaviourOf(model.ParseVersion(s.b.Version())).CarriesDeliveryCount
-		for failed, limit := range map[string]int64{"same": 1, "higher": 2} {
-			work := "work-" + failed
-			s.queue(failed, amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": limit})
-			s.queue(work, amqp.Table{
-				"x-queue-type": "quorum", "x-delivery-limit": int64(1), "x-dead-letter-exchange": "",
-				"x-dead-letter-routing-key": failed,
-			})
-			s.publish(work, nil)
-			for range 2 {
-				must.Do(s.t, s.take(work).Reject(true))
-			}
-			s.awaitDepth(failed, 1)
-			must.Do(s.t, s.take(failed).Nack(false, true))
-			if failed == "same" && carries {
-				s.awaitDepth(failed, 0) // lost
-			} else {
-				must.Do(s.t, s.take(failed).Ack(false)) // it came back
-			}
-		}
-		if !carries {
-			s.silent("delivery-count-carried")
-			return
-		}
-		s.finds("delivery-count-carried", "same")
-		must.Do(s.t, deleteQueue(s.channel, "same"))
-		s.silent("delivery-count-carried")
-	},
-	"AutomaticAcknowledgements": func(t *testing.T, s *stage) {
-		s.declare("exchange fanout failures\nqueue dead\nbind failures dead\nqueue w dlx=failures")
-		deliveries := must.Get(s.channel.Consume("w", "auto", true, false, false, false, nil))(s.t)
-		s.publish("w", nil)
-		<-deliveries
-		s.finds("automatic-acknowledgements", "w")
-
-		must.Do(s.t, s.channel.Cancel("auto", false))
-		end := s.consume("w", 1, func(d amqp.Delivery) { _ = d.Ack(false) })
-		defer end()
-		s.publish("w", nil)
-		s.silent("automatic-acknowledgements")
-	},
-	"WorkerWithoutConsumers": func(t *testing.T, s *stage) {
-		s.queue("w", nil)
-		s.queue("w.delay", buffer(50, "w"))
-		s.publishUntil("w.delay", "w", 1)
-		must.Await(t, "the finding says error, for the message that is stuck", func() bool {
-			return s.finds("worker-without-consumers", "w").Level == findings.LevelError
-		})
-		must.Get(s.channel.Consume("w", "", true, false, false, false, nil))(s.t)
-		pollUntil(t, s.poll, "the consumer is reported",
-			func(snapshot *model.Snapshot) bool { return find(t, snapshot, "w").Consumers.Or(0) == 1 })
-		s.silent("worker-without-consumers")
-	},
-	"BufferWithConsumers": func(t *testing.T, s *stage) {
-		s.queue("w", nil)
-		s.queue("w.delay", buffer(600000, "w"))
-		s.silent("buffer-with-consumers")
-		deliveries := must.Get(s.channel.Consume("w.delay", "impatient", true, false, false, false, nil))(s.t)
-		s.publish("w.delay", nil)
-		<-deliveries // ten minutes early
-		s.finds("buffer-with-consumers", "w.delay")
-	},
 	// A worker that publishes its failures to a retry buffer, with their original headers, and gives up by the count.
 	"UncountedRetries": func(t *testing.T, s *stage) {
-		s.queue("w", nil)
-		s.queue("w.retry", buffer(20, "w"))
+		s.declare("queue w\nbuffer w.retry w 20")
 		s.publish("w.retry", nil)
 		var count int64
 		for range 3 {
@@ -104,38 +41,6 @@ var truths = map[string]func(t *testing.T, s *stage){
 			s.silent("republished-deaths-uncounted")
 		} else {
 			s.finds("republished-deaths-uncounted", "w.retry")
-		}
-	},
-	"SkippedPolicy": func(t *testing.T, s *stage) {
-		s.policy("mixed", ".*", `{"delivery-limit":5,"message-ttl":50,"dead-letter-exchange":"",`+
-			`"dead-letter-routing-key":"dead"}`)
-		s.queue("classic", nil)
-		s.queue("quorum", amqp.Table{"x-queue-type": "quorum"})
-		s.queue("dead", amqp.Table{"x-queue-type": "stream"})
-		s.publish("classic", nil)
-		s.publishUntil("quorum", "quorum", 0)
-		assert.That(t, s.depth("classic") == 1,
-			"the policy's TTL holds for the classic queue, though the policy has a key for quorum queues")
-		if f := s.finds("policy-skipped", "classic"); f.Level != findings.LevelError {
-			t.Errorf("without its dead-letter exchange it is a loss, but the level is %s", f.Level)
-		}
-		s.policy("mixed", ".*", `{"message-ttl":50,"dead-letter-exchange":"","dead-letter-routing-key":"nowhere"}`)
-		must.Do(s.t, s.take("classic").Ack(false)) // a TTL only applies to later messages
-		s.told("classic", "mixed")
-		s.publishUntil("classic", "classic", 0)
-		must.Do(s.t, deleteQueue(s.channel, "dead"))
-		s.silent("policy-skipped")
-	},
-	"NegativeDeliveryLimit": func(t *testing.T, s *stage) {
-		s.queue("a", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int64(-1)})
-		s.publish("a", nil)
-		must.Do(s.t, s.take("a").Reject(true))
-		if version := model.ParseVersion(s.b.Version()); model.BehaviourOf(version).NegativeDeliveryLimitDrops {
-			s.awaitDepth("a", 0)
-			s.finds("delivery-limit-negative", "a")
-		} else {
-			s.awaitDepth("a", 1)
-			s.silent("delivery-limit-negative")
 		}
 	},
 	// A worker that requeues everything is a loop; one that works, one that was restarted while holding many, and one that
@@ -178,10 +83,9 @@ var truths = map[string]func(t *testing.T, s *stage){
 	},
 	// A worker that crashes on a message of a failed queue is mostly disconnected when it is counted.
 	"CrashOnAFailedQueue": func(t *testing.T, s *stage) {
-		s.queue("w", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w.failed"})
-		s.queue("w.failed", nil)
+		s.declare("queue w dlx= key=w.failed\nqueue w.failed")
 		s.publish("w.failed", nil)
-		s.consume("w", 1, func(d amqp.Delivery) { _ = d.Ack(false) })
+		s.play("work w")
 		end := make(chan bool)
 		ended := make(chan error, 1) // room for the one result
 		go func() { ended <- s.crash("w.failed", end) }()
@@ -191,8 +95,7 @@ var truths = map[string]func(t *testing.T, s *stage){
 		s.silent("requeue-loop")
 	},
 	"ShovelLoop": func(t *testing.T, s *stage) {
-		s.queue("w", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w.failed"})
-		s.queue("w.failed", nil)
+		s.declare("queue w dlx= key=w.failed\nqueue w.failed")
 		s.consume("w", 1, func(d amqp.Delivery) {
 			time.Sleep(20 * time.Millisecond)
 			_ = d.Reject(false)
@@ -204,16 +107,13 @@ var truths = map[string]func(t *testing.T, s *stage){
 			SourceURI: uri, SourceQueue: "w.failed", DestinationURI: uri, DestinationQueue: "w",
 		}))
 
-		must.Await(t, "the loop is an error once it is known who consumes w", func() bool {
-			return s.finds("shovel-loop", "w.failed").Level == findings.LevelError
-		})
+		s.play("errs shovel-loop w.failed") // once it is known who consumes w
 		n.Done(n.DeleteShovel(s.vhost, "back"))
 		s.silent("shovel-loop")
 	},
 	// A worker that an application polls is not one without consumers, whether it finds messages or none.
 	"Poller": func(t *testing.T, s *stage) {
-		s.queue("polled", nil)
-		s.queue("buffer", buffer(50, "polled"))
+		s.declare("queue polled\nbuffer buffer polled 50")
 		s.finds("worker-without-consumers", "polled")
 		stop, stopped := make(chan bool), make(chan bool)
 		go func() {
@@ -287,7 +187,8 @@ func TestFinding(t *testing.T) {
 	}
 }
 
-// play is one line of a case: what happens, to which queue, and how many it then holds; or an object of build.Text.
+// play is one line of a case: what happens, to which queue, and how many it then holds; or an object of build.Text. A
+// line may depend on a behaviour of the broker.
 func (s *stage) play(line string) {
 	s.t.Helper()
 	words := strings.Fields(line)
@@ -309,10 +210,20 @@ func (s *stage) play(line string) {
 
 	case "take":
 		s.take(name)
+	case "accept":
+		must.Do(s.t, s.take(name).Ack(false))
 	case "reject":
 		must.Do(s.t, s.take(name).Reject(false))
 	case "requeue":
 		must.Do(s.t, s.take(name).Reject(true))
+	case "return":
+		must.Do(s.t, s.take(name).Nack(false, true))
+	case "consume":
+		must.Get(s.channel.Consume(name, name, true, false, false, false, nil))(s.t)
+	case "cancel":
+		must.Do(s.t, s.channel.Cancel(name, false))
+	case "work":
+		s.consume(name, 1, func(d amqp.Delivery) { _ = d.Ack(false) })
 	case "delete":
 		must.Do(s.t, deleteQueue(s.channel, name))
 	case "gone":
@@ -324,8 +235,15 @@ func (s *stage) play(line string) {
 		s.told(name, words[2])
 	case "finds":
 		s.finds(name, words[2])
+	case "errs":
+		must.Await(s.t, line, func() bool { return s.finds(name, words[2]).Level == findings.LevelError })
 	case "silent":
 		s.silent(name)
+	case "if", "unless":
+		behaviour := reflect.ValueOf(model.BehaviourOf(model.ParseVersion(s.b.Version())))
+		if behaviour.FieldByName(name).Bool() == (words[0] == "if") {
+			s.play(strings.Join(words[2:], " "))
+		}
 	default:
 		s.declare(line)
 	}
@@ -364,23 +282,11 @@ func deleteQueue(channel *amqp.Channel, name string) error {
 	return err
 }
 
-// publishUntil publishes a message to one queue, and waits until another one, or the same, has this depth.
-func (s *stage) publishUntil(to, queue string, depth int) {
-	s.t.Helper()
-	s.publish(to, nil)
-	s.awaitDepth(queue, depth)
-}
-
 // told waits until a queue's policy is reported.
 func (s *stage) told(queue, policy string) {
 	s.t.Helper()
 	pollUntil(s.t, s.poll, "the policy is reported",
 		func(snapshot *model.Snapshot) bool { return find(s.t, snapshot, queue).Policy == policy })
-}
-
-// buffer returns the arguments of a queue whose messages go to another one after a time in milliseconds.
-func buffer(ttl int64, to string) amqp.Table {
-	return amqp.Table{"x-message-ttl": ttl, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": to}
 }
 
 // consume passes each message of a queue to do, on its own channel, until end is called.

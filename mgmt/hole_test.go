@@ -29,7 +29,7 @@ func TestAnOddPolicyHidesOnlyPolicies(t *testing.T) {
 		"policies: "+s.poll.endpoint+" answers, but not as RabbitMQ's management API does")
 	assert.Equal(t, len(now.Queues), 1, "queues")
 
-	s.policy("odd", "^q$", `{"max-length":9007199254740991}`)
+	s.declare("policy odd ^q$ 0 max-length=9007199254740991")
 	now = poll(t, s.poll)
 	must.Equal(t, len(now.Policies), 1, "policies")
 	assert.Equal(t, now.Policies[0].Definition["max-length"], any(int64(1<<53-1)), "a large number")
@@ -38,8 +38,7 @@ func TestAnOddPolicyHidesOnlyPolicies(t *testing.T) {
 // What each kind of user reads by rabbit-hole: RabbitMQ hides some of it, and a snapshot goes on without.
 func TestUsersReadByRabbitHole(t *testing.T) {
 	s := newStage(t)
-	s.queue("q", nil)
-	s.policy("ours", "^q$", `{"max-length":5}`)
+	s.declare("queue q\npolicy ours ^q$ 0 max-length=5")
 	n := s.b.api()
 	n.SetPolicy(true, rabbithole.Policy{
 		Vhost: s.vhost, Name: "theirs", Pattern: "^q$", ApplyTo: "queues",

@@ -203,13 +203,6 @@ func (s *stage) bind(queue, key, exchange string) {
 	must.Do(s.t, s.channel.QueueBind(queue, key, exchange, false, nil))
 }
 
-func (s *stage) policy(name, pattern, definition string) {
-	s.t.Helper()
-	var table map[string]any
-	must.Do(s.t, json.Unmarshal([]byte(definition), &table))
-	s.b.api().Policy(s.vhost, name, pattern, table)
-}
-
 // publish puts a message into a queue and reports whether the broker accepted it.
 func (s *stage) publish(queue string, headers amqp.Table) bool {
 	s.t.Helper()

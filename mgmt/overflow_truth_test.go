@@ -108,7 +108,7 @@ func (s *overflowing) send(queue string, bytes int64) bool {
 
 func (s *overflowing) compare() {
 	var queues []filled
-	s.policy("all", ".*", fmt.Sprintf(`{"overflow":%q}`, overflows[s.random.IntN(3)])) // where no other one applies
+	s.stage.declare("policy all .* 0 overflow=" + overflows[s.random.IntN(3)]) // where no other one applies
 	for i := range 40 {
 		queues = append(queues, s.declare(fmt.Sprintf("q%d", i)))
 	}

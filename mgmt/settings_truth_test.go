@@ -269,11 +269,11 @@ func (s *settingsTrial) depth(queue string) int {
 
 func TestFindingLosingNow(t *testing.T) {
 	s := newStage(t)
-	s.queue("full", amqp.Table{"x-max-length": int64(1), "x-overflow": "reject-publish"})
-	s.queue("open", nil)
-	for _, to := range []string{"full", "open"} {
-		s.queue("to."+to, buffer(200, to))
-	}
+	s.declare(`
+		queue full max-length=1 reject-publish
+		queue open
+		buffer to.full full 200
+		buffer to.open open 200`)
 
 	s.publish("full", nil) // from now on it refuses
 	known := func(snapshot *model.Snapshot) bool {
@@ -312,11 +312,7 @@ func TestFindingLosingNow(t *testing.T) {
 
 func TestFindingBlockedHead(t *testing.T) {
 	s := newStage(t)
-	s.queue("w", nil)
-	for _, buffer := range []string{"rising", "falling"} {
-		s.queue(buffer, amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w"})
-	}
-
+	s.declare("queue w\nqueue rising dlx= key=w\nqueue falling dlx= key=w")
 	published := time.Now().Truncate(time.Second)
 	publish := func(queue string, position int, expiration string) message.Message {
 		s.confirmed("", queue, amqp.Publishing{Expiration: expiration, Timestamp: published})
@@ -355,7 +351,7 @@ func received(d amqp.Delivery) message.Message {
 
 func TestFindingNearDeliveryLimit(t *testing.T) {
 	s := newStage(t)
-	s.queue("a", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int64(3)})
+	s.declare("quorum a delivery-limit=3")
 	s.publish("a", nil)
 	ref := s.ref("a")
 
@@ -374,8 +370,7 @@ func TestFindingNearDeliveryLimit(t *testing.T) {
 
 func TestFindingCopies(t *testing.T) {
 	s := newStage(t)
-	s.queue("a", nil)
-	s.queue("b", nil)
+	s.declare("queue a\nqueue b")
 	s.publish("a", amqp.Table{"CC": []any{"b"}})
 	s.publish("a", nil)
 	s.awaitDepth("b", 1) // the copy
@@ -391,16 +386,15 @@ func TestFindingCopies(t *testing.T) {
 // copyKeys declares two workers whose failures wait in one buffer that they reach through CC, and leave by their first
 // key, as in Rascal's documentation. hold makes the buffer keep its messages.
 func copyKeys(s *stage, hold time.Duration) {
-	for _, name := range []string{"delay", "retry"} {
-		s.exchange("topic", name, nil)
-	}
-
-	s.queue("save", nil)
-	s.queue("delete", nil)
-	s.queue("delay:5s", amqp.Table{"x-message-ttl": hold.Milliseconds(), "x-dead-letter-exchange": "retry"})
-	s.bind("delay:5s", "delay.5s", "delay")
-	s.bind("save", "save.#", "retry")
-	s.bind("delete", "delete.#", "retry")
+	s.declare(`
+		exchange topic delay
+		exchange topic retry
+		queue save
+		queue delete
+		queue delay:5s dlx=retry ttl=` + fmt.Sprint(hold.Milliseconds()) + `
+		bind delay delay.5s delay:5s
+		bind retry save.# save
+		bind retry delete.# delete`)
 }
 
 // retries publishes a failed message as Rascal does.
@@ -437,8 +431,7 @@ func TestMessagesThatCCLeadsIntoABuffer(t *testing.T) {
 func TestMessagesShowTheirWays(t *testing.T) {
 	s := newStage(t)
 	copyKeys(s, time.Hour)
-	s.queue("soon", amqp.Table{"x-message-ttl": int64(50), "x-dead-letter-exchange": "retry"})
-	s.bind("soon", "delay.now", "delay")
+	s.declare("queue soon ttl=50 dlx=retry\nbind delay delay.now soon")
 	s.retries("save.created")
 	s.confirmed("delay", "delay.5s", amqp.Publishing{Body: []byte("stray")})
 	s.confirmed("delay", "delete.x", amqp.Publishing{Headers: amqp.Table{"CC": []any{"delay.now"}}, Body: []byte("m")})

@@ -240,7 +240,7 @@ func TestPoliciesAreJoined(t *testing.T) {
 
 func TestAFreshQueueHasNoStatistics(t *testing.T) {
 	s := newStage(t)
-	s.policy("ttl", "^fresh", `{"message-ttl":60000}`)
+	s.declare("policy ttl ^fresh 0 message-ttl=60000")
 	// On a slow machine, the statistics from its declaration may overtake the poll: then it is not fresh. And right after
 	// its start a node lists no queue without statistics (30 to 600 ms, 4.0.5 and 4.3.6).
 	var name string
@@ -273,8 +273,7 @@ func TestAFreshQueueHasNoStatistics(t *testing.T) {
 
 func TestCountsAreCurrent(t *testing.T) {
 	stage := newStage(t)
-	stage.queue("c", nil)
-	stage.queue("q", amqp.Table{"x-queue-type": "quorum"})
+	stage.declare("queue c\nquorum q")
 	for range 3 {
 		stage.publish("c", nil)
 	}
@@ -416,8 +415,7 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 // What is said about routes must hold for all bindings.
 func TestOneOddBindingLosesAll(t *testing.T) {
 	stage := newStage(t)
-	stage.queue("a", nil)
-	stage.bind("a", "k", "amq.topic")
+	stage.declare("queue a\nbind amq.topic k a")
 	for _, odd := range []string{`1`, `[]`, `{"source":{}}`, `{"source":"x","destination":"a","arguments":"none"}`} {
 		changed := stage.b.before(func(path string, body []byte) []byte {
 			if !strings.Contains(path, "/api/bindings") {
@@ -442,8 +440,7 @@ func TestOneOddBindingLosesAll(t *testing.T) {
 // from a node without statistics.
 func TestCountsWithoutStatistics(t *testing.T) {
 	stage := newStage(t)
-	stage.policy("ttl", "^c$", `{"message-ttl":60000}`)
-	stage.queue("c", nil)
+	stage.declare("policy ttl ^c$ 0 message-ttl=60000\nqueue c")
 	stage.publish("c", nil)
 
 	changed := stage.b.before(func(path string, body []byte) []byte {

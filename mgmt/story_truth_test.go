@@ -100,7 +100,7 @@ func (r *storyRun) play(batch, n int) {
 	}
 
 	for i, ms := range []int{late, []int{2 * soon, late / 2}[batch%2]} { // for half of the buffers
-		r.policy("ttl", `[0-4]\.q0\.buffer$`, fmt.Sprintf(`{"message-ttl":%d}`, ms))
+		r.stage.declare(fmt.Sprint(`policy ttl [0-4]\.q0\.buffer$ 0 message-ttl=`, ms))
 		for _, shape := range shapes[i*n:] { // before the change
 			r.fill(shape.queues[0]+".buffer", 0, 2)
 		}
@@ -494,13 +494,14 @@ func seenMessage(d amqp.Delivery) message.Message {
 // While dlxtop looks at a failed queue or a buffer, each keeps its role.
 func TestOwnConsumersDoNotCount(t *testing.T) {
 	s := newStage(t)
-	s.queue("stock", nil)
-	s.queue("stock.failed", nil)
-	s.queue("mail", nil)
-	s.queue("mail.later", buffer(3_600_000, "mail"))
+	// Messages with their own TTL wait in letters, although neither its name nor a setting says so.
+	s.declare(`
+		queue stock
+		queue stock.failed
+		queue mail
+		buffer mail.later mail 3600000
+		queue letters dlx= key=mail`)
 
-	// Messages with their own TTL wait in it, although neither its name nor a setting says so.
-	s.queue("letters", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "mail"})
 	s.publish("letters", nil)
 	s.publish("letters", nil)
 	must.Do(s.t, s.channel.Qos(1, 0, false))
