@@ -100,49 +100,32 @@ func TestFlowsOfEachConvention(t *testing.T) {
 // A loop delivers the same messages again and again; the finding says how many there are, how fast they cycle, and how
 // often they were delivered.
 func TestRequeueLoop(t *testing.T) {
-	taken := func(again, acked float64, ready, unacked, total int64) build.Setting {
-		return func(q *model.Queue) {
-			q.RedeliverRate, q.AckRate = model.Some(again), model.Some(acked)
-			q.Ready, q.Unacked, q.Redelivered = model.Some(ready), model.Some(unacked), model.Some(total)
-		}
-	}
+	for _, test := range must.Cases[struct {
+		Name   string
+		Rates  [2]float64 // redeliveries and acknowledgements
+		Counts [3]int64   // ready, unacknowledged, redelivered
+		Acked  int64      // 0: not known
+		Polls  float64    // of a queue without consumers
+		Want   []string   // in message and evidence; none: there is no loop
+	}](t, "testdata/requeue_loops.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			w := build.Queue("w", build.Consumers(1), func(q *model.Queue) {
+				q.RedeliverRate, q.AckRate = model.Some(test.Rates[0]), model.Some(test.Rates[1])
+				q.Ready, q.Unacked = model.Some(test.Counts[0]), model.Some(test.Counts[1])
+				q.Redelivered = model.Some(test.Counts[2])
+				if test.Acked > 0 {
+					q.Acked = model.Some(test.Acked)
+				}
+				if test.Polls > 0 {
+					q.Consumers, q.PollRate = build.Some(0), model.Some(test.Polls)
+				}
+			})
 
-	for _, test := range []struct {
-		name string
-		set  build.Setting
-		want []string // in message and evidence; nil: there is no loop
-	}{
-		{"one", taken(24, 0, 0, 1, 1722), []string{
-			"returns its 1 message and receives it again, 24.0 times", "1,722 times since RabbitMQ",
-		}},
-		{"several", taken(24, 0, 39, 1, 1722), []string{"returns its 40 messages and receives them again, 24.0 " +
-			"times"}},
-		{"a crash every second or two", taken(0.6, 0, 0, 1, 11), []string{"receives it again, 0.6 times"}},
-		{"a crash now, after much work", func(q *model.Queue) {
-			taken(0.6, 0, 0, 1, 11)(q)
-
-			q.Acked = build.Some(5)
-		}, nil},
-		{"a first crash", taken(0.2, 0, 0, 1, 1), nil},
-		{"a round every three seconds, and nothing was ever acknowledged", taken(0.4, 0, 0, 1, 4), []string{
-			"returns its 1 message and receives it again, 0.4 times",
-		}},
-		{"a worker that was restarted three times", taken(0.2, 0, 0, 1, 3), nil},
-		{"restarted four times with its hands full", taken(8, 0, 0, 40, 159), nil},
-		{"looks at a queue without consumers", func(q *model.Queue) {
-			taken(0.6, 0, 1, 0, 11)(q)
-			q.Consumers, q.PollRate = build.Some(0), model.Some(0.6)
-		}, nil},
-		{"the work gets done", taken(24, 20, 39, 1, 1722), nil},
-		{"a worker that was restarted with its hands full", taken(8, 0, 0, 40, 40), nil},
-		{"nothing is there any more", taken(24, 0, 0, 0, 1722), nil},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			found := Of(build.TopologyOf("4.3.6", build.Queue("w", build.Consumers(1), test.set)))
-			must.That(t, (len(found) == 1) == (test.want != nil), "%v", codes(found))
+			found := Of(build.TopologyOf("4.3.6", w))
+			must.That(t, (len(found) == 1) == (test.Want != nil), "%v", codes(found))
 
 			for _, f := range found {
-				for _, words := range test.want {
+				for _, words := range test.Want {
 					assert.That(t, strings.Contains(f.Message+"\n"+f.Evidence, words),
 						"nothing of %q in: %s\n%s", words, f.Message, f.Evidence)
 				}
