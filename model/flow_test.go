@@ -16,34 +16,15 @@ import (
 )
 
 func TestFlows(t *testing.T) {
-	tests := map[string][]string{
-		"retry-queue": {"RetryQueue: test-delay=delayed(10s, argument) " +
-			"default-delay=delayed(1m, argument)"},
-		"delayed":                                {"worker-queue: buffer-queue=delayed(per message, message)"},
-		"delayed, queue TTL, the worker is down": {"worker-queue: buffer-queue=delayed(5s, argument)"},
-		"pubsub": {"ucenter@user: ucenter@user@retry=retry(30s, argument) " +
-			"ucenter@user@failed=failed"},
-		"lifecycle": {"example.delay.heaven: example.delay.life=delayed(per message, message)"},
-		"a worker that dead-letters into its retry buffer, policies only": {
-			"orders: orders.wait=retry(10s, policy wait-10s)",
-		},
-		"the same, with the worker down":          {"orders: orders.wait=retry(10s, argument)"},
-		"a plain worker that is down":             {"mail: mail.dlq=failed"},
-		"a plain worker with a dead-letter queue": {"mail: mail.dlq=failed"},
-		"a worker that is named for retries, and is down": {
-			"RetryQueue: test-delay=delayed(10s, argument) FailedQueue=failed",
-		},
-		"a chain of buffers": {"mail: wait.1=delayed(10s, argument) " +
-			"wait.2=delayed(1m, argument)"},
-		"nothing that waits or fails": nil,
-	}
-
-	for name, want := range tests {
-		t.Run(name, func(t *testing.T) {
-			parts, ok := build.ScenarioParts[name]
+	for _, test := range must.Cases[struct {
+		Scenario string
+		Want     []string
+	}](t, "testdata/flows.toml") {
+		t.Run(test.Scenario, func(t *testing.T) {
+			parts, ok := build.ScenarioParts[test.Scenario]
 			must.That(t, ok, "no such topology")
 			topology := build.TopologyOf("3.10.8", parts...)
-			assert.NoDiff(t, cmp.Diff(want, build.Told(topology.Flows())))
+			assert.NoDiff(t, cmp.Diff(test.Want, build.Told(topology.Flows())))
 
 			for _, f := range topology.Flows() {
 				for _, m := range append([]model.Member{f.Worker}, f.Failed...) {
@@ -74,60 +55,39 @@ func TestTheFiveSystemsSideBySide(t *testing.T) {
 }
 
 func TestMovesBetween(t *testing.T) {
-	at := func(seconds int64, set func(*model.Queue)) *model.Snapshot {
-		s := build.Broker("3.10.8", build.Queue("q", func(q *model.Queue) { set(q) }))
+	type counts map[string]int64 // of the queue q; without them, it is empty and has no statistics
+	at := func(seconds int64, counted counts) *model.Snapshot {
+		s := build.Broker("3.10.8", build.Queue("q", func(q *model.Queue) {
+			for name, count := range map[string]*model.Opt[int64]{
+				"published": &q.Published, "acked": &q.Acked, "ready": &q.Ready,
+			} {
+				if n, known := counted[name]; known {
+					*count = build.Some(n)
+				}
+			}
+		}))
 		s.TakenAt = time.Unix(seconds, 0)
 		return s
 	}
 
-	tests := []struct {
-		name          string
-		before, after func(*model.Queue)
-		came, went    int64
-	}{
-		{
-			"a buffer: 10 published, depth falls by 5: 15 expired",
-			func(q *model.Queue) { q.Published, q.Ready = build.Some(100), build.Some(20) },
-			func(q *model.Queue) { q.Published, q.Ready = build.Some(110), build.Some(15) }, 10, 15,
-		},
-		{
-			"a worker: nothing published, 15 acknowledged, depth as before: 15 came as dead letters",
-
-			func(q *model.Queue) { q.Acked, q.Ready = build.Some(1000), build.Some(2) },
-			func(q *model.Queue) { q.Acked, q.Ready = build.Some(1015), build.Some(2) }, 15, 15,
-		},
-		{
-			"no statistics: only the change of depth is certain",
-			func(q *model.Queue) { q.Ready = build.Some(3) },
-			func(q *model.Queue) { q.Ready = build.Some(7) }, 4, 0,
-		},
-		{
-			"nothing moved",
-			func(q *model.Queue) { q.Published = build.Some(5) },
-			func(q *model.Queue) { q.Published = build.Some(5) }, 0, 0,
-		},
-	}
-
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			m := model.MovesBetween(at(0, test.before), at(2, test.after))[build.Ref("q")]
-			assert.Equal(t, m.Came, model.Some(test.came))
-			assert.Equal(t, m.Went, model.Some(test.went))
+	for _, test := range must.Cases[struct {
+		Name          string
+		Before, After counts
+		Came, Went    int64
+		None          bool
+	}](t, "testdata/moves_between.toml") {
+		t.Run(test.Name, func(t *testing.T) {
+			m, moved := model.MovesBetween(at(0, test.Before), at(2, test.After))[build.Ref("q")]
+			must.Equal(t, moved, !test.None)
+			if moved {
+				assert.Equal(t, m.Came, model.Some(test.Came))
+				assert.Equal(t, m.Went, model.Some(test.Went))
+			}
 		})
 	}
 
-	t.Run("a queue that was declared again has no movements", func(t *testing.T) {
-		moves := model.MovesBetween(at(0, func(q *model.Queue) { q.Published = build.Some(50) }),
-			at(2, func(q *model.Queue) { q.Published = build.Some(1) }))
-		assert.That(t, len(moves) == 0, "%v", moves)
-		moves = model.MovesBetween(at(0, func(q *model.Queue) {
-			q.Published, q.Ready = build.Some(50), build.Some(5)
-		}), at(2, func(q *model.Queue) { q.Published, q.Ready = model.Unknown[int64](), build.Some(0) }))
-		assert.That(t, len(moves) == 0, "its totals are gone, and still there are %v", moves)
-	})
-
 	t.Run("the first poll has none", func(t *testing.T) {
-		moves := model.MovesBetween(nil, at(2, func(*model.Queue) {}))
+		moves := model.MovesBetween(nil, at(2, nil))
 		assert.That(t, moves == nil, "%v", moves)
 	})
 }
