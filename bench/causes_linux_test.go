@@ -55,7 +55,7 @@ func BenchmarkCauses(b *testing.B) {
 
 				err = json.Unmarshal(out, &found)
 				must.Do(b, err)
-				must.Equal(b, found.Read, manyMessages, "%d read: %v", found.Read, err)
+				must.Equal(b, found.Read, manyMessages, "read")
 				memory := peakMemory(command)
 				b.ReportMetric(took.Seconds(), "s/causes")
 				b.ReportMetric(memory, "MB/causes")
@@ -268,7 +268,7 @@ func memoryOf(b testing.TB, pid int, name string) float64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	match := regexp.MustCompile(name + `:\s+(\d+) kB`).FindSubmatch(status)
 	must.Do(b, err)
-	must.That(b, match != nil, "no %s of process %d: %v", name, pid, err)
+	must.That(b, match != nil, "no %s of process %d", name, pid)
 	n, _ := strconv.ParseFloat(string(match[1]), 64)
 	return n * 1024 / 1e6
 }

@@ -80,7 +80,7 @@ func (c *bench) getLoop(messages int) {
 	for range messages {
 		_, ok, err := c.channel.Get(benchFailed, false)
 		must.Do(c, err)
-		must.That(c, ok, "a message: %v, %v", ok, err)
+		must.That(c, ok, "no message")
 	}
 }
 
@@ -94,5 +94,5 @@ func getByAPI(b *testing.B, n *demo.Node, queue string, messages int) {
 	var got []struct{ Payload string }
 	err = json.NewDecoder(response.Body).Decode(&got)
 	must.Do(b, err)
-	must.Equal(b, len(got), messages, "%d messages: %v", len(got), err)
+	must.Equal(b, len(got), messages, "messages")
 }

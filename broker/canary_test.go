@@ -145,7 +145,7 @@ func TestCanaryPasses(t *testing.T) {
 		cancel()
 		others.Wait()
 		wantOutcome(t, account, outcome{Planned: 47, Moved: 47})
-		assert.Equal(t, account.CameBack, 0, "%d came back: %s", account.CameBack, account.Canary.Words())
+		assert.Equal(t, account.CameBack, 0, "came back: %s", account.Canary.Words())
 		assert.Contains(t, account.Canary.Words(), "11 were taken, and none came back within 700ms")
 
 		words := strings.Join(told, "\n")
@@ -155,9 +155,8 @@ func TestCanaryPasses(t *testing.T) {
 
 		w.awaits(t, count(47))
 		a.await(from, traffic)
-		records, err := j.Records(t.Context(), 10)
-		must.Do(t, err)
-		must.Equal(t, len(records), 1, "%v %+v", err, records)
+		records := must.Get(j.Records(t.Context(), 10))(t)
+		must.Equal(t, len(records), 1, "%+v", records)
 		assert.Equal(t, records[0].Entries, 47)
 		assert.Equal(t, records[0].Account.Moved, 47)
 	})
@@ -189,7 +188,7 @@ func TestCanaryStops(t *testing.T) {
 				account := must.Get(c.Execute(t.Context(), p, nil))(t)
 				wantOutcome(t, account, outcome{Planned: 47, Moved: 1, Stopped: true})
 
-				assert.Equal(t, account.CameBack, 1, "%d came back: %s", account.CameBack, account.Stopped)
+				assert.Equal(t, account.CameBack, 1, "came back: %s", account.Stopped)
 				assert.Equal(t, account.Stopped, "1 of 1 came back")
 				took := time.Since(began)
 				assert.That(t, took <= patience/2, "it took %v", took)
@@ -199,10 +198,9 @@ func TestCanaryStops(t *testing.T) {
 				wantIDs(t, "those that were not touched", got[:46], count(47, 1))
 				assert.That(t, string(got[46].Body) == "body of 1" || string(got[46].Body) == "failed",
 					"behind them: %s", got[46].Body)
-				records, err := j.Records(t.Context(), 10)
-				must.Do(t, err)
-				must.Equal(t, len(records), 1, "%v %+v", err, records)
-				assert.That(t, records[0].Account.Stopped != "", "%v %+v", err, records)
+				records := must.Get(j.Records(t.Context(), 10))(t)
+				must.Equal(t, len(records), 1, "%+v", records)
+				assert.That(t, records[0].Account.Stopped != "", "%+v", records)
 			})
 		})
 	}
@@ -235,7 +233,7 @@ func TestCanaryOfASilentQueue(t *testing.T) {
 	account := r.account
 	told := r.told
 	got := len(w.received())
-	assert.Equal(t, got, 1, "the worker got %d, %+v\n%s", got, account, strings.Join(told, "\n"))
+	assert.Equal(t, got, 1, "the worker got, %+v\n%s", account, strings.Join(told, "\n"))
 	assert.Equal(t, account.Moved, 1)
 	assert.Contains(t, account.Stopped, "does not answer")
 	assert.Lacks(t, strings.Join(told, "\n")+account.Canary.Words(), "did not come back")
@@ -258,7 +256,7 @@ func TestCanaryOfSomeFailures(t *testing.T) {
 
 		account := executed(t, c, canaryPlan(t, plan.Replay, from, to, 48),
 			outcome{Planned: 48, Moved: 11, Stopped: true})
-		assert.That(t, account.CameBack >= 1, "%d came back: %s", account.CameBack, account.Stopped)
+		assert.That(t, account.CameBack >= 1, "none came back: %s", account.Stopped)
 		assert.That(t, account.CameBack <= 3, "%d came back: %s", account.CameBack, account.Stopped)
 		assert.That(t, strings.HasSuffix(account.Stopped, "of 11 came back"), "%d came back: %s", account.CameBack,
 			account.Stopped)
@@ -333,7 +331,7 @@ func TestCanaryOfAFilter(t *testing.T) {
 		})
 
 		must.Do(t, err)
-		assert.Equal(t, len(seen), n/2, "%d entries: %v", len(seen), err)
+		assert.Equal(t, len(seen), n/2, "entries")
 	})
 }
 
@@ -441,21 +439,7 @@ func TestReplayIsFollowed(t *testing.T) {
 
 		topology := topology([]*model.Queue{source, to, retry})
 
-		replay := func(n int) (plan.Run, plan.Account) {
-			run := planned(t, topology, plan.ActionWant{
-				Operation: plan.Replay, From: source.QueueRef, Planned: n, Mode: target.ToQueue, Journaled: true,
-				Options: plan.Options{Mark: true, Insist: true},
-				Fixed:   model.Address{RoutingKey: to.Name}, User: "guest",
-			})
-
-			account := must.Get(c.Execute(t.Context(), run, nil))(t)
-			wantOutcome(t, account, outcome{Planned: n, Moved: n})
-			return run, account
-		}
-
-		run, account := replay(12)
-		following, ok := run.Follow(topology, &account)
-		must.That(t, ok, "%+v", following)
+		following, account := followed(t, c, topology, 12, 0)
 		must.Equal(t, following.Sent, 12)
 		must.Equal(t, following.Watch, 10*time.Second)
 		ctx, enough := context.WithTimeout(t.Context(), time.Minute)
@@ -476,9 +460,7 @@ func TestReplayIsFollowed(t *testing.T) {
 		must.That(t, record.Sequel.Left, "%+v", record.Sequel)
 		assert.Contains(t, record.Told(), "2 came back")
 
-		run, account = replay(2)
-		following, ok = run.Follow(topology, &account)
-		must.That(t, ok, "it is not followed")
+		following, account = followed(t, c, topology, 2, 0)
 		sequel = must.Get(c.Follow(t.Context(), following, nil))(t)
 		record = must.Get(j.Record(t.Context(), account.JournalID))(t)
 		number, _ = sequel.CameBack()
@@ -486,6 +468,24 @@ func TestReplayIsFollowed(t *testing.T) {
 		assert.Equal(t, number, 2)
 		assert.That(t, record.Sequel.Over, "%+v %+v", sequel, record.Sequel)
 	})
+}
+
+// followed replays n messages from a topology's first queue to its second one, and says how they are followed.
+func followed(
+	t *testing.T, c *broker.Client, topology *model.Topology, n int, rate float64,
+) (plan.Following, plan.Account) {
+	t.Helper()
+	from, to := topology.Snapshot.Queues[0], topology.Snapshot.Queues[1]
+	run := planned(t, topology, plan.ActionWant{
+		Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: target.ToQueue, Journaled: true,
+		Options: plan.Options{Mark: true, Insist: true, Rate: rate},
+		Fixed:   model.Address{RoutingKey: to.Name}, User: "guest",
+	})
+
+	account := executed(t, c, run, outcome{Planned: n, Moved: n})
+	following, ok := run.Follow(topology, &account)
+	must.That(t, ok, "%+v", following)
+	return following, account
 }
 
 // A worker that is faster than the confirms has all messages back in their queue before the replay ends. Where a look
@@ -528,15 +528,7 @@ func countCameBack(
 	to := a.queue("worker", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", way.Name)
 	a.work(to, func(d amqp.Delivery) { _ = d.Reject(false) })
 	topology := topology([]*model.Queue{source, to})
-	run := planned(t, topology, plan.ActionWant{
-		Operation: plan.Replay, From: source.QueueRef, Planned: n, Mode: target.ToQueue, Journaled: true,
-		Options: plan.Options{Mark: true, Insist: true, Rate: 100},
-		Fixed:   model.Address{RoutingKey: to.Name}, User: "guest",
-	})
-
-	account := executed(t, c, run, outcome{Planned: n, Moved: n})
-	following, ok := run.Follow(topology, &account)
-	must.That(t, ok, "%+v", following)
+	following, account := followed(t, c, topology, n, 100)
 	must.Equal(t, following.Before, 0)
 
 	read := following.Look.Free

@@ -42,9 +42,8 @@ func TestNewRefusesABadURLWithoutThePassword(t *testing.T) {
 		assert.Lacks(t, err.Error(), "sesame", "%v", bad)
 	}
 
-	c, err := broker.New(broker.Options{URL: "amqp://me:pass@host/%2Fv"})
-	must.Do(t, err)
-	assert.Equal(t, c.User(), "me", "%v %v", c, err)
+	c := must.Get(broker.New(broker.Options{URL: "amqp://me:pass@host/%2Fv"}))(t)
+	assert.Equal(t, c.User(), "me", "%v", c)
 	assert.Equal(t, c.VHost(), "/v")
 }
 
@@ -86,9 +85,9 @@ func TestConnectErrors(t *testing.T) {
 			}
 
 			t.Log(e)
-			assert.Equal(t, e.Kind, test.Kind, "%s: %v", e.Kind, e)
+			assert.Equal(t, e.Kind, test.Kind, "%v", e)
 			assert.Contains(t, e.Cause, test.Says)
-			assert.That(t, e.Next != "", "%s: %v", e.Kind, e)
+			assert.That(t, e.Next != "", "%v", e)
 			assert.Lacks(t, e.Error(), "sesame")
 			assert.Lacks(t, e.Error(), "\n")
 		})

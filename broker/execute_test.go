@@ -166,8 +166,7 @@ func TestUnroutableReplayIsReturned(t *testing.T) {
 		told := topology([]*model.Queue{from, to}, exchange)
 		account := executed(t, c, planned(t, told, viaExchange(from, n, exchange)),
 			outcome{Planned: n, Moved: len(good), Returned: len(bad)})
-		must.Equal(t, len(account.Problems), plan.MaxProblems, "%d problems, first %+v", len(account.Problems),
-			account.Problems[0])
+		must.Equal(t, len(account.Problems), plan.MaxProblems, "problems, first %+v", account.Problems[0])
 		assert.Equal(t, account.Problems[0].MessageID, "3")
 		assert.Equal(t, account.Problems[0].Outcome, plan.Returned)
 		a.wantMoved(from, bad, to, good)

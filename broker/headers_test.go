@@ -372,8 +372,8 @@ func TestPropertiesByteForByte(t *testing.T) {
 			for i := range got {
 				is := comparableProperties(t, kind, got[i].properties, without...)
 				was := comparableProperties(t, kind, want[i].properties, without...)
-				assert.Equal(t, is, was, "%s: %s\n was %s\n  is %s", what, names[i], was, is)
-				assert.That(t, bytes.Equal(got[i].body, want[i].body), "%s: %s\n was %s\n  is %s", what, names[i], was, is)
+				assert.Equal(t, is, was, "%s: %s", what, names[i])
+				assert.That(t, bytes.Equal(got[i].body, want[i].body), "%s: %s", what, names[i])
 			}
 
 			for i := range want {

@@ -43,6 +43,15 @@ func limitOf(n int64) model.Settings {
 	}}
 }
 
+// limitedWith returns an application, and a queue of it with that limit and n messages.
+func limitedWith(t *testing.T, n int) (a *app, q *model.Queue, s model.Settings) {
+	t.Helper()
+	a = newApp(t)
+	q, s = a.limited("q", deliveryLimit)
+	a.publish(q, numbered(n)...)
+	return a, q, s
+}
+
 // deliver lets a worker requeue all messages of a queue a number of times.
 func (a *app) deliver(q *model.Queue, n, times int) {
 	a.Helper()
@@ -119,9 +128,7 @@ func (forgetful) Change(context.Context, string, model.QueueRef, func(*model.Loo
 // limit.
 func TestLooksTakeTurnsWithoutMemory(t *testing.T) {
 	t.Parallel()
-	a := newApp(t)
-	q, s := a.limited("q", deliveryLimit)
-	a.publish(q, numbered(3)...)
+	_, q, s := limitedWith(t, 3)
 	turns := newAskedTurns()
 	c := newClient(t, broker.Options{
 		URL: node.AMQP(), Journal: openJournal(t, journalPath(t)), Turns: turns,
@@ -182,9 +189,7 @@ func (l *askedTurns) asked() int {
 func TestFirstLookTakesTurns(t *testing.T) {
 	t.Parallel()
 	const n = 5
-	a := newApp(t)
-	q, s := a.limited("q", deliveryLimit)
-	a.publish(q, numbered(n)...)
+	a, q, s := limitedWith(t, n)
 	turns := newAskedTurns()
 	running := newClient(t, broker.Options{URL: node.AMQP(), Turns: turns})
 	must.Do(t, running.Check(t.Context(), "/"))
@@ -235,10 +240,7 @@ func TestManyProcessesLook(t *testing.T) {
 	for _, look := range allLooks {
 		t.Run(look.name, func(t *testing.T) {
 			t.Parallel()
-			a := newApp(t)
-			q, s := a.limited("q", deliveryLimit)
-			a.publish(q, numbered(n)...)
-
+			a, q, s := limitedWith(t, n)
 			path, refused := journalPath(t), 0
 			for run := range runs {
 				rescued, err := look.do(t.Context(), newProcess(t, path, nil), q, s, false)
@@ -300,7 +302,7 @@ func TestFirstLookAtTheLimit(t *testing.T) {
 			assert.That(t, !rescued.Any(), "the second look: %v %+v", err, rescued)
 			rescued, err = look.do(t.Context(), newProcess(t, path, nil), q, s, true)
 			must.Do(t, err)
-			assert.Equal(t, rescued.Copied, n-1, "insisting: %v %+v", err, rescued)
+			assert.Equal(t, rescued.Copied, n-1, "insisting: %+v", rescued)
 			assert.Equal(t, rescued.Kept+rescued.Lost, 0)
 			got := wantAll(t, a, q, n)
 			first := got[0]
@@ -406,8 +408,7 @@ func TestCarriedCounts(t *testing.T) {
 			want.Insist = true
 			for look, rescued := range []int{n - 1, 0, 0} { // the first one was found before
 				peeked := must.Get(c.Peek(t.Context(), peek.OfQueue(failed, s, behaviour(), want)))(t)
-				assert.Equal(t, peeked.Messages.Len(), n, "look %d: %d messages, %+v", look+1, peeked.Messages.Len(),
-					peeked.Rescued)
+				assert.Equal(t, peeked.Messages.Len(), n, "look %d: messages, %+v", look+1, peeked.Rescued)
 				assert.Equal(t, peeked.Rescued.Copied, rescued, "%v", look+1)
 				assert.Equal(t, peeked.Rescued.Lost, 0, "%v", look+1)
 				a.await(failed, n)
@@ -427,9 +428,8 @@ func TestUnforeseenCarriedCounts(t *testing.T) {
 	a := newApp(t)
 	c, _ := journaled(t, false)
 	failed, _, s := a.carried("", limit, n)
-	peeked, err := c.Peek(t.Context(), peek.OfQueue(failed, s, behaviour(), peek.Want{}))
-	must.Do(t, err)
-	must.Equal(t, peeked.Rescued.Copied, n, "%v, %+v", err, peeked.Rescued)
+	peeked := must.Get(c.Peek(t.Context(), peek.OfQueue(failed, s, behaviour(), peek.Want{})))(t)
+	must.Equal(t, peeked.Rescued.Copied, n, "%+v", peeked.Rescued)
 	a.await(failed, n)
 }
 

@@ -180,9 +180,8 @@ func (a *app) confirmed(c *amqp.DeferredConfirmation) {
 	a.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	ok, err := c.WaitContext(ctx)
-	must.Do(a, err)
-	must.That(a, ok, "not confirmed: %v", err)
+	ok := must.Get(c.WaitContext(ctx))(a)
+	must.That(a, ok, "not confirmed")
 }
 
 func (a *app) ready(queue *model.Queue) int {

@@ -39,11 +39,9 @@ func TestPeekFileHasNoNameAndGoes(t *testing.T) {
 	must.Equal(t, len(open), len(before)+1, "open: %v, with a name: %v", open, named)
 	assert.That(t, strings.HasSuffix(open[len(open)-1], "(deleted)"), "open: %v, with a name: %v", open, named)
 	assert.Equal(t, len(named), 0)
-	m, err := peeked.Messages.At(99, 0)
-	must.Do(t, err)
-	assert.Equal(t, len(m.Body), 100_000, "%d bytes: %v", len(m.Body), err)
+	assert.Equal(t, len(must.Get(peeked.Messages.At(99, 0))(t).Body), 100_000, "bytes")
 	assert.Succeeds(t, peeked.Messages.Close())
 	assert.List(t, openSpools(t), before, "it stays open")
-	_, err = peeked.Messages.At(0, 0)
+	_, err := peeked.Messages.At(0, 0)
 	assert.That(t, err != nil, "it can be read after its end")
 }

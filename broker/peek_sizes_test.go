@@ -59,8 +59,7 @@ func TestPeekKeepsOrderContentAndCounts(t *testing.T) {
 func wantAllSeen(t *testing.T, peeked looked, n, held int, redelivered bool) {
 	t.Helper()
 	depth, _ := peeked.Depth.Get()
-	must.Equal(t, len(peeked.Messages), n-held, "%d messages, depth %d, stopped %q", len(peeked.Messages), depth,
-		peeked.Stopped)
+	must.Equal(t, len(peeked.Messages), n-held, "messages, depth %d, stopped %q", depth, peeked.Stopped)
 	must.Equal(t, depth, int64(n-held))
 	must.Equal(t, peeked.Stopped, "")
 	for i, m := range peeked.Messages {

@@ -54,7 +54,7 @@ func TestPeekReadsTheFirstOnly(t *testing.T) {
 		q := a.filled("q", kind, numbered(100)...)
 		assert.NoDiff(t, cmp.Diff(count(7), messageIDs(lookAt(t, c, q, peek.Want{Limit: 7}).Messages)))
 		for i, d := range a.drain(q, 100) {
-			assert.Equal(t, d.MessageId, fmt.Sprint(i+1), "message %d is %s, redelivered %v", i+1, d.MessageId, d.Redelivered)
+			assert.Equal(t, d.MessageId, fmt.Sprint(i+1), "message %d, redelivered %v", i+1, d.Redelivered)
 			assert.Equal(t, d.Redelivered, i < 7, "%v", i+1)
 		}
 	})
@@ -113,7 +113,7 @@ func TestActionWaitsForWhatWasReturned(t *testing.T) {
 	})
 
 	must.Do(t, err)
-	must.Equal(t, read, 3, "%d read: %v", read, err)
+	must.Equal(t, read, 3, "read")
 	time.AfterFunc(time.Second, func() { _ = channel.Close() })
 	assert.Equal(t, len(lookAt(t, c, q, peek.Want{ForAction: true, Limit: 3}).Messages), 3, "messages")
 }
@@ -254,9 +254,8 @@ func TestPeekOfALargeBody(t *testing.T) {
 		assert.Equal(t, whole.BodyBytes, len(body))
 		peeked := must.Get(c.Peek(t.Context(), planPeek(q, peek.Want{})))(t)
 		defer peeked.Messages.Close()
-		start, err := peeked.Messages.At(0, 100)
-		must.Do(t, err)
-		assert.That(t, bytes.Equal(start.Body, body[:100]), "%d of %d bytes: %v", len(start.Body), start.BodyBytes, err)
+		start := must.Get(peeked.Messages.At(0, 100))(t)
+		assert.That(t, bytes.Equal(start.Body, body[:100]), "%d of %d bytes", len(start.Body), start.BodyBytes)
 		assert.Equal(t, start.BodyBytes, len(body))
 		assert.Equal(t, start.Fingerprint, whole.Fingerprint)
 	})
@@ -266,11 +265,11 @@ func TestPeekHoldsNoMoreThanMaxBytes(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		q := a.filled("q", kind, sized(50, 10_000)...)
 		peeked := lookAt(t, c, q, peek.Want{MaxBytes: 100_000})
-		assert.Equal(t, len(peeked.Messages), 10, "%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
+		assert.Equal(t, len(peeked.Messages), 10, "stopped %q", peeked.Stopped)
 		assert.That(t, peeked.Stopped != "", "%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 		q.Ready, q.ReadyBytes = build.Some(50), build.Some(500_000)
 		peeked = lookAt(t, c, q, peek.Want{MaxBytes: 100_000})
-		assert.Equal(t, len(peeked.Messages), 10, "known size: %d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
+		assert.Equal(t, len(peeked.Messages), 10, "known size, stopped %q", peeked.Stopped)
 		assert.Equal(t, peeked.Stopped, "")
 		assert.NoDiff(t, cmp.Diff(count(50), ids(a.drain(q, 50))))
 	})
@@ -332,7 +331,7 @@ func TestPeekEndsWhenNothingComes(t *testing.T) {
 
 	// Planned without knowing that the queue has a single active consumer: a second one receives nothing.
 	peeked := lookAt(t, c, q, peek.Want{Timeout: 200 * time.Millisecond})
-	assert.Equal(t, len(peeked.Messages), 0, "%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
+	assert.Equal(t, len(peeked.Messages), 0, "stopped %q", peeked.Stopped)
 	assert.That(t, peeked.Stopped != "", "%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 }
 
@@ -394,9 +393,8 @@ func TestKilledPeek(t *testing.T) {
 // TestPeekEndsInTime: a look stops at the plan's time limit, says so, and leaves order, content and counts as they
 // were.
 func TestPeekEndsInTime(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		n := size.Of(3000, 20_000)
-		a, c := newApp(t), client(t)
 		q := a.filled("q", kind, numbered(n)...)
 		plan := planPeek(q, peek.Want{Limit: n, Timeout: 20 * time.Millisecond})
 		peeked := peekAt(t, c, plan)
@@ -410,18 +408,15 @@ func TestPeekEndsInTime(t *testing.T) {
 
 // TestLooksInARow: what one look gives back is there for the next, which follows at once.
 func TestLooksInARow(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		n := size.Of(2000, 20_000)
-		a, c := newApp(t), client(t)
 		c.SetComeback(patience) // no consumer takes them meanwhile
 		q := a.filled("q", kind, sized(n, 1024)...)
 		for look := range 6 {
 			peeked := must.Get(c.Peek(t.Context(), planPeek(q, peek.Want{Limit: n / 2})))(t)
-			assert.Equal(t, peeked.Depth.Or(0), int64(n), "look %d: %d of %d messages", look+1, peeked.Messages.Len(),
-				peeked.Depth.Or(0))
+			assert.Equal(t, peeked.Depth.Or(0), int64(n), "look %d: %d messages of", look+1, peeked.Messages.Len())
 			assert.Equal(t, peeked.Messages.Len(), n/2, "%v", look+1)
-			last, err := peeked.Messages.At(n/2-1, 0)
-			must.That(t, err == nil, "look %d: the last one is %s: %v", look+1, last.Properties.MessageID, err)
+			last := must.Get(peeked.Messages.At(n/2-1, 0))(t)
 			assert.Equal(t, last.Properties.MessageID, fmt.Sprint(n/2), "%v", look+1)
 			peeked.Messages.Close()
 		}

@@ -317,9 +317,8 @@ func TestReturnsThatCountTowardsTheLimit(t *testing.T) {
 			}
 
 			lost := returned < many
-			assert.Equal(t, lost, test.lost, "after %d returns it is lost: %v, on %s", returned, lost, node.Version())
-			assert.That(t, !lost || returned == limit+1, "after %d returns it is lost: %v, on %s", returned, lost,
-				node.Version())
+			assert.Equal(t, lost, test.lost, "lost after %d returns, on %s", returned, node.Version())
+			assert.That(t, !lost || returned == limit+1, "lost after %d returns, on %s", returned, node.Version())
 		})
 	}
 }

@@ -51,8 +51,7 @@ func planResume(
 		do(&want)
 	}
 
-	made, err := resume.Of(t.Context(), topology, want)
-	must.Do(t, err)
+	made := must.Get(resume.Of(t.Context(), topology, want))(t)
 	must.That(t, !made.Refusal.Refused(), "%v", made.Refusal.Words())
 	return made
 }
@@ -219,10 +218,7 @@ func TestResumeSparesCopiesOfItsOwn(t *testing.T) {
 
 				made := replayTo(t, s.from, s.to, plan.Selection{})
 				made.Mark, made.Doubles = true, false
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				d := &dying{Journal: journal.New(journal.Options{Path: s.path}), outcomes: outcomes, end: cancel}
-				victim := journaledBy(t, d, false)
+				ctx, victim := s.victim(t, outcomes)
 				must.Get(victim.Execute(ctx, made, nil))(t)
 				victim.Close()
 
@@ -324,7 +320,7 @@ func wantResumed(t *testing.T, path string, queues ...*model.Queue) (resume.Plan
 	id := lastRecord(t, j).ID
 	made, account, err := resumed(t.Context(), c, j, id, node.API(), node.Version(), queues)
 	must.Do(t, err)
-	must.That(t, !made.Refusal.Refused(), "%v %q %+v", err, made.Refusal.Words(), account)
+	must.That(t, !made.Refusal.Refused(), "%q %+v", made.Refusal.Words(), account)
 	must.Equal(t, account.Stopped, "")
 	unfinished := must.Get(j.Unfinished(t.Context()))(t)
 	assert.Equal(t, len(unfinished), 0, "still reported as unfinished: %+v", unfinished)
@@ -348,14 +344,10 @@ func TestResumeOfAnUndo(t *testing.T) {
 				done := s.act(c, n)
 				undo := planUndo(t, c, j, done.JournalID, s.from, s.to)
 
-				ctx, cancel := context.WithCancel(t.Context())
-				d := &dying{Journal: journal.New(journal.Options{Path: s.path}), outcomes: 100, end: cancel}
-				victim := journaledBy(t, d, false)
+				ctx, victim := s.victim(t, 100)
 				must.Get(victim.Undo(ctx, undo, nil))(t)
 				victim.Close()
-				r := lastRecord(t, j)
-				must.That(t, r.Unfinished(), "%+v", r)
-				must.That(t, r.Uncertain() != 0, "%+v", r)
+				lastUncertain(t, j)
 				resumed, account := wantResumed(t, s.path, s.from, s.to)
 				t.Logf("%d done, %d arrived, %d unsent, %d undecided; %d moved", resumed.Done, resumed.Acks(), resumed.Unsent,
 					len(resumed.Undecided), account.Moved)
@@ -407,14 +399,12 @@ func TestResumeOfAnImport(t *testing.T) {
 		want.File = func(ctx context.Context, _ string, each message.Visit) error {
 			return file(ctx, "", func(m *message.Message) error { m.Fingerprint[0]++; return each(m) })
 		}
-		other, err := resume.Of(t.Context(), topology([]*model.Queue{q}), want)
-		must.Do(t, err)
+		other := must.Get(resume.Of(t.Context(), topology([]*model.Queue{q}), want))(t)
 		assert.Contains(t, other.Refusal.Words(), "was changed since")
 		run := planResume(t, c, j, last.ID, topology([]*model.Queue{q}), func(w *resume.Want) { w.File = file })
 		must.Equal(t, len(run.Undecided), 0, "are undecided")
-		account, err := c.Resume(t.Context(), run, nil)
-		must.Do(t, err)
-		assert.Equal(t, account.Stopped, "", "%+v %v", account, err)
+		account := must.Get(c.Resume(t.Context(), run, nil))(t)
+		assert.Equal(t, account.Stopped, "", "%+v", account)
 		assert.Equal(t, account.Moved, run.Planned())
 		wantOnce(t, a.drain(q, n), n)
 	})
@@ -457,16 +447,28 @@ func diedReplay(t *testing.T, kind model.QueueType, n int) (s *undoRace, id int6
 	s.publish(s.from, numbered(n)...)
 	made := replayTo(t, s.from, s.to, plan.Selection{})
 	made.Mark = true
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	d := &dying{Journal: journal.New(journal.Options{Path: s.path}), outcomes: n / 6, end: cancel}
-	must.Get(journaledBy(t, d, false).Execute(ctx, made, nil))(t)
+	ctx, victim := s.victim(t, n/6)
+	must.Get(victim.Execute(ctx, made, nil))(t)
 	_, j := s.client()
+	return s, lastUncertain(t, j)
+}
+
+// victim returns a client whose journal dies after this many outcomes, and the context that ends then.
+func (s *undoRace) victim(t *testing.T, outcomes int) (context.Context, *broker.Client) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	d := &dying{Journal: journal.New(journal.Options{Path: s.path}), outcomes: outcomes, end: cancel}
+	return ctx, journaledBy(t, d, false)
+}
+
+// lastUncertain returns the last record's id, and wants it unfinished, with uncertain entries.
+func lastUncertain(t *testing.T, j *journal.Journal) int64 {
+	t.Helper()
 	r := lastRecord(t, j)
 	must.That(t, r.Unfinished(), "%+v", r)
 	must.That(t, r.Uncertain() != 0, "%+v", r)
-
-	return s, r.ID
+	return r.ID
 }
 
 // Messages that a consumer of the target may have taken are undecided; they stay unknown, or as chosen.
@@ -482,7 +484,7 @@ func TestResumeWithAConsumer(t *testing.T) {
 				func(w *resume.Want) { w.Choice = choice })
 			account, err := c.Resume(t.Context(), run, nil)
 			must.Do(t, err)
-			must.Equal(t, account.Stopped, "", "%v %v", account, err)
+			must.Equal(t, account.Stopped, "", "%v", account)
 			t.Logf("%d taken; %d done, %d unsent, %d undecided; %d moved", len(taken), run.Done, run.Unsent,
 				len(run.Undecided), account.Moved)
 			left := s.ready(s.from)
@@ -491,17 +493,15 @@ func TestResumeWithAConsumer(t *testing.T) {
 			case "":
 				assert.That(t, len(run.Undecided) > 0, "%d are left, %d undecided", left, len(run.Undecided))
 				assert.Equal(t, left, len(run.Undecided))
-				r, err := j.Record(t.Context(), id)
-				must.Do(t, err)
-				assert.Equal(t, r.Uncertain(), len(run.Undecided), "%+v %v", r, err)
-				assert.That(t, !r.Unfinished(), "%+v %v", r, err)
+				r := must.Get(j.Record(t.Context(), id))(t)
+				assert.Equal(t, r.Uncertain(), len(run.Undecided), "%+v", r)
+				assert.That(t, !r.Unfinished(), "%+v", r)
 			case resume.PublishAgain:
 				assert.Equal(t, left, 0, "are left")
 			case resume.LeaveThem:
-				r, err := j.Record(t.Context(), id)
-				must.Do(t, err)
-				assert.Equal(t, r.Uncertain(), 0, "%d are left, %+v %v", left, r, err)
-				assert.That(t, left > 0, "%d are left, %+v %v", left, r, err)
+				r := must.Get(j.Record(t.Context(), id))(t)
+				assert.Equal(t, r.Uncertain(), 0, "%d are left, %+v", left, r)
+				assert.That(t, left > 0, "%d are left, %+v", left, r)
 			}
 		})
 	}
@@ -534,9 +534,8 @@ func forgottenReplay(t *testing.T, n int) (s *undoRace, c *broker.Client, j *jou
 // wantResumedWhole resumes a replay, and wants each of its n messages in the target once.
 func (s *undoRace) wantResumedWhole(t *testing.T, c *broker.Client, run resume.Run, n int) {
 	t.Helper()
-	account, err := c.Resume(t.Context(), run, nil)
-	must.Do(t, err)
-	assert.Equal(t, account.Stopped, "", "%+v %v", account, err)
+	account := must.Get(c.Resume(t.Context(), run, nil))(t)
+	assert.Equal(t, account.Stopped, "", "%+v", account)
 	s.await(s.from, 0)
 	wantOnce(t, s.drain(s.to, n), n)
 }

@@ -180,10 +180,10 @@ func (s *stage) judge() verdict {
 		v.struck = 1
 	}
 
-	assert.Equal(s, a.Waiting, "", "it was said to wait for %q, and at the end for %q", s.under.waited, a.Waiting)
+	assert.Equal(s, a.Waiting, "", "it was said to wait for %q, and at the end for", s.under.waited)
 	assert.That(s,
 		!strings.Contains(a.Stopped, "confirmed nothing") || strings.Contains(s.under.waited, "confirms nothing"),
-		"it was said to wait for %q, and at the end for %q", s.under.waited, a.Waiting)
+		"it was said to wait for %q: %s", s.under.waited, a.Stopped)
 	told := plan.Account{}
 	complaints := 0
 	complain := func(format string, values ...any) {
@@ -404,8 +404,7 @@ func TestGoneIsNotWhatIsNotListedYet(t *testing.T) {
 		})
 
 	must.Do(t, err)
-	assert.That(t, seen, "it waited for %d lists, and did not see the connection: %v", asked, err)
-	names, err := source.Connections(t.Context())
-	must.Do(t, err)
-	assert.That(t, !slices.Contains(names, name), "it is still there: %q, %v", names, err)
+	assert.That(t, seen, "it waited for %d lists, and did not see the connection", asked)
+	names := must.Get(source.Connections(t.Context()))(t)
+	assert.That(t, !slices.Contains(names, name), "it is still there: %q", names)
 }

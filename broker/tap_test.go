@@ -279,10 +279,10 @@ func TestTapCountsWhatItMisses(t *testing.T) {
 	close(busy)
 	tap.awaitCounts("all are accounted for", func(c trace.TapCounts) bool { return c.Seen+c.Missed == n })
 	counts := tap.end()
-	assert.Equal(t, int(counts.Seen), len(tap.seen()), "%d rows, %+v", len(tap.seen()), counts)
+	assert.Equal(t, int(counts.Seen), len(tap.seen()), "rows, %+v", counts)
 	assert.Equal(t, counts.Seen+counts.Missed, n)
-	assert.That(t, !counts.AtLeast, "%d rows, %+v", len(tap.seen()), counts)
-	assert.That(t, counts.Missed >= n-100-2*500, "%d rows, %+v", len(tap.seen()), counts)
+	assert.That(t, !counts.AtLeast, "rows, %+v", counts)
+	assert.That(t, counts.Missed >= n-100-2*500, "rows, %+v", counts)
 	t.Log(counts.MissedWords())
 	a.await(worker, n)
 }
@@ -410,6 +410,6 @@ func TestTapThatIsStoppedBehind(t *testing.T) {
 	a.send(x, "", numbered(n)...)
 	a.await(worker, n)
 	counts := tap.end()
-	assert.Equal(t, int(counts.Seen), len(tap.seen()), "%d shown, %+v", len(tap.seen()), counts)
+	assert.Equal(t, int(counts.Seen), len(tap.seen()), "shown, %+v", counts)
 	assert.Equal(t, counts.Seen+counts.Missed, n)
 }

@@ -84,8 +84,8 @@ func TestTapKnowsWhenMessagesAreDue(t *testing.T) {
 
 		counts := tap.end()
 		a.await(worker, round*n)
-		must.Equal(t, len(errs), n, "%d messages, %d behind others: %+v", len(errs), behind, counts)
-		must.That(t, behind >= n/10, "%d messages, %d behind others: %+v", len(errs), behind, counts)
+		must.Equal(t, len(errs), n, "messages, %d behind others: %+v", behind, counts)
+		must.That(t, behind >= n/10, "%d behind others: %+v", behind, counts)
 		must.Equal(t, counts.MissedWords(), "")
 		slices.Sort(errs)
 		t.Logf("off by %v at the median, %v at the 95th percentile, %v at most; %d waited for others in front of "+

@@ -265,7 +265,7 @@ func TestUndoOfAReplay(t *testing.T) {
 				for range 200 + taken { // a consumer takes the first of them, and everything that was there before
 					_, ok, err := a.channel.Get(to.Name, true)
 					must.Do(t, err)
-					must.That(t, ok, "%v %v", ok, err)
+					must.That(t, ok, "nothing to get")
 				}
 
 				account = undo(t, c, j, account.JournalID, from, to)

@@ -150,13 +150,11 @@ func TestHaltResumeStop(t *testing.T) {
 	t.Logf("resumed in %s", time.Since(begin))
 	assert.Equal(t, node.AMQP(), url, "the URL changed from")
 	conn = must.Get(dial(t.Context(), url, "test"))(t)
-	ready, err := depth(conn, "kept")
-	must.Do(t, err)
-	assert.Equal(t, ready, 3, "after a halt the durable queue has %d messages, %v; want 3", ready, err)
+	assert.Equal(t, must.Get(depth(conn, "kept"))(t), 3, "messages of the durable queue after a halt")
 
 	left := remainsOf(node)
 	must.Do(t, node.Stop())
-	_, err = os.Stat(left.Directory)
+	_, err := os.Stat(left.Directory)
 	assert.That(t, errors.Is(err, os.ErrNotExist), "after Stop the directory %s is there: %v", left.Directory, err)
 	await(t, left.check)
 	assert.Succeeds(t, node.Stop())
@@ -273,9 +271,7 @@ func TestDockerCommands(t *testing.T) {
 }
 
 func TestControl(t *testing.T) {
-	out, err := shared.Control(t.Context(), "eval", "1 + 1.")
-	must.Do(t, err)
-	assert.Equal(t, out, "2", "%q %v", out, err)
-	_, err = shared.Control(t.Context(), "no_such_command")
+	assert.Equal(t, must.Get(shared.Control(t.Context(), "eval", "1 + 1."))(t), "2")
+	_, err := shared.Control(t.Context(), "no_such_command")
 	assert.Fails(t, err, "no_such_command")
 }

@@ -168,7 +168,7 @@ func (c *cluster) holdMember() {
 	c.eval(0, "[spawn(fun() -> [begin sys:suspend('%2F_late'), timer:sleep(400), sys:resume('%2F_late'), "+
 		"timer:sleep(10) end || _ <- lists:seq(1, 20)] end)].")
 	status, out, errs := c.run("drop", "late", "--yes", "-o", "json")
-	assert.Equal(c.t, status, cli.ExitDone, "exit status %d: %s %s", status, out, errs)
+	assert.Equal(c.t, status, cli.ExitDone, "exit status: %s %s", out, errs)
 	assert.Contains(c.t, out, fmt.Sprintf(`"dropped": %d`, n))
 	must.Get(c.channel().QueueDelete("late", false, false, false))(c.t)
 }
@@ -359,7 +359,7 @@ func (c *cluster) checkStoppedErrors(plan peek.Plan) {
 	counts, err := client.Count(c.t.Context(), []model.QueueRef{plan.Queue, {VHost: "/", Name: "orders"}})
 	_, counted := counts[plan.Queue]
 	must.Do(c.t, err)
-	assert.That(c.t, !counted, "a count says %v %v", counts, err)
+	assert.That(c.t, !counted, "a count says %v", counts)
 	assert.Equal(c.t, len(counts), 1)
 }
 
@@ -384,17 +384,17 @@ func (c *cluster) checkStoppedCommands(gone string) {
 		{"move", "three", "--to", "queue:two", "--yes"},
 	} {
 		status, out, errs := c.run(command...)
-		assert.Equal(c.t, status, cli.ExitRefused, "%v: exit status %d, %q, %q", command, status, out, errs)
+		assert.Equal(c.t, status, cli.ExitRefused, "%v: exit status, %q, %q", command, out, errs)
 		assert.Equal(c.t, out, "", "%v", command)
 		assert.Contains(c.t, errs, gone, "%v", command)
 		assert.Lacks(c.t, errs, "does not exist", "%v", command)
 	}
 
 	status, out, errs := c.run("flows", "-o", "table")
-	assert.Equal(c.t, status, cli.ExitDone, "flows: %d %s %s", status, out, errs)
+	assert.Equal(c.t, status, cli.ExitDone, "flows: %s %s", out, errs)
 	assert.Contains(c.t, out, "down")
 	status, out, errs = c.run("findings", "-o", "json")
-	assert.Equal(c.t, status, cli.ExitRefused, "findings: %d %s %s", status, out, errs)
+	assert.Equal(c.t, status, cli.ExitRefused, "findings: %s %s", out, errs)
 	assert.Contains(c.t, out, `"node": "`+gone+`"`)
 	assert.Contains(c.t, out, `"queue": "orders.failed"`)
 }
@@ -439,7 +439,7 @@ func TestAlarm(t *testing.T) {
 	screen.WaitFor("What happened", "1 message moved")
 	err := command.Wait()
 	must.Do(t, err)
-	assert.Equal(t, command.ProcessState.ExitCode(), cli.ExitDone, "%v: %s", err, errs.String())
+	assert.Equal(t, command.ProcessState.ExitCode(), cli.ExitDone, "%s", errs.String())
 	assert.Equal(t, strings.Count(errs.String(), waits), 1, "standard error has\n%s", errs.String())
 	assert.Contains(t, errs.String(), "warning: memory alarm on")
 	assert.Lacks(t, errs.String(), "\x1b")

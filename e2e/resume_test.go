@@ -48,14 +48,10 @@ func TestEndsOfAReplay(t *testing.T) {
 
 			t.Parallel()
 			const n = 1000
-			channel := dial.Channel(t, built.Node.AMQP())
-			failed := dial.Queue(t, channel, end.name+" failed", nil)
-			worker := dial.Queue(t, channel, end.name+" worker", nil)
-			publishNumbered(t, channel, failed, n)
+			channel, failed, worker := numbered(t, end.name, n)
 			state := "XDG_STATE_HOME=" + t.TempDir()
-			connection := []string{"--url", built.Node.AMQP(), "--api", built.Node.API()}
 			run := []string{state, built.Program, "replay", failed, "--to", "queue:" + worker, "--rate", "100/s", "--yes"}
-			screen := built.Start(t, exec.Command("env", append(run, connection...)...))
+			screen := built.Start(t, exec.Command("env", built.ToNode(run...)...))
 			must.Await(t, "some are replayed", func() bool { return depth.Of(t, channel, worker) >= 20 })
 			end.strike(screen)
 			<-screen.Ended
@@ -63,7 +59,7 @@ func TestEndsOfAReplay(t *testing.T) {
 			must.That(t, moved != n, "it was over before")
 
 			act := func(args ...string) (status int, out string, said string) {
-				command := exec.Command("env", append(append([]string{state, built.Program}, args...), connection...)...)
+				command := exec.Command("env", built.ToNode(append([]string{state, built.Program}, args...)...)...)
 				command.Env = built.Environment()
 				return built.Run(t, command)
 			}
@@ -76,8 +72,8 @@ func TestEndsOfAReplay(t *testing.T) {
 			for i := range 2 { // by the second the broker has all that was sent, and knows that the program is gone
 				status, out, said := act("journal", "resume", "1", "--dry-run")
 				now := depth.Of(t, channel, worker)
-				assert.Equal(t, status, cli.ExitDone, "a dry run: %d %s%s", status, out, said)
-				assert.That(t, i == 0 || now == moved, "a dry run: %d %s%s", status, out, said)
+				assert.Equal(t, status, cli.ExitDone, "a dry run: %s%s", out, said)
+				assert.That(t, i == 0 || now == moved, "a dry run: %s%s", out, said)
 				moved = now
 				for _, queue := range []string{failed, worker} {
 					looks := strings.Count(said, "looked at all of "+queue)
@@ -88,13 +84,10 @@ func TestEndsOfAReplay(t *testing.T) {
 			status, out, said := act("journal", "resume", "1", "--yes")
 			assert.Equal(t, status, cli.ExitDone, "%s%s", out, said)
 			status, _, said = act("journal", "resume", "1", "--yes")
-			assert.Equal(t, status, cli.ExitRefused, "%d %s", status, said)
+			assert.Equal(t, status, cli.ExitRefused, "%s", said)
 			assert.Contains(t, said, "there is nothing to resume")
 
-			got := map[string]int{}
-			for _, d := range dial.Drain(t, channel, worker) {
-				got[d.MessageId]++
-			}
+			got := drained(t, channel, worker)
 			for i := range n {
 				must.Equal(t, got[fmt.Sprint(i)], 1, "%d is there", i)
 			}
@@ -105,14 +98,32 @@ func TestEndsOfAReplay(t *testing.T) {
 	}
 }
 
-// publishNumbered publishes messages with the ids 0, 1, …, and waits until the broker has them.
-func publishNumbered(t *testing.T, channel *amqp.Channel, queue string, n int) {
+// numbered declares a failed queue with messages, whose ids are 0, 1, …, and the queue of a worker.
+func numbered(t *testing.T, name string, n int) (channel *amqp.Channel, failed, worker string) {
 	t.Helper()
+	channel = dial.Channel(t, built.Node.AMQP())
+	failed = dial.Queue(t, channel, name+".failed", nil)
+	worker = dial.Queue(t, channel, name+".worker", nil)
 	messages := make([]amqp.Publishing, n)
 	for i := range messages {
 		messages[i] = amqp.Publishing{MessageId: fmt.Sprint(i), Body: []byte("body")}
 	}
-	dial.Publish(t, channel, queue, messages...)
+
+	dial.Publish(t, channel, failed, messages...)
+	return channel, failed, worker
+}
+
+// drained takes everything out of queues, and counts it by id.
+func drained(t *testing.T, channel *amqp.Channel, queues ...string) map[string]int {
+	t.Helper()
+	got := map[string]int{}
+	for _, queue := range queues {
+		for _, d := range dial.Drain(t, channel, queue) {
+			got[d.MessageId]++
+		}
+	}
+
+	return got
 }
 
 // TestLostAcknowledgements: while a quorum queue is suspended, its channel buffers acknowledgements, and killing dlxtop
@@ -137,10 +148,9 @@ func TestLostAcknowledgements(t *testing.T) {
 			}
 
 			dial.Publish(t, channel, failed, messages...)
-			connection := []string{"--url", built.Node.AMQP(), "--api", built.Node.API()}
 			state := "XDG_STATE_HOME=" + t.TempDir()
 			dlxtop := func(args ...string) *exec.Cmd {
-				command := exec.Command(built.Program, append(args, connection...)...)
+				command := exec.Command(built.Program, built.ToNode(args...)...)
 				command.Env = append(built.Environment(), state)
 				return command
 			}
@@ -164,12 +174,7 @@ func TestLostAcknowledgements(t *testing.T) {
 			out, err := dlxtop("journal", then, "1", "--yes").CombinedOutput()
 			must.That(t, err == nil, "%v: %s", err, out)
 
-			got := map[string]int{}
-			for _, queue := range []string{failed, worker} {
-				for _, d := range dial.Drain(t, channel, queue) {
-					got[d.MessageId]++
-				}
-			}
+			got := drained(t, channel, failed, worker)
 
 			missing, twice := 0, 0
 			for id, times := range want {

@@ -249,9 +249,7 @@ func command(t *testing.T, before []string, args ...string) *exec.Cmd {
 // When the reader of a pipe is gone, as with `| head`, a dlxtop that holds messages is not killed: it gives them back.
 func TestPipeThatIsNotRead(t *testing.T) {
 	const n = 20_000
-	channel := dial.Channel(t, built.Node.AMQP())
-	failed := dial.Queue(t, channel, "pipe.failed", nil)
-	publishNumbered(t, channel, failed, n)
+	channel, failed, _ := numbered(t, "pipe", n)
 
 	for _, args := range [][]string{
 		{"find", "body", "--queues", failed}, {"export", failed, "-"}, {"peek", failed, "-n", "20000"},
@@ -278,10 +276,7 @@ func TestPipeThatIsNotRead(t *testing.T) {
 // A command started with nohup continues when the terminal hangs up.
 func TestHangUpThatIsIgnored(t *testing.T) {
 	const n = 20
-	channel := dial.Channel(t, built.Node.AMQP())
-	failed := dial.Queue(t, channel, "nohup.failed", nil)
-	worker := dial.Queue(t, channel, "nohup.worker", nil)
-	publishNumbered(t, channel, failed, n)
+	channel, failed, worker := numbered(t, "nohup", n)
 	command := command(t, []string{"sh", "-c", `trap '' HUP; exec "$0" "$@"`},
 		"replay", failed, "--to", "queue:"+worker, "--rate", "10/s", "--yes")
 	var said strings.Builder
@@ -291,7 +286,7 @@ func TestHangUpThatIsIgnored(t *testing.T) {
 	must.Do(t, command.Process.Signal(syscall.SIGHUP))
 	err := command.Wait()
 	must.Do(t, err)
-	assert.Equal(t, depth.Of(t, channel, worker), n, "%v\n%s", err, said.String())
+	assert.Equal(t, depth.Of(t, channel, worker), n, "%s", said.String())
 }
 
 // machine is a separate file system with dlxtop in it, built without cgo like releases, and a user database: dlxtop
@@ -364,40 +359,43 @@ func TestWithoutHome(t *testing.T) {
 	count := func() int {
 		return must.Get(channel.QueueDeclarePassive(queue.Name, false, true, false, false, nil))(t).Messages
 	}
+	publish := func(body string) {
+		must.Do(t, channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte(body)}))
+		must.Await(t, "the message is there", func() bool { return count() == 1 })
+	}
+
 	broker := built.ToNode()
 	program := released(t)
 	m := newMachine(t, program, "root:x:0:0::/root:/bin/sh\n")
 
 	relative := []string{"HOME=one", "XDG_STATE_HOME=two", "XDG_CONFIG_HOME=three"}
 	for i, env := range [][]string{nil, {"HOME="}, {"HOME=."}, relative} {
-		must.Do(t, channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte("dropped")}))
-		must.Await(t, "the message is there", func() bool { return count() == 1 })
+		publish("dropped")
 		text, status := m.run("/one", env, append(broker, "drop", queue.Name, "--yes")...)
-		must.Equal(t, status, cli.ExitDone, "%v: exit status %d: %s", env, status, text)
+		must.Equal(t, status, cli.ExitDone, "%v: exit status: %s", env, text)
 		must.Equal(t, count(), 0, "%v", env)
 		for _, file := range m.written() {
 			assert.That(t, strings.HasPrefix(file, "/root/.local/state/dlxtop/"), "%v: %s was written", env, file)
 		}
 		text, status = m.run("/two", env, append(broker, "journal", "undo", fmt.Sprint(2*i+1), "--yes")...)
-		must.Equal(t, status, cli.ExitDone, "%v: exit status %d: %s", env, status, text)
+		must.Equal(t, status, cli.ExitDone, "%v: exit status: %s", env, text)
 		must.Equal(t, count(), 1, "%v", env)
 		must.Get(channel.QueuePurge(queue.Name, false))(t)
 	}
 
 	// Without any home directory: one sentence, and nothing is done or written.
 	m = newMachine(t, program, "")
-	must.Do(t, channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte("stays")}))
-	must.Await(t, "the message is there", func() bool { return count() == 1 })
+	publish("stays")
 	for _, args := range [][]string{append(broker, "drop", queue.Name, "--yes"), {"journal"}} {
 		text, status := m.run("/one", nil, args...)
 		sentence := strings.Contains(text, "XDG_STATE_HOME") && strings.Count(text, "\n") == 1
-		assert.Equal(t, status, cli.ExitRefused, "exit status %d: %s", status, text)
+		assert.Equal(t, status, cli.ExitRefused, "exit status: %s", text)
 		assert.That(t, sentence, "exit status %d: %s", status, text)
 		assert.Equal(t, count(), 1)
 	}
 
 	text, status := m.run("/one", nil, "--context", "prod", "flows")
-	assert.Equal(t, status, cli.ExitUsage, "exit status %d: %s", status, text)
+	assert.Equal(t, status, cli.ExitUsage, "exit status: %s", text)
 	assert.Contains(t, text, "XDG_CONFIG_HOME")
 	files := m.written()
 	assert.That(t, len(files) == 0, "%v were written", files)

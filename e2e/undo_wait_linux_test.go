@@ -92,10 +92,7 @@ func closeAll(connections []net.Conn) {
 // messages that it held, and an earlier undo would bring these back a second time.
 func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	const n = 5000
-	channel := dial.Channel(t, built.Node.AMQP())
-	failed := dial.Queue(t, channel, "dead.failed", nil)
-	worker := dial.Queue(t, channel, "dead.worker", nil)
-	publishNumbered(t, channel, failed, n)
+	channel, failed, worker := numbered(t, "dead", n)
 	tunnel, home := newTunnel(t), t.TempDir()
 	dlxtop := func(args ...string) *exec.Cmd {
 		return built.In(home, append(args, "--url", tunnel.address+"%2f", "--api", built.Node.API())...)
@@ -140,10 +137,6 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	ready := depth.Of(t, channel, failed)
 	assert.That(t, ready == n, "%d are there, want %d\n%s", ready, n, said.String())
 	assert.Contains(t, said.String(), "looked at all of "+failed+": order kept", "it does not say what its look costs")
-	found := map[string]bool{}
-	for _, d := range dial.Drain(t, channel, failed) {
-		found[d.MessageId] = true
-	}
-
+	found := drained(t, channel, failed)
 	assert.That(t, len(found) == n, "%d different ones are there\n%s", len(found), said.String())
 }

@@ -221,8 +221,7 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 	}
 
 	// The last message's TTL ends after all others: a queue with the same TTL shows when.
-	_, err := s.channel.QueueDeclare("clock", true, false, false, false, amqp.Table{"x-message-ttl": int64(4 * soon)})
-	must.Do(s.t, err)
+	dial.Queue(s.t, s.channel, "clock", amqp.Table{"x-message-ttl": int64(4 * soon)})
 	dial.Send(s.t, s.channel, "", "clock", amqp.Publishing{})
 	must.Await(s.t, "the short TTLs have ended", func() bool { return s.depth("clock") == 0 })
 	dead := map[string][]string{}

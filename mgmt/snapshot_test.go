@@ -127,8 +127,7 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 	assert.Equal(t, o.RatesMode, "basic")
 	assert.That(t, !o.StatsOff, "overview %+v", o)
 	assert.Equal(t, o.ClockSkew.Or(time.Hour), 0)
-	checked, err := c.Check(t.Context())
-	must.Do(t, err)
+	checked := must.Get(c.Check(t.Context()))(t)
 	assert.NoDiff(t, cmp.Diff(o, checked, cmp.AllowUnexported(model.Opt[time.Duration]{})))
 }
 
@@ -200,7 +199,7 @@ func TestPoliciesAreJoined(t *testing.T) {
 	})
 
 	a := find(t, s, "a")
-	assert.Equal(t, a.Policy, "ttl", "policy %q, operator policy %q", a.Policy, a.OperatorPolicy)
+	assert.Equal(t, a.Policy, "ttl", "operator policy %q", a.OperatorPolicy)
 	assert.Equal(t, a.OperatorPolicy, "cap")
 	assert.NoDiff(t, cmp.Diff(model.Table{"message-ttl": int64(30000), "dead-letter-exchange": "x"},
 		a.PolicyDefinition), "effective definition (-wanted +reported)")
@@ -400,7 +399,7 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 			})
 
 			s := poll(t, client(t, Options{URL: changed, VHost: vhost}))
-			must.Equal(t, len(s.Queues), test.Queues, "%d queues, missing %q", len(s.Queues), s.Missing)
+			must.Equal(t, len(s.Queues), test.Queues, "queues, missing %q", s.Missing)
 			must.Equal(t, len(s.Missing), len(test.Missing))
 
 			for i, words := range test.Missing {
@@ -457,8 +456,7 @@ func TestCountsWithoutStatistics(t *testing.T) {
 	assert.That(t, !q.Consumers.Known(), "stats off %t, missing %q, queue %+v", s.Overview.StatsOff, s.Missing, q)
 	must.Equal(t, len(s.Missing), 1)
 	assert.Contains(t, s.Missing[0], "switched off")
-	assert.Equal(t, q.Policy, "ttl", "policy %q %v: the policy list should have its definition", q.Policy,
-		q.PolicyDefinition)
+	assert.Equal(t, q.Policy, "ttl", "%v: the policy list should have its definition", q.PolicyDefinition)
 	assert.NoDiff(t, cmp.Diff(model.Table{"message-ttl": int64(60000)}, q.PolicyDefinition))
 }
 
@@ -477,7 +475,7 @@ func TestADeepQueueHidesNoOther(t *testing.T) {
 
 	c := client(t, Options{URL: b.API(), VHost: vhost, Timeout: 60 * time.Second})
 	s := poll(t, c)
-	must.Equal(t, len(s.Queues), 2, "%d queues, missing %q", len(s.Queues), s.Missing)
+	must.Equal(t, len(s.Queues), 2, "queues, missing %q", s.Missing)
 	must.Equal(t, len(s.Missing), 0)
 
 	for name, ttl := range map[string]int64{"a": 1000, "d": 2000} {
@@ -485,9 +483,8 @@ func TestADeepQueueHidesNoOther(t *testing.T) {
 		assert.That(t, q.Arguments["x-message-ttl"] == ttl, "queue %s has %v", name, q.Arguments["x-message-ttl"])
 	}
 
-	counts, err := c.Counts(t.Context())
-	must.Do(t, err)
-	assert.Equal(t, len(counts), 2, "%v, %v", counts, err)
+	counts := must.Get(c.Counts(t.Context()))(t)
+	assert.Equal(t, len(counts), 2, "%v", counts)
 }
 
 func TestClockOfOneAnswer(t *testing.T) {
@@ -510,8 +507,7 @@ func TestClockOfOneAnswer(t *testing.T) {
 		var c clock
 		c.measure(test.header, test.now, test.now)
 		got, within := c.ahead()
-		assert.Equal(t, got, test.want, "%q at %s: %s ± %s, want %s ± %s", test.header, test.now, got, within, test.want,
-			test.within)
+		assert.Equal(t, got, test.want, "%q at %s: ± %s, want ± %s", test.header, test.now, within, test.within)
 		assert.Equal(t, within, test.within, "%v", test.header)
 	}
 }

@@ -545,7 +545,7 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 
 	for queue, role := range want {
 		r, n := roles(queue)
-		assert.Equal(t, r, role, "while dlxtop reads it, %s is %q with %v consumers", queue, r, n)
+		assert.Equal(t, r, role, "while dlxtop reads it, %s with %v consumers", queue, n)
 		assert.Equal(t, n, build.Some(0), "%v", queue)
 	}
 

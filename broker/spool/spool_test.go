@@ -42,18 +42,17 @@ func TestRangeReadsWhatAtReads(t *testing.T) {
 				if i == end {
 					return errRecord
 				}
-				want, err := s.At(i, body)
-				must.Do(t, err)
-				must.That(t, reflect.DeepEqual(*got, want), "message %d with %d bytes of its body is %+v, want %+v (%v)", i, body,
-					got, want, err)
+				want := must.Get(s.At(i, body))(t)
+				must.That(t, reflect.DeepEqual(*got, want), "message %d with %d bytes of its body is %+v, want %+v", i, body,
+					got, want)
 				i++
 				return nil
 			})
 
 			early := end < to
-			must.Equal(t, i, min(end, to), "from %d to %d it came to %d: %v", from, to, i, err)
+			must.Equal(t, i, min(end, to), "from %d to %d: %v", from, to, err)
 			must.Equal(t, errors.Is(err, errRecord), early)
-			must.That(t, early || err == nil, "from %d to %d it came to %d: %v", from, to, i, err)
+			must.That(t, early || err == nil, "from %d to %d: %v", from, to, err)
 		}
 	}
 }
@@ -87,10 +86,9 @@ func FuzzRecord(f *testing.F) {
 			return
 		}
 
-		again, err := parseHead(appendHead(nil, &m))
-		must.Do(t, err)
+		again := must.Get(parseHead(appendHead(nil, &m)))(t)
 		assert.Equal(t, message.FingerprintOf(&again), message.FingerprintOf(&m),
-			"kept again it is another message, %v:\n%+v\n%+v", err, m, again)
+			"kept again it is another message:\n%+v\n%+v", m, again)
 		assert.Equal(t, again.Redelivered, m.Redelivered)
 	})
 }
