@@ -66,45 +66,25 @@ func reasons(missed []find.NotRead) string {
 
 // Hits come in order, and everything that was not read is named with the reason.
 func TestSearch(t *testing.T) {
-	lost := &trouble.Error{Kind: trouble.Unreachable, Cause: "mq1 is gone", Next: "start it"}
-	for _, c := range []struct {
-		name   string
-		want   find.Want
-		errors map[string]error
-		hits   string
-		missed string
-		looks  string
-		fails  bool
-	}{
-		{name: "all", hits: "a1 a2 a3 b1 b2 c1", looks: "a b c"},
-		{
-			name: "a limit", want: find.Want{Limit: 2}, hits: "a1 a2 b1 b2 c1",
-			missed: "1 message of a: the first 2 messages of the queue were read", looks: "a b c",
-		},
-		{
-			name: "enough hits", want: find.Want{Hits: 2}, hits: "a1 a2",
-			missed: "1 message of a: the search ended here, with 2 messages found\n" +
-				"3 messages of b, c: the search ended before, with 2 messages found", looks: "a",
-		},
+	errs := map[string]error{
+		"gone":    fmt.Errorf("read b: %w", model.ErrQueueGone),
+		"refused": errors.New("refused"),
+		"lost":    &trouble.Error{Kind: trouble.Unreachable, Cause: "mq1 is gone", Next: "start it"},
+	}
 
-		{
-			name: "too long", want: find.Want{Longest: 1}, hits: "a1 b1 c1", missed: "a, b, c: reading stopped after ",
-			looks: "a b c",
-		},
-		{
-			name: "one is gone", errors: map[string]error{"b": fmt.Errorf("read b: %w", model.ErrQueueGone)},
-			hits: "a1 a2 a3 b1 b2 c1", missed: "b: the queue does not exist any more", looks: "a b c",
-		},
-		{
-			name: "one fails", errors: map[string]error{"b": errors.New("refused")}, hits: "a1 a2 a3 b1 b2 c1",
-			missed: "b: refused", looks: "a b c",
-		},
-		{
-			name: "the broker is lost", errors: map[string]error{"a": lost}, hits: "a1 a2 a3",
-			missed: "a: " + lost.Error() + "\n3 messages of b, c: the connection was lost before", looks: "a", fails: true,
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
+	for _, c := range must.Cases[struct {
+		Name                string
+		Want                find.Want
+		Errors              map[string]string // of a queue
+		Hits, Missed, Looks string
+		Fails               bool
+	}](t, "testdata/searches.toml") {
+		t.Run(c.Name, func(t *testing.T) {
+			broken := map[string]error{}
+			for queue, kind := range c.Errors {
+				broken[queue] = errs[kind]
+			}
+
 			topology := build.TopologyOf("4.0.5", build.Text(`
 				queue a ready=3
 				queue b ready=2
@@ -112,8 +92,8 @@ func TestSearch(t *testing.T) {
 				queue empty
 			`))
 
-			broker := &told{map[string]int{"a": 3, "b": 2, "c": 1}, c.errors, nil}
-			want := c.want
+			broker := &told{map[string]int{"a": 3, "b": 2, "c": 1}, broken, nil}
+			want := c.Want
 			want.Filter, _ = filter.Parse("message")
 			want.Limit, want.Hits = cmp.Or(want.Limit, 100), cmp.Or(want.Hits, 100)
 			search := find.New(broker, find.Queues(topology, want), want, nil)
@@ -134,14 +114,14 @@ func TestSearch(t *testing.T) {
 
 			running.Wait()
 			got := strings.Join(hits, " ")
-			assert.Equal(t, got, c.hits)
+			assert.Equal(t, got, c.Hits)
 			assert.Equal(t, result.Hits, len(hits))
 			got = reasons(result.NotRead)
-			assert.That(t, got == c.missed || c.want.Longest != 0 && strings.HasPrefix(got, c.missed),
+			assert.That(t, got == c.Missed || c.Want.Longest != 0 && strings.HasPrefix(got, c.Missed),
 				"not read: %s", got)
 			got = strings.Join(broker.looks, " ")
-			assert.Equal(t, got, c.looks)
-			assert.Equal(t, err != nil, c.fails, "looked at %s: %v", got, err)
+			assert.Equal(t, got, c.Looks)
+			assert.Equal(t, err != nil, c.Fails, "looked at %s: %v", got, err)
 		})
 	}
 }
