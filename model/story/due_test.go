@@ -157,69 +157,39 @@ func TestEtaDatesTheLevelsOfADelay(t *testing.T) {
 		`))
 
 	topology := build.TopologyOf("4.3.6", parts...)
-	key := func(low string) string { return strings.Repeat("0.", 28-(len(low)+1)/2) + low + ".orders" }
+	for _, c := range must.Cases[struct {
+		Name, In, Key string
+		Levels        string        // the last ones of a key
+		Runs          time.Duration // until its eta; 0: Eta
+		Eta           any
+		Want          string
+	}](t, "testdata/etas.toml") {
+		t.Run(c.Name, func(t *testing.T) {
+			if c.Levels != "" {
+				c.Key = strings.Repeat("0.", 28-(len(c.Levels)+1)/2) + c.Levels + ".orders"
+			}
+			if c.Runs != 0 {
+				c.Eta = build.Noon.Add(c.Runs).Format(time.RFC3339Nano)
+			}
 
-	later := func(d time.Duration) string { return build.Noon.Add(d).Format(time.RFC3339Nano) }
-	for _, c := range []struct {
-		name string
-		in   string
-		key  string
-		eta  any
-		want string
-	}{
-		{
-			"at its first level", "celery_delayed_2", key("1.0.1"), later(5 * time.Second),
-			"next in 4s; runs in 5s at the earliest",
-		},
-		{
-			"at its last level", "celery_delayed_0", key("1.0.1"), later(900 * time.Millisecond),
-			"next in 1s; runs in 1s at the earliest",
-		},
-		{
-			"held up on the way", "celery_delayed_2", key("1.0.1"), later(3 * time.Second),
-			"next in 2s; runs in 3s at the earliest",
-		},
-		{
-			"a clock that cannot be right", "celery_delayed_2", key("1.0.1"), later(time.Hour),
-
-			"next in ≤ 4s; runs in 1h at the earliest",
-		},
-		{
-			"a key that is elsewhere", "celery_delayed_2", key("1.0.0.1"), later(5 * time.Second),
-			"next in ≤ 4s; runs in 5s at the earliest",
-		},
-		{
-			"a key without levels", "celery_delayed_2", "x.orders", later(5 * time.Second),
-			"next expires in ≤ 4s, and stays until a queue takes it; runs in 5s at the earliest",
-		},
-		{"no eta", "celery_delayed_2", key("1.0.1"), nil, "next in ≤ 4s"},
-		{"an eta of no zone", "celery_delayed_2", key("1.0.1"), "2024-05-01T12:00:05", "next in ≤ 4s"},
-		{"an eta that is over", "celery_delayed_2", key("1.0.1"), later(-time.Minute), "next in ≤ 4s"},
-		{
-			"in the worker's queue", "orders", key("1.0.1"), later(time.Minute),
-			"next a consumer takes it; runs in 1m at the earliest",
-		},
-		{"in another buffer", "orders.wait", "orders", later(time.Hour), "next in ≤ 1m; runs in 1h at the earliest"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
 			m := message.Message{
-				Position: 1, RoutingKey: c.key,
-				Headers: model.Table{"task": "shop.charge", "id": "1", "root_id": "1", "retries": int32(0), "eta": c.eta},
+				Position: 1, RoutingKey: c.Key,
+				Headers: model.Table{"task": "shop.charge", "id": "1", "root_id": "1", "retries": int32(0), "eta": c.Eta},
 			}
 
 			var wait *Wait
 
 			peeked := peek.Peeked{Messages: message.MessageList{m}, TakenAt: build.Noon}
-			if w := waitsIn(topology, build.Ref(c.in), peeked, Sight{}); w != nil {
+			if w := waitsIn(topology, build.Ref(c.In), peeked, Sight{}); w != nil {
 				wait = &w.Messages[0]
 			}
 
 			var got []string
-			for _, e := range Ahead(topology, &m, build.Ref(c.in), wait, build.Noon) {
+			for _, e := range Ahead(topology, &m, build.Ref(c.In), wait, build.Noon) {
 				got = append(got, string(e.Kind)+" "+e.What+e.Detail)
 			}
 
-			assert.Equal(t, strings.Join(got, "; "), c.want)
+			assert.Equal(t, strings.Join(got, "; "), c.Want)
 		})
 	}
 }
