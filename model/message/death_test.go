@@ -1,9 +1,6 @@
 package message
 
 import (
-	"fmt"
-	"maps"
-	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,87 +15,16 @@ import (
 )
 
 func TestParseDeaths(t *testing.T) {
-	whole := model.Table{
-		"queue": "work@retry", "reason": "expired", "count": int64(3), "exchange": "retry",
-		"routing-keys": []any{"work", "cc"}, "time": build.Noon, "original-expiration": "1000",
-	}
-
-	read := Death{
-		Queue: "work@retry", Reason: model.Expired, Count: 3, Exchange: "retry", RoutingKeys: []string{"work", "cc"},
-		Time: build.Noon, OriginalExpiration: "1000",
-	}
-
-	same := []Death{read}
-
-	check := func(name string, header any, want []Death, wanted string) {
-		deaths, problem := ParseDeaths(model.Table{"x-death": header})
-		assert.NoDiff(t, cmp.Diff(want, deaths), name)
-		assert.That(t, wanted != "" || problem == "", "%s: problem %q, want %q", name, problem, wanted)
-		assert.That(t, strings.HasPrefix(problem, wanted), "%s: problem %q, want %q", name, problem, wanted)
-	}
-
-	all := func(*Death) {}
-	noCount := func(d *Death) { d.Count = 0 }
-	noTime := func(d *Death) { d.Time = time.Time{} }
-
-	oneKey := func(d *Death) { d.RoutingKeys = []string{"work"} }
-	for _, c := range []struct {
-		key     string
-		value   any
-		change  func(*Death)
-		problem string // its beginning
-	}{
-		{"count", int32(3), all, ""},
-		{"count", uint8(3), all, ""},
-		{"count", 3.0, all, ""}, // as in JSON
-		{"count", "3", all, "count is a text, not an integer"},
-		{"count", 2.5, noCount, "count is a number, not an integer"},
-
-		{"count", math.NaN(), noCount, "count is a number"},
-		{"count", int64(-1), noCount, "count is negative"},
-		{"time", build.Noon.Unix(), all, ""}, // as the management API writes it
-		{"time", build.Noon.Format(time.RFC3339), all, ""},
-		{"time", "yesterday", noTime, "time is a text"},
-		{"time", time.Unix(0, 0), noTime, "time is a time"},
-		{"time", int64(math.MaxInt64), noTime, "time is an integer"},
-		{"routing-keys", []any{[]byte("work"), "cc"}, all, ""},
-		{"routing-keys", "work", oneKey, "routing-keys is a text, not an array"},
-		{"routing-keys", []any{int32(1), "work", nil}, oneKey, "a routing key is an integer, not a text; and 1 more problem"},
-		{"original-expiration", int64(1000), all, "original-expiration is an integer"},
-		{"reason", "bored", func(d *Death) { d.Reason = "bored" }, ""},
-	} {
-		entry, want := maps.Clone(whole), read
-
-		entry[c.key] = c.value
-		if c.change(&want); c.problem != "" {
-			c.problem = "entry 1 of x-death: " + c.problem
-		}
-		check(fmt.Sprintf("%s %v", c.key, c.value), []any{entry}, []Death{want}, c.problem)
-	}
-
-	inWork, first := maps.Clone(whole), read
-	inWork["queue"], first.Queue = "work", "work"
-	for _, c := range []struct {
-		name    string
-		header  any
-		deaths  []Death
-		problem string // its beginning
-	}{
-		{"as the broker writes it", []any{whole}, same, ""},
-		{"two entries", []any{inWork, whole}, []Death{first, read}, ""},
-		{"no array", "expired", nil, "x-death is a text, not an array of tables"},
-		{"nothing", nil, nil, "x-death is missing, not an array"},
-		{"one table", whole, same, "x-death is a table, not an array of tables"},
-		{
-			"junk between",
-			[]any{"junk", whole, []any{[]any{}}},
-			same,
-			"entry 1 of x-death: it is a text, not a table; and 1 more problem",
-		},
-		{"empty table", []any{model.Table{}}, nil, "entry 1 of x-death: queue is missing, not a text; and 6 more problems"},
-		{"empty array", []any{}, nil, ""},
-	} {
-		check(c.name, c.header, c.deaths, c.problem)
+	for _, c := range must.Cases[struct {
+		Name    string
+		Headers asJSON
+		Deaths  []Death
+		Problem string // its beginning
+	}](t, "testdata/x_death.toml") {
+		deaths, problem := ParseDeaths(model.Table(c.Headers))
+		assert.NoDiff(t, cmp.Diff(c.Deaths, deaths), c.Name)
+		assert.That(t, c.Problem != "" || problem == "", "%s: problem %q, want none", c.Name, problem)
+		assert.That(t, strings.HasPrefix(problem, c.Problem), "%s: problem %q, want %q", c.Name, problem, c.Problem)
 	}
 
 	deaths, problem := ParseDeaths(nil)
