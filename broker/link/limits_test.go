@@ -17,57 +17,20 @@ import (
 	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
-// The exact words of the three versions, and the resulting errors.
+// Some names look like limits.
 func TestLimitReached(t *testing.T) {
-	const (
-		notAllowed = "NOT_ALLOWED - "
-		ofUser     = notAllowed + "number of channels opened for user '%s' has reached the maximum allowed user limit of %s"
-		ofNode     = notAllowed + "number of channels opened on node 'rabbit@host' has reached the maximum allowed " +
-			"limit of %s"
-	)
-
-	for said, want := range map[string][2]string{
-		// 3.10.8; 4.0.5, which names the node; 4.3.6
-		fmt.Sprintf(ofUser, "o'ps", "(1)"): {
-			"the user o'ps may have 1 open channel (max-channels), and it is in use", "max-channels of this user",
-		},
-		fmt.Sprintf(ofUser, "rabbit@host", "(0)"): {
-			"the user o'ps may have no open channel (max-channels is 0)", "max-channels of this user",
-		},
-		fmt.Sprintf(ofUser, "o'ps", "1200"): {
-			"the user o'ps may have 1,200 open channels (max-channels), and all are in use", "max-channels of this user",
-		},
-		// 4.0.5; 4.3.6
-		fmt.Sprintf(ofNode, "(3)"): {
-			"the broker's node takes 3 open channels (channel_max_per_node), and all are in use", "rabbitmq.conf",
-		},
-		fmt.Sprintf(ofNode, "1"): {
-			"the broker's node takes 1 open channel (channel_max_per_node), and it is in use", "rabbitmq.conf",
-		},
-		// 3.10.8, 4.0.5, 4.3.6
-		notAllowed + "connection refused for user 'o'ps': user connection limit (2) is reached": {
-			"the user o'ps may have 2 connections (max-connections), and all are in use", "max-connections of this user",
-		},
-
-		notAllowed + "access to vhost 'a limit' refused for user 'ops': connection limit (1) is reached": {
-			"the vhost a limit takes 1 connection (max-connections), and it is in use", "max-connections of this vhost",
-		},
-		// 4.0.5, 4.3.6
-		notAllowed + "connection refused: node connection limit (2) is reached": {
-			"the broker's node takes 2 connections (connection_max), and all are in use", "rabbitmq.conf",
-		},
-		// Names that look like limits.
-		notAllowed + "access to vhost 'user connection limit (1) is reached' refused for user 'ops'": {},
-		notAllowed + "vhost the limit not found":                                                     {},
-	} {
-		err := &amqp.Error{Code: amqp.NotAllowed, Reason: said, Server: true}
+	for _, test := range must.Cases[struct{ Said, Cause, Next string }](t, "testdata/limits.toml") {
+		err := &amqp.Error{Code: amqp.NotAllowed, Reason: "NOT_ALLOWED - " + test.Said, Server: true}
 		reached := limitReached(fmt.Errorf("dial: %w", err), "o'ps", "a limit", 0)
-		switch {
-		case want[0] == "" && reached == nil:
-		case reached == nil || reached.Kind != trouble.AtLimit, reached.Cause != want[0],
-			!strings.Contains(reached.Next, want[1]):
-			t.Errorf("%s\ngot  %v\nwant %s", said, reached, want)
+		if test.Cause == "" {
+			assert.That(t, reached == nil, "%s: %v", test.Said, reached)
+			continue
 		}
+
+		must.That(t, reached != nil, "%s is no limit", test.Said)
+		assert.Equal(t, reached.Kind, trouble.AtLimit, test.Said)
+		assert.Equal(t, reached.Cause, test.Cause)
+		assert.Contains(t, reached.Next, test.Next, test.Said)
 	}
 
 	const want = "the broker allows 1 channel for each connection (channel_max), and dlxtop needs 3"
@@ -113,32 +76,23 @@ func TestALimitIsTheReason(t *testing.T) {
 // An answer after the limit is only believed where each round trip takes about as long: a single slow one, on a busy
 // machine, proves nothing.
 func TestAnswersInTime(t *testing.T) {
-	const ms = time.Millisecond
-	for _, test := range []struct {
-		name  string
-		took  time.Duration
-		alone []time.Duration
-		want  bool
-	}{
-		{"at once", 3 * ms, nil, true},
-		{"the limit", 251 * ms, []time.Duration{1 * ms}, false},
-		{"the limit of a clock that catches up", 248 * ms, []time.Duration{1 * ms}, false},
-		{"the limit, on a busy machine", 255 * ms, []time.Duration{60 * ms}, false},
-		{"the limit, on a machine that stands still for a moment", 255 * ms, []time.Duration{180 * ms, 2 * ms}, false},
-		{"the limit behind a slow way", 400 * ms, []time.Duration{150 * ms}, false},
-		{"a slow way", 310 * ms, []time.Duration{305 * ms, 290 * ms, 330 * ms}, true},
-	} {
+	for _, test := range must.Cases[struct {
+		Name  string
+		Took  time.Duration
+		Alone []time.Duration
+		Want  bool
+	}](t, "testdata/in_time.toml") {
 		asked, trips := 0, roundTrips{}
-		got, err := trips.inTime(test.took, func() (time.Duration, error) {
+		got, err := trips.inTime(test.Took, func() (time.Duration, error) {
 			asked++
-			return test.alone[asked-1], nil
+			return test.Alone[asked-1], nil
 		})
-		must.That(t, err == nil, "%s: %v after %d round trips, %v; want %v after %d", test.name, got, asked, err, test.want,
-			len(test.alone))
-		assert.Equal(t, got, test.want, "%v", test.name)
-		assert.Equal(t, asked, len(test.alone), "%v", test.name)
+		must.That(t, err == nil, "%s: %v", test.Name, err)
+		assert.Equal(t, got, test.Want, test.Name)
+		assert.Equal(t, asked, len(test.Alone), "%s: round trips", test.Name)
 	}
 
+	const ms = time.Millisecond
 	before := roundTrips{}
 	before.add(4 * ms) // in a quieter moment
 	if got, err := before.inTime(260*ms, func() (time.Duration, error) { return 200 * ms, nil }); got || err != nil {
@@ -173,55 +127,17 @@ func TestReleaseForgetsWhatWasNotClaimed(t *testing.T) {
 
 // The words of the three versions, and the resulting reasons. TestReasonsOfTheBroker provokes them on a broker.
 func TestReasons(t *testing.T) {
-	for _, test := range []struct {
-		on   Attempt
-		code int
-		said string
-		want Reason
-	}{
-		// 3.10.8, 4.0.5, 4.3.6
-		{OnQueue, 404, "NOT_FOUND - no queue 'nodes down' in vhost '/'", noQueue},
-		{OnQueue, 405, "RESOURCE_LOCKED - cannot obtain exclusive access to locked queue 'q' in vhost '/'. It could be " +
-			"originally declared on another connection or the exclusive property value does not match that of the " +
-			"original declaration.", othersQueue},
-		{OnQueue, 403, "ACCESS_REFUSED - queue 'q' in vhost '/' in exclusive use", exclusiveConsume},
-		// 3.10.8
-		{
-			OnQueue, 404, "NOT_FOUND - home node 'rabbit@b' of durable queue 'q' in vhost '/' is down or inaccessible",
-			queueDown,
-		},
-		{OnQueue, 541, "INTERNAL_ERROR - ... {nodedown,'rabbit@b'}", queueDown},
-		{OnQueue, 403, "ACCESS_REFUSED - access to queue 'q' in vhost '/' refused for user 'u'", noReadRight},
-		{
-			OnPublish, 403, "ACCESS_REFUSED - access to topic 'k' in exchange 'x' in vhost '/' refused for user 'u'",
-
-			NoTopicRight,
-		},
-		{
-			OnPublish, 403, "ACCESS_REFUSED - write access to topic 'k' in exchange 'x' in vhost '/' refused for user 'u'",
-			NoTopicRight,
-		},
-		{OnPublish, 403, "ACCESS_REFUSED - access to exchange 'x' in vhost '/' refused for user 'u'", NoWriteRight},
-		// 4.0.5, 4.3.6
-		{OnQueue, 404, "NOT_FOUND - queue 'q' in vhost '/' process is stopped by supervisor", queueDown},
-		{OnQueue, 403, "ACCESS_REFUSED - read access to queue 'q' in vhost '/' refused for user 'u'", noReadRight},
-		{OnPublish, 403, "ACCESS_REFUSED - write access to exchange 'x' in vhost '/' refused for user 'u'", NoWriteRight},
-		// An internal exchange, all three
-		{OnPublish, 403, "ACCESS_REFUSED - cannot publish to internal exchange 'x' in vhost '/'", UnknownReason},
-		{OnLogin, 403, "ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN.", badLogin},
-		{OnLogin, 530, "NOT_ALLOWED - vhost v not found", noVHost},
-		{OnLogin, 530, "NOT_ALLOWED - access to vhost 'not found' refused for user 'u'", noVHostRight},
-		{OnUnbind, 403, "ACCESS_REFUSED - operation not permitted on the default exchange", WriteRight},
-
-		// The meaning of the same words depends on the attempt.
-		{OnLogin, 404, "NOT_FOUND - no queue 'q' in vhost '/'", UnknownReason},
-		{OnQueue, 320, "CONNECTION_FORCED - broker forced connection closure with reason 'shutdown'", connectionEnded},
-		{OnQueue, 406, "PRECONDITION_FAILED - whatever", UnknownReason},
-	} {
-		err := &amqp.Error{Code: test.code, Reason: test.said, Server: true}
-		assert.Equal(t, ReasonOf(test.on, fmt.Errorf("get: %w", err)), test.want, "%s\nis", test.said)
+	attempts := map[string]Attempt{"queue": OnQueue, "login": OnLogin, "publish": OnPublish, "unbind": OnUnbind}
+	for _, test := range must.Cases[struct {
+		On, Said string
+		Code     int
+		Want     Reason
+	}](t, "testdata/reasons.toml") {
+		on := attempts[test.On]
+		err := &amqp.Error{Code: test.Code, Reason: test.Said, Server: true}
+		assert.Equal(t, ReasonOf(on, fmt.Errorf("get: %w", err)), test.Want, "%s\nis", test.Said)
 
 		err.Server = false
-		assert.That(t, ReasonOf(test.on, err) == UnknownReason, "that is no answer of the broker: %s", test.said)
+		assert.That(t, ReasonOf(on, err) == UnknownReason, "that is no answer of the broker: %s", test.Said)
 	}
 }

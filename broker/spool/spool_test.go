@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"testing"
 	"time"
@@ -59,13 +60,9 @@ func TestRangeReadsWhatAtReads(t *testing.T) {
 
 // A record damaged on disk gives an error, or a message that survives being stored again.
 func FuzzRecord(f *testing.F) {
-	for _, headers := range []model.Table{nil, {
-		"nil": nil, "bool": true, "int8": int8(-1), "uint8": uint8(1), "int16": int16(-2), "uint16": uint16(2),
-		"int32": int32(-3), "uint32": uint32(3), "int64": int64(-4), "uint64": uint64(1 << 63), "float32": float32(1.5),
-		"float64": 2.5, "decimal": model.Decimal{Scale: 2, Value: -5}, "text": "text", "bytes": []byte{0xff},
-		"time": time.Unix(-1, 0), "list": []any{"a", int64(1), []any(nil)}, "table": model.Table{"": model.Table{}},
-		"more": model.Repeated{"a", int32(1)}, "raw": model.RawValue{Type: 'F', Bytes: []byte{0, 0, 0, 9, 'a'}},
-	}} {
+	every := must.Get(message.ParseMessage(must.Get(os.ReadFile("../testdata/every_type.json"))(f)))(f).Headers
+	every["cut off"] = model.RawValue{Type: 'F', Bytes: []byte{0, 0, 0, 9, 'a'}}
+	for _, headers := range []model.Table{nil, every} {
 		f.Add(appendHead(nil, &message.Message{
 			Exchange: "x", RoutingKey: "\xff", Redelivered: true, Headers: headers,
 			Properties: message.Properties{

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -41,11 +42,11 @@ type sent struct{ properties, body []byte }
 
 // streamed returns messages as a broker sends them, in all variants: each with every table, with bodies whole and in
 // pieces, and other frames between them.
-func streamed() (stream []byte, all []sent) {
+func streamed(t *testing.T) (stream []byte, all []sent) {
 	channel := []byte{0, 1}
 	method := appendFrame(nil, frameMethod, channel, func(b []byte) []byte { return append(b, "deliver"...) })
 	heartbeat := []byte{frameHeartbeat, 0, 0, 0, 0, 0, 0, frameEnd}
-	for name, table := range tables() {
+	for name, table := range tables(t) {
 		for _, shape := range [][]int{{}, {1}, {1000}, {500, 500}, {50_000}, {65_000}, {70_000}, {131_064, 131_064, 9}} {
 			size := 0
 			for _, n := range shape {
@@ -102,7 +103,7 @@ func received(t *testing.T, stream []byte) (all []sent) {
 // Contents do not depend on how the stream is cut.
 func TestFramesThatComeInPieces(t *testing.T) {
 	r := seed.Rand(t)
-	stream, want := streamed()
+	stream, want := streamed(t)
 	for range 20 {
 		in := incomingOf(pieces{bytes.NewReader(stream), r})
 		var got []byte
@@ -118,12 +119,10 @@ func TestFramesThatComeInPieces(t *testing.T) {
 		must.Equal(t, len(all), len(want), "messages; %d are counted", in.came.Load())
 		must.Equal(t, in.came.Load(), int64(len(want)))
 		for i := range want {
-			must.That(t, bytes.Equal(all[i].properties, want[i].properties),
-				"message %d has %.100q and a body of %d bytes, want %.100q and %d", i, all[i].properties, len(all[i].body),
-				want[i].properties, len(want[i].body))
-			must.That(t, bytes.Equal(all[i].body, want[i].body),
-				"message %d has %.100q and a body of %d bytes, want %.100q and %d", i, all[i].properties, len(all[i].body),
-				want[i].properties, len(want[i].body))
+			must.That(t, bytes.Equal(all[i].properties, want[i].properties), "message %d has %.100q, want %.100q", i,
+				all[i].properties, want[i].properties)
+			must.That(t, bytes.Equal(all[i].body, want[i].body), "message %d has a body of %d bytes, want %d", i,
+				len(all[i].body), len(want[i].body))
 		}
 	}
 }
@@ -138,7 +137,7 @@ func TestFramesThatGoInPieces(t *testing.T) {
 		rest := []byte(greeting)
 		want := []byte(greeting)
 		var got []byte
-		for _, table := range tables() {
+		for _, table := range tables(t) {
 			const before = frameFixed - 2
 			header := headerFrame(table)
 			body := bytes.Repeat([]byte("b"), r.IntN(3)*r.IntN(60_000))
@@ -164,7 +163,7 @@ func TestFramesThatGoInPieces(t *testing.T) {
 
 // FuzzFrames reads any bytes as a broker's: nothing is lost of what is not AMQP, and a wrong length allocates nothing.
 func FuzzFrames(f *testing.F) {
-	for _, table := range tables() {
+	for _, table := range tables(f) {
 		f.Add(headerFrame(table))
 	}
 
@@ -345,22 +344,16 @@ func headerFrame(table []byte) []byte {
 }
 
 // tables are seeds for the fuzzer, and test cases: what RabbitMQ delivers, and what only a broken broker could.
-func tables() map[string][]byte {
+func tables(t testing.TB) map[string][]byte {
 	nested := []byte("\x01aV")
 	for range 40 {
 		nested = append(binary.BigEndian.AppendUint32([]byte("\x01tF"), uint32(len(nested))), nested...)
 	}
 
-	all := model.Table{
-		"nil": nil, "bool": true, "int8": int8(-1), "uint8": uint8(1), "int16": int16(-2), "uint16": uint16(2),
-		"int32": int32(-3), "uint32": uint32(3), "int64": int64(-4), "uint64": uint64(1 << 63), "float32": float32(1.5),
-		"float64": 2.5, "decimal": model.Decimal{Scale: 2, Value: -5}, "text": "text", "bytes": []byte{0xff},
-		"time": time.Unix(-1, 0), "list": []any{"a", int64(1), []any(nil)}, "table": model.Table{"": model.Table{}},
-		"more": model.Repeated{"a", "b", int32(1)}, "raw": model.RawValue{Type: 'F', Bytes: []byte{0, 0, 0, 0}},
-	}
-
+	all := must.Get(message.ParseMessage(must.Get(os.ReadFile("../testdata/every_type.json"))(t)))(t)
 	return map[string][]byte{
-		"every type": encodeTable(nil, all), "nothing": {}, "nested": nested, "too many": bytes.Repeat([]byte("\x00V"), 8193),
+		"every type": encodeTable(nil, all.Headers), "nothing": {}, "nested": nested,
+		"too many":     bytes.Repeat([]byte("\x00V"), 8193),
 		"a name twice": []byte("\x01kt\x01\x01kt\x02"), "a name without value": []byte("\x01k"),
 		"a name cut off": []byte("\x01kV\x05k"), "an unknown type": []byte("\x01a?\x01b\x01bV"),
 		"a length too long":   []byte("\x01aS\x00\x00\x00\x05text\x01bV"),
@@ -374,7 +367,7 @@ func tables() map[string][]byte {
 // FuzzHeaders passes any bytes as headers to amqp091-go: it accepts them all, what is kept is what decodeTable reads,
 // and anything that can be republished arrives unchanged.
 func FuzzHeaders(f *testing.F) {
-	for _, table := range tables() {
+	for _, table := range tables(f) {
 		f.Add(table)
 	}
 
@@ -420,10 +413,7 @@ func read(t *testing.T, m message.Message) (again message.Message) {
 // written returns a message as read back from a file or the journal.
 func written(t *testing.T, m message.Message) message.Message {
 	t.Helper()
-	line := must.Get(model.JSONLine(m.JSON()))(t)
-	again, err := message.ParseMessage(line)
-	assert.Succeeds(t, err)
-	return again
+	return must.Get(message.ParseMessage(must.Get(model.JSONLine(m.JSON()))(t)))(t)
 }
 
 // publish returns the content header that a message is published with.
@@ -496,7 +486,7 @@ func TestPropertiesAreWrittenAsTheLibraryDoes(t *testing.T) {
 
 // TestTableOfEveryTypeIsKept compares types, which a fingerprint and an encoding show only in part.
 func TestTableOfEveryTypeIsKept(t *testing.T) {
-	encoded := tables()["every type"]
+	encoded := tables(t)["every type"]
 	table := decodeTable(encoded, 0)
 
 	types := map[string]any{
