@@ -173,6 +173,13 @@ func wantError(t *testing.T, err error, path string, words ...string) {
 }
 
 func TestUnusableFiles(t *testing.T) {
+	pragma := func(text string) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			j := journal.New(journal.Options{Path: path})
+			check(t, j.Pragma(t.Context(), text), j.Close())
+		}
+	}
+
 	for _, test := range []struct {
 		name   string
 		damage func(t *testing.T, path string)
@@ -189,18 +196,9 @@ func TestUnusableFiles(t *testing.T) {
 
 			check(t, os.WriteFile(path, content, 0o600))
 		}, []string{"damaged", "move it away"}},
-		{"newer", func(t *testing.T, path string) {
-			j := journal.New(journal.Options{Path: path})
-			check(t, j.Pragma(t.Context(), "user_version = 1000"), j.Close())
-		}, []string{"newer version of dlxtop"}},
-		{"older", func(t *testing.T, path string) {
-			j := journal.New(journal.Options{Path: path})
-			check(t, j.Pragma(t.Context(), "user_version = 6"), j.Close())
-		}, []string{"before its version 1.0.0", "move the file away"}},
-		{"of another program", func(t *testing.T, path string) {
-			j := journal.New(journal.Options{Path: path})
-			check(t, j.Pragma(t.Context(), "application_id = 7"), j.Close())
-		}, []string{"not a journal of dlxtop", "move the file away"}},
+		{"newer", pragma("user_version = 1000"), []string{"newer version of dlxtop"}},
+		{"older", pragma("user_version = 6"), []string{"before its version 1.0.0", "move the file away"}},
+		{"of another program", pragma("application_id = 7"), []string{"not a journal of dlxtop", "move the file away"}},
 		{"empty", func(t *testing.T, path string) {
 			check(t, os.Truncate(path, 0))
 		}, []string{"is empty (0 bytes)", "remove it"}},
