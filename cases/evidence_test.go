@@ -13,26 +13,23 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/story"
 )
 
 // What applications write into messages about their worker, their tries and their key.
 func TestWhatMessagesSay(t *testing.T) {
-	play(t,
+	playScripts(t, "testdata/what_messages_say.toml",
 		situation{
-			name: "one failed queue, and the queue in a header", from: "queuey-rabbitmq, beavers, @moleculer/channels (d15)",
-			parts: []build.Part{
-				build.Text(`
-					queue q.dead
-					queue q.email consumers=1
-					exchange topic q
-					bind q signed.up q.email
-					bind q signed.* mail.order.paid
-					queue mail.order.paid consumers=1
-				`),
-			},
+			Name: "one failed queue, and the queue in a header", From: "queuey-rabbitmq, beavers, @moleculer/channels (d15)",
+			Parts: `
+				queue q.dead
+				queue q.email consumers=1
+				exchange topic q
+				bind q signed.up q.email
+				bind q signed.* mail.order.paid
+				queue mail.order.paid consumers=1
+			`,
 			traffic: func(w *world) {
 				w.publish("", "q.dead", "d0", headed(amqp.Table{
 					"beavers-dlq-origin-queue": "q.email", "beavers-dlq-origin-routing-key": "signed.up",
@@ -41,41 +38,17 @@ func TestWhatMessagesSay(t *testing.T) {
 
 				w.depth("q.dead", 2)
 			},
-			replays: []replay{{
-				queue: "q.dead", reach: "mail.order.paid q.email", warns: "key signed.up -> q.email",
-				got: []string{"mail.order.paid d1", "q.email d0"},
+			Replays: []replay{{
+				Queue: "q.dead", Reach: "mail.order.paid q.email", Warns: "key signed.up -> q.email",
+				Got: []string{"mail.order.paid d1", "q.email d0"},
 			}},
 		},
 		situation{
-			name: "what expired in a queue that is gone, beside another service", from: "spring-amqp #1964 (d20)",
-			parts: []build.Part{
-				build.Text(`
-					exchange topic ev
-					exchange fanout dlx
-					queue failed
-					bind dlx failed
-					queue ledger dlx=dlx consumers=1
-					bind ev invoice.* ledger
-					queue reminders dlx=dlx ttl=100
-					bind ev reminder.* reminders
-				`),
-			},
-			traffic: func(w *world) {
-				w.publish("ev", "reminder.due", "r1")
-
-				w.depth("failed", 1)
-				w.gone("reminders")
-			},
-			replays: []replay{{
-				queue: "failed", reach: "refused", warns: "reminders, which is gone (x-death: the message left it last, expired)",
-			}},
-		},
-		situation{
-			name: "a worker that keeps a list of its failures", from: "@cloudamqp/amqp-client",
-			parts: []build.Part{build.Text(`
+			Name: "a worker that keeps a list of its failures", From: "@cloudamqp/amqp-client",
+			Parts: `
 				queue jobs
 				queue jobs.poison
-			`)},
+			`,
 			traffic: func(w *world) {
 				w.work("jobs", listsFailures)
 				w.publish("", "jobs", "j1")
@@ -91,41 +64,37 @@ func TestWhatMessagesSay(t *testing.T) {
 			},
 		},
 		situation{
-			name: "a message that names its event, and a queue bound for that", from: "xogroup/bunnybus",
-			parts: []build.Part{
-				build.Text(`
-					exchange topic bus
-					queue orders consumers=1
-					bind bus order.created orders
-					queue audit consumers=1
-					bind bus order.* audit
-					queue orders_error
-				`),
-			},
+			Name: "a message that names its event, and a queue bound for that", From: "xogroup/bunnybus",
+			Parts: `
+				exchange topic bus
+				queue orders consumers=1
+				bind bus order.created orders
+				queue audit consumers=1
+				bind bus order.* audit
+				queue orders_error
+			`,
 			traffic: func(w *world) {
 				w.publish("", "orders_error", "o1", func(p *amqp.Publishing) { p.Body = []byte(`{"event":"order.created"}`) })
 
 				w.depth("orders_error", 1)
 			},
-			replays: []replay{
-				{queue: "orders_error", reach: "refused", warns: "the message names the routing key order.created (body.event)"},
-				{queue: "orders_error", to: "queue:orders", reach: "orders", got: []string{"orders o1"}},
+			Replays: []replay{
+				{Queue: "orders_error", Reach: "refused", Warns: "the message names the routing key order.created (body.event)"},
+				{Queue: "orders_error", To: "queue:orders", Reach: "orders", Got: []string{"orders o1"}},
 			},
 		},
 		situation{
-			name: "a worker that makes the key of its failures", from: "a kind that was found by the rule",
-			parts: []build.Part{
-				build.Text(`
-					exchange topic bus
-					queue orders
-					bind bus order.created orders
-					queue audit consumers=1
-					bind bus order.# audit
-					exchange direct errors
-					queue orders.failed
-					bind errors error.order.created orders.failed
-				`),
-			},
+			Name: "a worker that makes the key of its failures", From: "a kind that was found by the rule",
+			Parts: `
+				exchange topic bus
+				queue orders
+				bind bus order.created orders
+				queue audit consumers=1
+				bind bus order.# audit
+				exchange direct errors
+				queue orders.failed
+				bind errors error.order.created orders.failed
+			`,
 
 			traffic: func(w *world) {
 				w.work("orders", func(channel *amqp.Channel, d amqp.Delivery) error {
@@ -135,21 +104,21 @@ func TestWhatMessagesSay(t *testing.T) {
 
 				w.depth("orders.failed", 1)
 			},
-			replays: []replay{{
-				queue: "orders.failed", reach: "refused",
-				warns: "its application publishes its failures to the exchange errors, and no queue is bound for the key " +
+			Replays: []replay{{
+				Queue: "orders.failed", Reach: "refused",
+				Warns: "its application publishes its failures to the exchange errors, and no queue is bound for the key " +
 					"error.orders",
 			}},
 		},
 		situation{
-			name: "a job that keeps its queue beside its error", from: "a kind that was found by the rule",
-			parts: []build.Part{build.Text(`
+			Name: "a job that keeps its queue beside its error", From: "a kind that was found by the rule",
+			Parts: `
 				queue mails consumers=1
 				queue alerts consumers=1 dlx= key=alerts.dead
 				queue alerts.dead
 				queue alerts.failed
 				queue failed_jobs
-			`)},
+			`,
 
 			traffic: func(w *world) {
 				about := func(body string) func(*amqp.Publishing) {
@@ -164,10 +133,10 @@ func TestWhatMessagesSay(t *testing.T) {
 				w.depth("alerts.dead", 1)
 			},
 
-			replays: []replay{
-				{queue: "failed_jobs", reach: "mails", got: []string{"mails job"}},
-				{queue: "alerts.dead", reach: "alerts", got: []string{"alerts dead"}}, // by x-death
-				{queue: "alerts.failed", reach: "refused", warns: "mails (by queue), or alerts (by name)"},
+			Replays: []replay{
+				{Queue: "failed_jobs", Reach: "mails", Got: []string{"mails job"}},
+				{Queue: "alerts.dead", Reach: "alerts", Got: []string{"alerts dead"}}, // by x-death
+				{Queue: "alerts.failed", Reach: "refused", Warns: "mails (by queue), or alerts (by name)"},
 			},
 		},
 	)
@@ -190,7 +159,7 @@ func TestEvidenceIsReadTheSame(t *testing.T) {
 	type expected struct {
 		Name, Exchange, Key, Queue, Message string
 
-		Broker          build.Part
+		Broker          string
 		Failure, Worker string
 		Counts          int64
 		Last            time.Time
@@ -200,7 +169,7 @@ func TestEvidenceIsReadTheSame(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.declare([]build.Part{c.Broker})
+			w.declare(c.Broker)
 			m := must.Get(message.ParseMessage([]byte(c.Message)))(t)
 			w.publish(c.Exchange, cmp.Or(c.Key, c.Queue), "m1", func(p *amqp.Publishing) {
 				p.Headers, p.Body = wire.Table(m.Headers), m.Body

@@ -18,31 +18,29 @@ import (
 
 // Failed messages and which queues get them in a replay.
 func TestReplays(t *testing.T) {
-	play(t,
+	playScripts(t, "testdata/replays.toml",
 		situation{
-			name: "one wait queue and one failed queue for all services", from: "devobsession.com, retries (c51)",
-			parts: []build.Part{
-				build.Text(`
-					exchange topic events
-					exchange fanout dlx
-					exchange direct rerouter
-					queue wait ttl=300 dlx=rerouter
-					bind dlx wait
-					exchange fanout escalate
-					queue escalation
-					bind escalate escalation
-					exchange fanout orders.in
-					bind-exchange events item.# orders.in
-					bind-exchange rerouter orders.in orders.in
-					queue orders dlx=dlx key=orders.in
-					bind orders.in orders
-					exchange fanout stock.in
-					bind-exchange events item.# stock.in
-					bind-exchange rerouter stock.in stock.in
-					queue stock dlx=dlx key=stock.in consumers=1
-					bind stock.in stock
-				`),
-			},
+			Name: "one wait queue and one failed queue for all services", From: "devobsession.com, retries (c51)",
+			Parts: `
+				exchange topic events
+				exchange fanout dlx
+				exchange direct rerouter
+				queue wait ttl=300 dlx=rerouter
+				bind dlx wait
+				exchange fanout escalate
+				queue escalation
+				bind escalate escalation
+				exchange fanout orders.in
+				bind-exchange events item.# orders.in
+				bind-exchange rerouter orders.in orders.in
+				queue orders dlx=dlx key=orders.in
+				bind orders.in orders
+				exchange fanout stock.in
+				bind-exchange events item.# stock.in
+				bind-exchange rerouter stock.in stock.in
+				queue stock dlx=dlx key=stock.in consumers=1
+				bind stock.in stock
+			`,
 
 			traffic: func(w *world) {
 				w.work("orders", func(channel *amqp.Channel, d amqp.Delivery) error {
@@ -55,16 +53,16 @@ func TestReplays(t *testing.T) {
 				w.publish("events", "item.sold", "i1")
 				w.depth("escalation", 1)
 			},
-			replays: []replay{{queue: "escalation", reach: "orders", got: []string{"orders i1"}}},
+			Replays: []replay{{Queue: "escalation", Reach: "orders", Got: []string{"orders i1"}}},
 		},
 		situation{
-			name:    "the dead-letter exchange is bound by the original key",
-			from:    "arobson/rabbot #103, onebeyond/rascal #155 (c21)",
-			parts:   shop(),
+			Name:    "the dead-letter exchange is bound by the original key",
+			From:    "arobson/rabbot #103, onebeyond/rascal #155 (c21)",
+			Parts:   shop,
 			traffic: rejectThree,
-			replays: []replay{
-				{queue: "main.rejected", reach: "refused", warns: "/main are lost: the dead-letter exchange"},
-				{queue: "main.rejected", to: "queue:main", reach: "refused", warns: "for created it does"},
+			Replays: []replay{
+				{Queue: "main.rejected", Reach: "refused", Warns: "/main are lost: the dead-letter exchange"},
+				{Queue: "main.rejected", To: "queue:main", Reach: "refused", Warns: "for created it does"},
 			},
 			check: func(w *world) {
 				w.work("main", rejects)
@@ -83,33 +81,31 @@ func TestReplays(t *testing.T) {
 			},
 		},
 		situation{
-			name: "dead letters by a key of CC, which a copy does not have", from: "the same kind",
-			parts: []build.Part{
-				build.Text(`
-					exchange direct shop
-					exchange direct shop.dlx
-					queue main dlx=shop.dlx
-					bind shop created main
-					queue main.rejected
-					bind shop.dlx bad main.rejected
-				`),
-			},
+			Name: "dead letters by a key of CC, which a copy does not have", From: "the same kind",
+			Parts: `
+				exchange direct shop
+				exchange direct shop.dlx
+				queue main dlx=shop.dlx
+				bind shop created main
+				queue main.rejected
+				bind shop.dlx bad main.rejected
+			`,
 			traffic: func(w *world) {
 				w.work("main", rejects)
 				w.publish("shop", "created", "m0", func(p *amqp.Publishing) { p.Headers = amqp.Table{"CC": []any{"bad"}} })
 				w.depth("main.rejected", 1)
 			},
-			replays: []replay{{queue: "main.rejected", reach: "refused", warns: "leads to no queue for the key created"}},
+			Replays: []replay{{Queue: "main.rejected", Reach: "refused", Warns: "leads to no queue for the key created"}},
 			check:   losesAgain("main", "main.rejected", "m0"),
 		},
 		situation{
-			name: "lost behind a retry buffer", from: "the same kind",
+			Name: "lost behind a retry buffer", From: "the same kind",
 
-			parts: append(shop()[:1:1], build.Text(`
+			Parts: shopAlone + `
 				queue wait ttl=100 dlx=shop
 				bind shop.dlx created wait
 				bind shop.dlx main wait
-			`)),
+			`,
 			traffic: func(w *world) {
 				failures := 0
 
@@ -123,32 +119,18 @@ func TestReplays(t *testing.T) {
 				w.publish("shop", "created", "m0")
 				w.depth("main.rejected", 1)
 			},
-			replays: []replay{{queue: "main.rejected", to: "queue:main", reach: "refused", warns: "main are lost: after wait"}},
+			Replays: []replay{{Queue: "main.rejected", To: "queue:main", Reach: "refused", Warns: "main are lost: after wait"}},
 			check:   losesAgain("main", "main.rejected", "m0"),
 		},
 		situation{
-			name: "another exchange leads to the worker alone", from: "the same",
-			parts: append(shop(), build.Text(`
-				exchange topic admin
-				bind admin created main
-				bind admin changed main
-				queue other
-				bind admin changed other
-			`)),
-			traffic: rejectThree,
-			replays: []replay{{queue: "main.rejected", reach: "main", got: []string{"main m0", "main m1", "main m2"}}},
-		},
-		situation{
-			name: "a worker that chooses by the routing key", from: "xogroup/bunnybus",
+			Name: "a worker that chooses by the routing key", From: "xogroup/bunnybus",
 
-			parts: []build.Part{
-				build.Text(`
-					exchange topic bus
-					queue orders
-					bind bus order.created orders
-					queue orders_error
-				`),
-			},
+			Parts: `
+				exchange topic bus
+				queue orders
+				bind bus order.created orders
+				queue orders_error
+			`,
 			traffic: func(w *world) {
 				w.work("orders", republishes("", "orders_error", amqp.Table{"reason": "no customer"}))
 
@@ -168,17 +150,15 @@ func TestReplays(t *testing.T) {
 			},
 		},
 		situation{
-			name: "a worker that chooses by the key, and shares it", from: "the same",
-			parts: []build.Part{
-				build.Text(`
-					exchange topic bus
-					queue orders
-					bind bus order.created orders
-					queue mail
-					bind bus order.* mail
-					queue orders_error
-				`),
-			},
+			Name: "a worker that chooses by the key, and shares it", From: "the same",
+			Parts: `
+				exchange topic bus
+				queue orders
+				bind bus order.created orders
+				queue mail
+				bind bus order.* mail
+				queue orders_error
+			`,
 			traffic: func(w *world) {
 				w.work("orders", republishes("", "orders_error", amqp.Table{"reason": "no customer"}))
 				w.work("mail", acks)
@@ -186,104 +166,25 @@ func TestReplays(t *testing.T) {
 
 				w.depth("orders_error", 1)
 			},
-			replays: []replay{{queue: "orders_error", reach: "orders", warns: "orders is bound for other keys only"}},
-		},
-		situation{
-			name: "the worker is gone, and another service shares its key", from: "JasperFx/wolverine #4281 (c53)",
-			parts: []build.Part{
-				build.Text(`
-					exchange topic ev
-					exchange fanout dlx
-					queue failed
-					bind dlx failed
-					queue invoices dlx=dlx
-					bind ev invoice.* invoices
-					queue ledger dlx=dlx consumers=1
-					bind ev invoice.* ledger
-				`),
-			},
-			traffic: func(w *world) {
-				w.work("invoices", rejects)
-				w.publish("ev", "invoice.new", "i1")
-				w.depth("failed", 1)
-				w.awaitSeen("ledger", "i1", 1)
-
-				w.gone("invoices")
-			},
-			replays: []replay{{queue: "failed", reach: "refused", warns: "invoices, which is gone (x-death: it rejected the " +
-				"message last); it could be ledger (its origin, exchange ev, key invoice.new)"}},
-		},
-		situation{
-			name: "the messages of a queue that is gone had expired there", from: "the same",
-			parts: []build.Part{
-				build.Text(`
-					exchange topic ev
-					exchange fanout dlx
-					queue failed
-					bind dlx failed
-					queue invoices dlx=dlx ttl=100
-					bind ev invoice.* invoices
-					queue ledger dlx=dlx consumers=1
-					bind ev invoice.* ledger
-				`),
-			},
-			traffic: func(w *world) {
-				w.publish("ev", "invoice.new", "i1")
-				w.depth("failed", 1)
-				w.awaitSeen("ledger", "i1", 1)
-
-				w.gone("invoices")
-			},
-			replays: []replay{{queue: "failed", reach: "refused", warns: "invoices, which is gone"}},
-		},
-		situation{
-			name: "exchanges named like paths", from: "symfony/symfony #37985 (c45)",
-			parts: []build.Part{
-				build.Text(`
-					exchange direct api/v1
-					exchange direct api
-					exchange direct dlx
-					queue order;create dlx=dlx key=f
-					queue failed
-					bind dlx f failed
-					queue other
-					bind api/v1 order/created order;create
-					bind api v1/order/created other
-					bind api/v1 x other
-					bind api v1/x failed
-				`),
-			},
-
-			traffic: func(w *world) {
-				w.work("order;create", rejects)
-				w.publish("api/v1", "order/created", "o1")
-				w.depth("failed", 1)
-			},
-			replays: []replay{
-				{queue: "failed", to: "exchange:api/v1/x", reach: "refused", warns: "--to exchange:api/v1 --key x, or"},
-				{queue: "failed", to: "exchange:api/v1/order/created", reach: "order;create", got: []string{"order;create o1"}},
-			},
+			Replays: []replay{{Queue: "orders_error", Reach: "orders", Warns: "orders is bound for other keys only"}},
 		},
 	)
 }
 
 // shop has a worker that shares its key with an audit. Its dead-letter exchange is bound with that key.
-func shop() []build.Part {
-	return []build.Part{
-		build.Text(`
-			exchange direct shop
-			exchange direct shop.dlx
-			queue main dlx=shop.dlx
-			queue audit consumers=1
-			queue main.rejected
-			bind shop created main
-		`),
-		build.Text(`
-			bind shop created audit
-			bind shop.dlx created main.rejected
-		`),
-	}
-}
+const shop = shopAlone + `
+	bind shop created audit
+	bind shop.dlx created main.rejected
+`
+
+const shopAlone = `
+	exchange direct shop
+	exchange direct shop.dlx
+	queue main dlx=shop.dlx
+	queue audit consumers=1
+	queue main.rejected
+	bind shop created main
+`
 
 // losesAgain insists on a replay by the queue's name, of a message that the worker has had before, and sees it lost.
 func losesAgain(worker, failed, id string) func(*world) {
@@ -310,8 +211,8 @@ func rejectThree(w *world) {
 func TestDoubles(t *testing.T) {
 	play(t,
 		situation{
-			name: "two services with one dead-letter exchange", from: "trela-official/rabbitmq-pika-flask #30 (c22)",
-			parts: twoServices(),
+			Name: "two services with one dead-letter exchange", From: "trela-official/rabbitmq-pika-flask #30 (c22)",
+			Parts: twoServices,
 			traffic: func(w *world) {
 				w.work("A", rejects)
 				for _, id := range []string{"u1", "u2", "", ""} {
@@ -320,9 +221,9 @@ func TestDoubles(t *testing.T) {
 				w.depth("A.dlq", 4)
 				w.depth("B.dlq", 4)
 			},
-			says:    []string{"warning failure-in-two-queues A: arrives in A.dlq, B.dlq"},
-			silent:  []string{"failure-in-two-queues B"},
-			replays: []replay{{queue: "B.dlq", reach: "A", warns: "also arrive in A.dlq"}},
+			Says:    []string{"warning failure-in-two-queues A: arrives in A.dlq, B.dlq"},
+			Silent:  []string{"failure-in-two-queues B"},
+			Replays: []replay{{Queue: "B.dlq", Reach: "A", Warns: "also arrive in A.dlq"}},
 			check: func(w *world) {
 				w.work("A", acks)
 				w.runs(0, "replay", "B.dlq", "--yes")
@@ -343,11 +244,11 @@ func TestDoubles(t *testing.T) {
 			},
 		},
 		situation{
-			name: "the same id twice, and once with another body", from: "the same kind",
-			parts: []build.Part{build.Text(`
+			Name: "the same id twice, and once with another body", From: "the same kind",
+			Parts: `
 				queue mail
 				queue mail.failed
-			`)},
+			`,
 			traffic: func(w *world) {
 				for _, body := range []string{"a", "a", "b"} {
 					w.publish("", "mail.failed", "m1", func(p *amqp.Publishing) { p.Body = []byte(body) })
@@ -368,11 +269,11 @@ func TestDoubles(t *testing.T) {
 			},
 		},
 		situation{
-			name: "two services that failed each on its own copy", from: "the same kind",
-			parts: append(twoServices(), build.Text(`
+			Name: "two services that failed each on its own copy", From: "the same kind",
+			Parts: twoServices + `
 				queue C dlx=dlx
 				bind main user.created C
-			`)),
+			`,
 			traffic: func(w *world) {
 				w.work("A", rejects)
 				w.publish("main", "user.created", "u1")
@@ -396,22 +297,18 @@ func TestDoubles(t *testing.T) {
 }
 
 // twoServices have their own failed queues, and both get what A rejects.
-func twoServices() []build.Part {
-	return []build.Part{
-		build.Text(`
-			exchange topic main
-			exchange fanout dlx
-			queue A dlx=dlx
-			bind main user.created A
-			queue B consumers=1
-			bind main user.created B
-			queue A.dlq
-			bind dlx A.dlq
-			queue B.dlq
-			bind dlx B.dlq
-		`),
-	}
-}
+const twoServices = `
+	exchange topic main
+	exchange fanout dlx
+	queue A dlx=dlx
+	bind main user.created A
+	queue B consumers=1
+	bind main user.created B
+	queue A.dlq
+	bind dlx A.dlq
+	queue B.dlq
+	bind dlx B.dlq
+`
 
 func (w *world) runs(want int, args ...string) (errs string) {
 	w.Helper()
@@ -422,95 +319,13 @@ func (w *world) runs(want int, args ...string) (errs string) {
 
 // Failed queues and buffers that lose their messages.
 func TestLosses(t *testing.T) {
-	work := func(name, failed string, settings ...build.Setting) build.Part {
-		return build.Queue(name, append(settings, build.DLX(""), build.DeadKey(failed))...)
-	}
-	limit := func(n int64, overflow string) build.Setting {
-		return func(q *model.Queue) { q.Arguments["x-max-length"], q.Arguments["x-overflow"] = n, overflow }
-	}
-	streams := []build.Part{
-		work("a", "a.failed", build.Consumers(1)),
-		build.Text("stream a.failed x-max-age=1h"),
-		work("b", "b.failed", build.Consumers(1)),
-		build.Text("stream b.failed"),
-	}
-
-	play(t,
+	playScripts(t, "testdata/losses.toml",
 		situation{
-			name: "a full failed queue refuses dead letters", from: "rabbitmq-server #8495 (c26)",
-			parts: []build.Part{
-				work("work.classic", "dlq.classic"), build.Queue("dlq.classic", limit(5, "reject-publish")),
-				work("work.quorum", "dlq.quorum"),
-				build.Queue("dlq.quorum", build.OfType(model.Quorum), limit(5, "reject-publish")),
-				work("safe", "dlq.held", build.AtLeastOnce), build.Queue("dlq.held", limit(5, "reject-publish")),
-				work("roomy", "dlq.roomy"), build.Queue("dlq.roomy", limit(500, "reject-publish-dlx")),
-			},
-			traffic: func(w *world) {
-				for _, queue := range []string{"work.classic", "work.quorum", "safe"} {
-					for i := range 12 {
-						w.publish("", queue, fmt.Sprint(i))
-					}
-					w.work(queue, rejects)
-					w.awaitSeen(queue, "11", 1)
-				}
-
-				w.depth("dlq.classic", 5) // 7 are lost
-				w.depth("dlq.quorum", 12)
-				w.depth("dlq.held", 5) // 7 wait in safe
-			},
-			says: []string{
-				"error target-refuses dlq.classic: make it a quorum queue", "warning target-refuses dlq.roomy",
-				"warning dead-letters-held safe",
-			},
-			silent: []string{"target-refuses dlq.quorum", "target-refuses dlq.held"},
-		},
-		situation{
-			name: "a full worker behind a buffer refuses what is due", from: "c26",
-			parts: []build.Part{
-				build.Queue("w", limit(2, "reject-publish")), build.Text(`
-					queue w.failed
-					queue w.delay ttl=50 dlx= key=w
-				`),
-			},
-			traffic: func(w *world) {
-				for i := range 5 {
-					w.publish("", "w.delay", fmt.Sprint(i))
-				}
-
-				w.depth("w.delay", 0)
-				w.depth("w", 2)
-			},
-			says: []string{"error target-refuses w", "error worker-without-consumers w"},
-		},
-		situation{
-			name: "remedies of a failed queue that pushes its oldest out", from: "c26",
-			parts: []build.Part{
-				work("a", "a.failed", build.Consumers(1)), build.Queue("a.failed", limit(5, "drop-head")),
-				work("b", "b.failed", build.Consumers(1)),
-				build.Queue("b.failed", build.OfType(model.Quorum), limit(5, "drop-head")),
-				build.UserPolicy("over", "^b.failed", 0, model.Table{"overflow": "reject-publish"}),
-			},
-			says: []string{"warning failed-queue-forgets a.failed: declare it without x-max-length"},
-
-			silent: []string{"target-refuses", "target-drops-head b.failed"}, // the remedy for quorum queues works
-		},
-		situation{
-			name: "a failed queue that a policy deletes", from: "rabbitmq-server #2818, #10962 (c42)",
-			parts: []build.Part{
-				work("orders", "orders.dead"), build.Text(`
-					queue orders.dead
-					policy cleanup .* 0 expires=20000
-				`),
-			},
-			traffic: rejected("", "orders", "orders"),
-			says:    []string{"warning failed-queue-forgets orders.dead: is unused for 20s"},
-			silent:  []string{"failed-queue-forgets orders"},
-		},
-		situation{
-			name: "a failed queue that is gone with what failed", from: "c42",
-			parts: []build.Part{
-				work("orders", "orders.dead"), build.Text("queue orders.dead x-expires=1500"),
-			},
+			Name: "a failed queue that is gone with what failed", From: "c42",
+			Parts: `
+				queue orders dlx= key=orders.dead
+				queue orders.dead x-expires=1500
+			`,
 			traffic: func(w *world) {
 				rejected("", "orders", "orders")(w)
 
@@ -519,13 +334,17 @@ func TestLosses(t *testing.T) {
 					return known && len(t.Snapshot.Queues) == 1
 				})
 			},
-			says: []string{"error dead-letter-unroutable orders"}, // later failures are lost, too
+			Says: []string{"error dead-letter-unroutable orders"}, // later failures are lost, too
 		},
 		situation{
-			name: "a failed queue that goes with its consumer, or with its node", from: "c42",
-			parts: []build.Part{
-				work("orders", "orders.dead"), build.Queue("orders.dead", func(q *model.Queue) { q.AutoDelete = true }),
-				work("mail", "mail.dead"), build.Queue("mail.dead", func(q *model.Queue) { q.Durable = false }),
+			Name: "a failed queue that goes with its consumer, or with its node", From: "c42",
+			Parts: `
+				queue orders dlx= key=orders.dead
+				queue mail dlx= key=mail.dead
+			`,
+			more: []build.Part{
+				build.Queue("orders.dead", func(q *model.Queue) { q.AutoDelete = true }),
+				build.Queue("mail.dead", func(q *model.Queue) { q.Durable = false }),
 			},
 			traffic: func(w *world) {
 				rejected("", "orders", "orders")(w)
@@ -533,44 +352,14 @@ func TestLosses(t *testing.T) {
 
 				w.depth("orders.dead", 1)
 			},
-			says: []string{
+			Says: []string{
 				"warning failed-queue-forgets orders.dead: when the last of its consumers ends",
 				"info failed-queue-forgets mail.dead: declared without durable",
 			},
 		},
 		situation{
-			name: "failed streams that forget", from: "c42, c47", parts: streams,
-			when:   func(b model.Behaviour) bool { return !b.DropsDeadLettersToStreams },
-			says:   []string{"warning failed-queue-forgets a.failed: max-age 1h"},
-			silent: []string{"failed-queue-forgets b.failed"},
-		},
-		situation{
-			name: "failed streams that take no dead letters", from: "c47, on 3.10", parts: streams,
-			when: func(b model.Behaviour) bool { return b.DropsDeadLettersToStreams },
-			says: []string{
-				"error target-refuses a.failed: a stream takes none", "error target-refuses b.failed: a stream takes none",
-				"warning failed-queue-forgets a.failed: max-age 1h",
-			},
-			silent: []string{"failed-queue-forgets b.failed"},
-		},
-		situation{
-			name: "leases of buffers", from: "vyuldashev/laravel-queue-rabbitmq #606, #627, #633 (c24)",
-
-			parts: []build.Part{
-				build.Text(`
-					quorum q consumers=1
-					quorum q.delay ttl=20000 x-expires=40000 dlx= key=q
-					queue c consumers=1
-					queue c.delay ttl=20000 x-expires=40000 dlx= key=c
-				`),
-			},
-			says: []string{
-				"warning buffer-expires q.delay: later than 20s after it was declared", "info buffer-expires c.delay: declare",
-			},
-		},
-		situation{
-			name: "nothing renews the lease of a quorum buffer but a get", from: "c24",
-			parts: []build.Part{build.Text("queue w consumers=1")},
+			Name: "nothing renews the lease of a quorum buffer but a get", From: "c24",
+			Parts: "queue w consumers=1",
 			traffic: func(w *world) {
 				size.Long(w)
 
@@ -581,8 +370,7 @@ func TestLosses(t *testing.T) {
 				for i := range 30 { // over 15 s, each after the queue was declared again
 					for _, kind := range buffers {
 						name := "w.delay." + string(kind)
-						w.declare([]build.Part{build.Queue(name, build.OfType(kind), build.TTL(2000), build.DLX(""),
-							build.DeadKey("w"), build.Argument("x-expires", int64(4000)))})
+						w.declare("queue " + name + " ttl=2000 dlx= key=w x-expires=4000 x-queue-type=" + string(kind))
 						w.publish("", name, fmt.Sprint(kind, i))
 					}
 					<-pace.C
@@ -602,7 +390,7 @@ func TestLosses(t *testing.T) {
 				assert.That(w, quorum < 30, "%d of 30 arrive through the classic buffer, %d through the quorum buffer", classic,
 					quorum)
 			},
-			silent: []string{"dead-letter-unroutable"},
+			Silent: []string{"dead-letter-unroutable"},
 		},
 	)
 }

@@ -14,8 +14,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // counts returns a worker that retries once through a buffer, and then gives up: it counts in its own header.
@@ -31,125 +29,67 @@ func counts(header, retry, failed string) action {
 
 // Messages that wait for another try, and which queues then get them.
 func TestRetries(t *testing.T) {
-	services := []build.Part{
-		build.Text(`
-			exchange fanout A
-			queue svc.B consumers=1
-			bind A svc.B
-			queue svc.C consumers=1
-			bind A svc.C
-			queue svc.D
-			bind A svc.D
-			queue svc.D.failed
-		`),
-	}
+	services := `
+		exchange fanout A
+		queue svc.B consumers=1
+		bind A svc.B
+		queue svc.C consumers=1
+		bind A svc.C
+		queue svc.D
+		bind A svc.D
+		queue svc.D.failed
+	`
 
-	topic := []build.Part{
-		build.Text(`
-			exchange topic events
-			queue stock consumers=1
-			bind events order.# stock
-			exchange topic later
-			queue mail dlx=later
-			bind events order.paid mail
-		`),
-	}
-
-	play(t,
+	playScripts(t, "testdata/buffers.toml",
 		situation{
-			name: "a retry comes back through the exchange of all", from: "pardahlman/RawRabbit #314 (c20)",
-			parts: append([]build.Part{build.Text("queue svc.D.retry ttl=200 dlx=A")}, services...),
+			Name: "a retry comes back through the exchange of all", From: "pardahlman/RawRabbit #314 (c20)",
+			Parts: "queue svc.D.retry ttl=200 dlx=A" + services,
 			traffic: func(w *world) {
 				w.work("svc.D", counts("tries", "svc.D.retry", "svc.D.failed"))
 				w.publish("A", "", "x1")
 				w.awaitSeen("svc.B", "x1", 2) // it had succeeded
 				w.depth("svc.D.failed", 1)
 			},
-			says:    []string{"warning retry-reaches-others svc.D.retry: retries of svc.D go to svc.B, svc.C, too"},
-			silent:  []string{"republished-deaths-uncounted"},
-			replays: []replay{{queue: "svc.D.failed", to: "queue:svc.D", reach: "svc.D", got: []string{"svc.D x1"}}},
+			Says:    []string{"warning retry-reaches-others svc.D.retry: retries of svc.D go to svc.B, svc.C, too"},
+			Silent:  []string{"republished-deaths-uncounted"},
+			Replays: []replay{{Queue: "svc.D.failed", To: "queue:svc.D", Reach: "svc.D", Got: []string{"svc.D x1"}}},
 		},
 		situation{
-			name: "a retry that keeps its key comes back to all that are bound by it", from: "symfony #36864, #37794 (c20)",
-			parts: append([]build.Part{
-				build.Text(`
-					queue wait ttl=200 dlx=events
-					bind later # wait
-				`),
-			}, topic...),
-			traffic: func(w *world) {
-				w.work("mail", rejects)
-				w.publish("events", "order.paid", "o1")
-
-				w.awaitSeen("stock", "o1", 2)
-			},
-			says:   []string{"warning retry-reaches-others wait: retries of mail go to stock, too"},
-			silent: []string{"dead-letter-unroutable"},
-		},
-		situation{
-			name: "through two buffers", from: "c20",
-			parts: append([]build.Part{
-				build.Text(`
-					queue svc.D.retry.long ttl=200 dlx= key=svc.D.retry.short
-					queue svc.D.retry.short ttl=100 dlx=A
-				`),
-			}, services...),
+			Name: "through two buffers", From: "c20",
+			Parts: `
+				queue svc.D.retry.long ttl=200 dlx= key=svc.D.retry.short
+				queue svc.D.retry.short ttl=100 dlx=A
+			` + services,
 			traffic: func(w *world) {
 				w.work("svc.D", counts("tries", "svc.D.retry.long", "svc.D.failed"))
 				w.publish("A", "", "x1")
 
 				w.awaitSeen("svc.B", "x1", 2)
 			},
-			says: []string{
+			Says: []string{
 				"warning retry-reaches-others svc.D.retry.long: svc.B, svc.C", "warning retry-reaches-others svc.D.retry.short",
 			},
 		},
 		situation{
-			name: "retries of each worker come back to it alone", from: "c20",
-			parts: append([]build.Part{
-				build.Text(`
-					queue mail.wait ttl=200 dlx= key=mail
-					bind later # mail.wait
-					exchange fanout all
-					bind all stock
-					bind all mail
-					queue nightly ttl=200 dlx=all
-				`), // filled by publishers: a delay for all
-			}, topic...),
-			traffic: func(w *world) {
-				w.publish("", "nightly", "n1")
-				w.awaitSeen("stock", "n1", 1)
-				w.work("mail", rejects)
-				w.publish("events", "order.paid", "o1")
-
-				w.awaitSeen("mail", "o1", 3)
-			},
-			silent: []string{"retry-reaches-others"},
-		},
-		situation{
-			name: "a worker of which nothing shows how it counts", from: "c20",
-			when: func(b model.Behaviour) bool { return !b.CountsRepublishedDeaths },
-			parts: append([]build.Part{
-				build.Text("queue svc.D.retry ttl=200 dlx= key=svc.D"),
-			}, services...),
+			Name: "a worker of which nothing shows how it counts", From: "c20",
+			When:  "not CountsRepublishedDeaths",
+			Parts: "queue svc.D.retry ttl=200 dlx= key=svc.D" + services,
 			traffic: func(w *world) {
 				w.work("svc.D", republishes("", "svc.D.retry", nil))
 				w.publish("A", "", "x1")
 
 				w.awaitSeen("svc.D", "x1", 3)
 			},
-			says: []string{"warning republished-deaths-uncounted svc.D.retry: retries of svc.D may never end"},
+			Says: []string{"warning republished-deaths-uncounted svc.D.retry: retries of svc.D may never end"},
 		},
 		situation{
-			name: "a retry queue that is declared just before each reject", from: "jtassin/peanar, as its worker does it",
-			parts: []build.Part{
-				build.Text(`
-					exchange direct retry
-					exchange direct requeue
-					queue mail dlx=retry
-					bind requeue mail mail
-				`),
-			},
+			Name: "a retry queue that is declared just before each reject", From: "jtassin/peanar, as its worker does it",
+			Parts: `
+				exchange direct retry
+				exchange direct requeue
+				queue mail dlx=retry
+				bind requeue mail mail
+			`,
 			traffic: func(w *world) {
 				w.work("mail", func(channel *amqp.Channel, d amqp.Delivery) error {
 					if d.Headers["x-death"] != nil {
@@ -171,180 +111,32 @@ func TestRetries(t *testing.T) {
 				w.publish("", "mail", "m1")
 				w.awaitSeen("mail", "m1", 2)
 			},
-			says: []string{"warning dead-letter-unroutable mail: 1 dead letter came back to mail"},
-		},
-		situation{
-			name: "the same before its first failure", from: "jtassin/peanar",
-			parts: []build.Part{
-				build.Text(`
-					exchange direct mail.retry.ex
-					exchange direct mail.retry-requeue
-					queue mail dlx=mail.retry.ex consumers=1
-					bind mail.retry-requeue mail mail
-				`),
-			},
-			says: []string{"warning dead-letter-unroutable mail: the exchange mail.retry-requeue leads back to mail"},
+			Says: []string{"warning dead-letter-unroutable mail: 1 dead letter came back to mail"},
 		},
 	)
 }
 
 // Messages that come back to where they have been.
 func TestLoops(t *testing.T) {
-	play(t,
+	playScripts(t, "testdata/loops.toml",
 		situation{
-			name: "a worker that gives back what it gets", from: "a BaseQueueService (c09)",
-			parts: []build.Part{
-				build.Text(`
-					exchange direct dead-letters
-					queue emails dlx=dead-letters ttl=3600000
-				`),
-			},
-			traffic: func(w *world) {
-				w.work("emails", slowly(requeues))
-				w.publish("", "emails", "e1")
-				w.awaitSeen("emails", "e1", 20)
-			},
-			says:   []string{"error dead-letter-unroutable emails", "error requeue-loop emails"},
-			silent: []string{"dead-letters-return"},
-		},
-		situation{
-			name: "queues that dead-letter into themselves", from: "vyuldashev/laravel-queue-rabbitmq #301 (c10)",
-			parts: []build.Part{
-				build.Text(`
-					queue tasks dlx= ttl=200
-					quorum jobs dlx= key=jobs
-				`),
-			},
-
-			traffic: func(w *world) {
-				w.publish("", "tasks", "t1")
-				w.depth("tasks", 0) // dropped at its first expiry
-				w.work("jobs", slowly(rejects))
-				w.publish("", "jobs", "j1")
-
-				w.awaitSeen("jobs", "j1", 20) // and so on
-			},
-			says: []string{
-				"error dead-letters-return tasks: delete the queue and declare it", "error dead-letters-return jobs",
-			},
-			silent: []string{"requeue-loop", "cycle-cut", "rejected-loop"},
-		},
-		situation{
-			name: "an exchange leads back, through another one, by policy", from: "c10",
-			parts: []build.Part{
-				build.Text(`
-					exchange direct dlx alternate-exchange=spare
-					exchange fanout spare
-					exchange topic in
-					bind-exchange spare in
-					queue w x-max-length=2
-					bind in # w
-					policy dead ^w$ 1 dead-letter-exchange=dlx
-				`),
-			},
-			traffic: func(w *world) {
-				for _, id := range []string{"1", "2", "3", "4"} {
-					w.publish("in", "k", id)
-				}
-
-				w.depth("w", 2)
-				w.work("w", slowly(rejects))
-				w.awaitSeen("w", "4", 5)
-			},
-			says: []string{"error dead-letters-return w: in the policy dead"},
-		},
-		situation{
-			name: "some keys lead back, a copy goes to the failed queue", from: "c10",
-			parts: []build.Part{
-				build.Text(`
-					exchange direct in
-					queue w dlx=in
-					queue failed
-					bind in new w
-					bind in old w
-					bind in new failed
-					exchange fanout all
-					queue v dlx=all ttl=100
-					queue v.failed
-					bind all v
-					bind all v.failed
-				`),
-			},
-
-			traffic: func(w *world) {
-				w.publish("", "v", "v1")
-				w.depth("v.failed", 1) // what expires is not lost
-				w.work("w", slowly(rejects))
-				w.publish("in", "new", "n")
-
-				w.awaitSeen("w", "n", 5)
-			},
-			says: []string{
-				"error dead-letters-return w: failed gets a copy each time",
-				"error dead-letters-return v: v.failed gets a copy",
-			},
-		},
-		situation{
-			name: "a policy for all queues leads the failed queue back to itself", from: "c10, c28, docs/dlx",
-			parts: []build.Part{
-				build.Text(`
-					exchange fanout dlx
-					queue w
-					queue dead
-					bind dlx dead
-					queue w_error
-					stream log
-					policy all .* 0 dead-letter-exchange=dlx
-				`),
-			},
-			traffic: func(w *world) {
-				w.work("w", rejects)
-				w.publish("", "w", "m")
-
-				w.depth("dead", 1)            // and stays
-				w.publish("", "w_error", "e") // by the application itself
-			},
-			says:    []string{"info dead-letters-return dead"},
-			silent:  []string{"policy-skipped"}, // the stream loses nothing
-			replays: []replay{{queue: "w_error", reach: "w", got: []string{"w e"}}},
-		},
-		situation{
-			name: "two workers pass on what both reject", from: "c10",
-			parts: []build.Part{
-				build.Text(`
-					queue a dlx= key=b
-					queue b dlx= key=a
-				`),
-			},
-			traffic: func(w *world) {
-				w.work("a", slowly(rejects))
-				w.work("b", slowly(rejects))
-				w.publish("", "a", "m")
-
-				w.awaitSeen("a", "m", 5)
-			},
-			says: []string{"warning dead-letters-return a: a, b"},
-		},
-		situation{
-			name: "messages that expire while their worker is away", from: "rabbitmq-server #2287 (c23)",
-			parts: []build.Part{
-				build.Text(`
-					exchange direct in
-					exchange direct again
-					queue w dlx=again key=retry
-					bind in w w
-					queue retry dlx=in key=w ttl=600000
-					bind again retry retry
-					queue v dlx=again key=v ttl=60000
-					bind in v v
-					queue v.retry dlx=in key=v ttl=60000
-					bind again v v.retry
-					queue u dlx=again key=u
-					queue u.retry dlx=in key=u ttl=600000
-					bind again u u.retry
-					bind in u u
-				`),
-			},
+			Name: "messages that expire while their worker is away", From: "rabbitmq-server #2287 (c23)",
+			Parts: `
+				exchange direct in
+				exchange direct again
+				queue w dlx=again key=retry
+				bind in w w
+				queue retry dlx=in key=w ttl=600000
+				bind again retry retry
+				queue v dlx=again key=v ttl=60000
+				bind in v v
+				queue v.retry dlx=in key=v ttl=60000
+				bind again v v.retry
+				queue u dlx=again key=u
+				queue u.retry dlx=in key=u ttl=600000
+				bind again u u.retry
+				bind in u u
+			`,
 
 			traffic: func(w *world) {
 				for _, id := range []string{"1", "2", "3"} {
@@ -358,7 +150,7 @@ func TestLoops(t *testing.T) {
 
 				w.depth("u.retry", 1)
 			},
-			says: []string{
+			Says: []string{
 				"warning cycle-cut retry: 3 messages in retry will be dropped on expiry if they expired in w",
 				"warning cycle-cut v: longer than",
 			},
@@ -370,13 +162,11 @@ func TestLoops(t *testing.T) {
 			},
 		},
 		situation{
-			name: "an hour before what is due", from: "taskiq-python/taskiq-aio-pika #25 (c14)",
-			parts: []build.Part{
-				build.Text(`
-					queue tasks consumers=1
-					queue tasks.delay dlx= key=tasks
-				`),
-			},
+			Name: "an hour before what is due", From: "taskiq-python/taskiq-aio-pika #25 (c14)",
+			Parts: `
+				queue tasks consumers=1
+				queue tasks.delay dlx= key=tasks
+			`,
 			traffic: func(w *world) {
 				w.publish("", "tasks.delay", "report", func(p *amqp.Publishing) { p.Expiration = "3600000" })
 
@@ -397,14 +187,12 @@ func TestLoops(t *testing.T) {
 			},
 		},
 		situation{
-			name: "reminders that wait for months", from: "rabbitmq-delayed-message-exchange #23, rabbitmq-server #4836 (d06)",
-			parts: []build.Part{
-				build.Text(`
-					queue reminders.wait ttl=7776000000 dlx= key=reminders
-					queue reminders dlx= key=reminders.failed
-					queue reminders.failed
-				`),
-			},
+			Name: "reminders that wait for months", From: "rabbitmq-delayed-message-exchange #23, rabbitmq-server #4836 (d06)",
+			Parts: `
+				queue reminders.wait ttl=7776000000 dlx= key=reminders
+				queue reminders dlx= key=reminders.failed
+				queue reminders.failed
+			`,
 			traffic: func(w *world) {
 				w.publish("", "reminders.wait", "of 60 days", func(p *amqp.Publishing) {
 					p.Expiration, p.Timestamp = "5184000000", time.Now()
@@ -424,22 +212,6 @@ func TestLoops(t *testing.T) {
 				assert.Contains(w, errs, "expiration")
 				w.depth("reminders.failed", 1)
 			},
-		},
-		situation{
-			name: "a retry buffer leads back: no queue does by itself", from: "c10",
-			parts: []build.Part{
-				build.Text(`
-					queue w dlx= key=w.wait
-					queue w.wait ttl=50 dlx= key=w
-				`),
-			},
-			traffic: func(w *world) {
-				w.work("w", rejects)
-				w.publish("", "w", "m")
-				w.awaitSeen("w", "m", 5)
-			},
-			says:   []string{"info rejected-loop w"},
-			silent: []string{"dead-letters-return"},
 		},
 	)
 }
@@ -514,16 +286,14 @@ func TestCounters(t *testing.T) {
 	slices.Sort(walks)
 
 	play(t, situation{
-		name: "counters", from: "laravel-queue-rabbitmq 57, 305 (c27), and workers like it",
-		parts: []build.Part{
-			build.Text(`
-				queue jobs dlx= key=jobs.failed consumers=1
-				queue jobs.retry.1 ttl=50 dlx= key=jobs
-				queue jobs.retry.2 ttl=100 dlx= key=jobs
-				queue jobs.retry.3 ttl=200 dlx= key=jobs
-				queue jobs.failed
-			`),
-		},
+		Name: "counters", From: "laravel-queue-rabbitmq 57, 305 (c27), and workers like it",
+		Parts: `
+			queue jobs dlx= key=jobs.failed consumers=1
+			queue jobs.retry.1 ttl=50 dlx= key=jobs
+			queue jobs.retry.2 ttl=100 dlx= key=jobs
+			queue jobs.retry.3 ttl=200 dlx= key=jobs
+			queue jobs.failed
+		`,
 
 		traffic: func(w *world) {
 			w.work("jobs", worker)

@@ -17,47 +17,52 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// scripted is a situation in a file of cases. Its script has a step on each line:
+// script is what happens in a situation of a file of cases, with a step on each line; after " // " it says why:
 //
 //	send EXCHANGE KEY ID...    publish messages; "" is the default exchange
-//	work QUEUE acks            start a worker that acks, rejects or returns
+//	work QUEUE acks            start a worker that acks, rejects, requeues or returns
+//	work QUEUE slowly rejects  one that pauses before
 //	leave QUEUE                end its worker
 //	declare OBJECT             one more, as in parts
 //	operator NAME PATTERN ...  an operator policy
 //	gone QUEUE                 delete it
 //	depth QUEUE N              wait until it has N messages
-//	seen QUEUE ID              wait until its worker has got it
+//	seen QUEUE ID [N]          wait until its worker has got it, N times
 //	elsewhere STEP             a step in another vhost
 //	STATUS ARGUMENTS           run dlxtop; FILE is a file of the situation
 //	says WORDS, lacks WORDS    what dlxtop said, or did not say
-type scripted struct {
-	Name     string
-	Parts    build.Part
-	Messages map[string]string // what is not as in others, by ID: JSON of an export
-	Script   string
+type script struct {
+	messages map[string]string
 	other    *world
 	*testing.T
 	said string
 }
 
-func playScripts(t *testing.T, path string) {
-	t.Parallel()
-	for _, c := range must.Cases[scripted](t, path) {
-		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			c.T = t
-			w.declare([]build.Part{c.Parts})
-			for line := range strings.Lines(c.Script) {
-				if line = strings.TrimSpace(line); line != "" {
-					c.step(w, line)
-				}
-			}
-		})
+// playScripts plays the situations of a file, and those that a script cannot tell.
+func playScripts(t *testing.T, path string, also ...situation) {
+	t.Helper()
+	play(t, append(must.Cases[situation](t, path), also...)...)
+}
+
+// follow does the steps of a situation.
+func (w *world) follow(s *situation) {
+	w.Helper()
+	steps := script{messages: s.Messages, T: w.T}
+	for line := range strings.Lines(s.Script) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), " // ")
+		if line != "" {
+			steps.step(w, line)
+		}
 	}
 }
 
-func (s *scripted) step(w *world, line string) {
+// workers are what workers of a script do.
+var workers = map[string]action{
+	"acks": acks, "rejects": rejects, "requeues": requeues, "returns": returns,
+	"slowly rejects": slowly(rejects), "slowly requeues": slowly(requeues),
+}
+
+func (s *script) step(w *world, line string) {
 	w.Helper()
 	verb, rest, _ := strings.Cut(line, " ")
 	words := strings.Fields(rest)
@@ -67,19 +72,19 @@ func (s *scripted) step(w *world, line string) {
 			w.publish(strings.Trim(words[0], `"`), words[1], id, s.change)
 		}
 	case "work":
-		w.work(words[0], map[string]action{"acks": acks, "rejects": rejects, "returns": returns}[words[1]])
+		w.work(words[0], workers[strings.Join(words[1:], " ")])
 	case "leave":
 		w.leave(words[0])
 	case "declare":
-		w.declare([]build.Part{build.Text(rest)})
+		w.declare(rest)
 	case "operator":
-		w.declare([]build.Part{operator(build.Text("policy " + rest))})
+		w.declare("", operator(build.Text("policy "+rest)))
 	case "gone":
 		w.gone(words[0])
 	case "depth":
 		w.depth(words[0], must.Get(strconv.Atoi(words[1]))(w))
 	case "seen":
-		w.awaitSeen(words[0], words[1], 1)
+		w.awaitSeen(words[0], words[1], must.Get(strconv.Atoi(append(words, "1")[2]))(w))
 
 	case "elsewhere":
 		if s.other == nil {
@@ -101,8 +106,8 @@ func (s *scripted) step(w *world, line string) {
 }
 
 // change gives a message what is its own.
-func (s *scripted) change(p *amqp.Publishing) {
-	if text := s.Messages[p.MessageId]; text != "" {
+func (s *script) change(p *amqp.Publishing) {
+	if text := s.messages[p.MessageId]; text != "" {
 		own := must.Get(message.ParseMessage([]byte(text)))(s.T)
 		p.Headers, p.Priority = wire.Table(own.Headers), own.Properties.Priority
 	}

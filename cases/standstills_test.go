@@ -15,30 +15,15 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/findings"
 )
 
 // Endless redelivery and standstills of consumers.
 func TestStandstills(t *testing.T) {
-	play(t,
+	playScripts(t, "testdata/standstills.toml",
 		situation{
-			name: "the consumer of a failed queue gives all back, slowly", from: "a repair job",
-			parts: []build.Part{build.Text(`
-				queue mail consumers=1 dlx= key=mail_error
-				queue mail_error
-			`)},
-			traffic: func(w *world) {
-				for _, id := range []string{"1", "2", "3"} {
-					w.publish("", "mail_error", id)
-				}
-				w.work("mail_error", slowly(requeues))
-			},
-			says: []string{"error requeue-loop mail_error"},
-		},
-		situation{
-			name: "a consumer of a lower priority that never gets anything", from: "rabbitmq.com/docs/consumer-priority",
-			parts: []build.Part{build.Text("queue w dlx= key=failed\nqueue failed")},
+			Name: "a consumer of a lower priority that never gets anything", From: "rabbitmq.com/docs/consumer-priority",
+			Parts: "queue w dlx= key=failed\nqueue failed",
 
 			traffic: func(w *world) {
 				done := make(chan error, 3) // room for all
@@ -51,38 +36,7 @@ func TestStandstills(t *testing.T) {
 				}
 				must.Await(w, "the first consumer has acknowledged all", func() bool { return len(done) == cap(done) })
 			},
-			silent: []string{"requeue-loop", "no-acknowledgements", "worker-without-consumers"},
-		},
-		situation{
-			name: "no delivery limit", from: "quorum queues from 4.0",
-			when: func(b model.Behaviour) bool { return !b.NegativeDeliveryLimitDrops },
-			parts: []build.Part{build.Text(`
-				quorum w x-delivery-limit=-1 dlx= key=failed
-				quorum failed
-			`)},
-			traffic: func(w *world) {
-				w.work("w", slowly(requeues))
-				w.publish("", "w", "m")
-
-				w.awaitSeen("w", "m", 25)
-			},
-			says: []string{"error requeue-loop w"},
-		},
-		situation{
-			name: "the first return is the last", from: "a delivery limit of 0",
-			when: func(b model.Behaviour) bool { return b.ReturnCountsAsDelivery },
-			parts: []build.Part{build.Text(`
-				quorum w x-delivery-limit=0 dlx= key=failed
-				quorum failed
-			`)},
-			traffic: func(w *world) {
-				w.work("w", requeues)
-				w.publish("", "w", "m")
-
-				w.depth("failed", 1)
-			},
-			silent:  []string{"requeue-loop", "delivery-count-near-limit"},
-			replays: []replay{{queue: "failed", reach: "w"}},
+			Silent: []string{"requeue-loop", "no-acknowledgements", "worker-without-consumers"},
 		},
 	)
 }
@@ -90,14 +44,14 @@ func TestStandstills(t *testing.T) {
 // An application polls a failed queue and rejects what comes back to it.
 func TestPolledFailedQueue(t *testing.T) {
 	play(t, situation{
-		name: "basic.get and reject", from: "a policy for all queues",
-		parts: []build.Part{build.Text(`
+		Name: "basic.get and reject", From: "a policy for all queues",
+		Parts: `
 			exchange fanout dlx
 			queue w
 			queue dead
 			bind dlx dead
 			policy all .* 0 dead-letter-exchange=dlx
-		`)},
+		`,
 		traffic: func(w *world) {
 			w.work("w", rejects)
 			w.publish("", "w", "m")
@@ -116,17 +70,17 @@ func TestPolledFailedQueue(t *testing.T) {
 				}
 			}()
 		},
-		says: []string{"error dead-letters-return dead"},
+		Says: []string{"error dead-letters-return dead"},
 	})
 }
 
 // Loops that one poll does not show are found by `dlxtop findings`, in the 20 s that it watches at most: by one call
 // where a consumer stays, and by one of several where it is there only for moments.
 func TestSlowLoops(t *testing.T) {
-	parts := []build.Part{build.Text(`
+	parts := `
 		queue mail dlx= key=mail_error consumers=1
 		queue mail_error
-	`)}
+	`
 
 	repair := func(w *world) { // some are processed, and then one that is not
 		w.work("mail_error", acks)
@@ -154,7 +108,7 @@ func TestSlowLoops(t *testing.T) {
 	const loop = "/mail_error  (requeue-loop)"
 	play(t,
 		situation{
-			name: "a consumer that gives one back every two seconds", from: "a repair job", parts: parts,
+			Name: "a consumer that gives one back every two seconds", From: "a repair job", Parts: parts,
 			check: func(w *world) {
 				repair(w)
 				w.work("mail_error", after(2*time.Second, requeues))
@@ -163,7 +117,7 @@ func TestSlowLoops(t *testing.T) {
 			},
 		},
 		situation{
-			name: "a consumer that crashes, and is started again", from: "a repair job", parts: parts,
+			Name: "a consumer that crashes, and is started again", From: "a repair job", Parts: parts,
 			check: func(w *world) {
 				repair(w)
 				for range 5 {
@@ -198,8 +152,8 @@ func (w *world) shovel(from model.QueueRef, vhost string, to rabbithole.ShovelDe
 func TestShovels(t *testing.T) {
 	play(t,
 		situation{
-			name: "from a queue behind a dead-letter exchange", from: "smallrye-reactive-messaging #2181 (d03)",
-			parts: []build.Part{build.Text(`
+			Name: "from a queue behind a dead-letter exchange", From: "smallrye-reactive-messaging #2181 (d03)",
+			Parts: `
 				exchange topic in
 				exchange direct dlx
 				queue w dlx=dlx key=w.dead
@@ -211,7 +165,7 @@ func TestShovels(t *testing.T) {
 				queue archive
 				bind in invoice.# v
 				bind dlx v.dead v.dead
-			`)},
+			`,
 
 			traffic: func(w *world) {
 				back := rabbithole.ShovelDefinition{DestinationExchange: "in", DestinationExchangeKey: "order.again"}
@@ -227,15 +181,15 @@ func TestShovels(t *testing.T) {
 				w.awaitSeen("w", "o", 5)
 				w.depth("archive", 1)
 			},
-			says:   []string{"error shovel-loop w.dead: carries w.dead to w"},
-			silent: []string{"shovel-loop v.dead"},
+			Says:   []string{"error shovel-loop w.dead: carries w.dead to w"},
+			Silent: []string{"shovel-loop v.dead"},
 		},
 		situation{
-			name: "a circle of shovels over two vhosts", from: "rabbitmq-federation #96 (d02)",
-			parts: []build.Part{build.Text(`
+			Name: "a circle of shovels over two vhosts", From: "rabbitmq-federation #96 (d02)",
+			Parts: `
 				queue w dlx= key=w.failed
 				queue w.failed
-			`)},
+			`,
 			traffic: func(w *world) {
 				attic := model.QueueRef{VHost: manage.VHost(w, w.node.API(), w.vhost+"-attic"), Name: "attic"}
 				must.Get(dial.Channel(w, w.node.AMQP()+attic.VHost).QueueDeclare(attic.Name, true, false, false, false, nil))(w)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -83,9 +85,9 @@ func (w *world) open() *amqp.Channel {
 	return dial.Channel(w, w.node.AMQP()+w.vhost)
 }
 
-func (w *world) declare(parts []build.Part) {
+func (w *world) declare(parts string, more ...build.Part) {
 	w.Helper()
-	s := build.Broker(w.node.Version(), parts...)
+	s := build.Broker(w.node.Version(), append([]build.Part{build.Text(parts)}, more...)...)
 	for _, p := range s.Policies {
 		manage.Of(w, w.node.API()).SetPolicy(p.Operator, rabbithole.Policy{
 			Vhost: w.vhost, Name: p.Name, Pattern: p.Pattern, ApplyTo: p.ApplyTo, Priority: int(p.Priority),
@@ -281,24 +283,28 @@ func (w *world) dlxtop(args ...string) (status int, out, errs string) {
 
 // situation is one that a user has reported: what there is, what happens, and what dlxtop must say about it.
 type situation struct {
-	name    string
-	from    string                     // the public report
-	when    func(model.Behaviour) bool // nil: on every version
-	parts   []build.Part
-	traffic func(*world) // nil: none
-	says    []string     // "LEVEL CODE QUEUE", and after ": " words of its sentences. Other errors are false ones
-	silent  []string     // "CODE", or "CODE QUEUE"
-	replays []replay
-	check   func(*world) // what has no field above
+	Name     string
+	From     string            // the public report; "": only its script says what must be
+	When     string            // "FACT" or "not FACT", of model.Behaviour; "": on every version
+	Parts    string            // as build.Text takes them
+	more     []build.Part      // what has no text
+	Script   string            // steps that happen before traffic
+	Messages map[string]string // what is not as in other messages of the script, by ID: JSON of an export
+	traffic  func(*world)      // nil: none
+	Says     []string          // "LEVEL CODE QUEUE", and after ": " words of its sentences. Other errors are false ones
+	Silent   []string          // "CODE", or "CODE QUEUE"
+	Replays  []replay
+	Flows    []string     // which flows there are; nil: not checked
+	check    func(*world) // what has no field above
 }
 
 // replay is what `dlxtop replay` must do with a queue. Before messages are sent, workers acknowledge what they get.
 type replay struct {
-	queue string
-	to    string   // as --to takes it; "" is auto
-	reach string   // the queues of the dry run, separated by spaces; "refused"
-	warns string   // words that the dry run must say
-	got   []string // what workers get afterwards, as "QUEUE ID", sorted; nil: it is only a dry run
+	Queue string
+	To    string   // as --to takes it; "" is auto
+	Reach string   // the queues of the dry run, separated by spaces; "refused"
+	Warns string   // words that the dry run must say
+	Got   []string // what workers get afterwards, as "QUEUE ID", sorted; nil: it is only a dry run
 }
 
 // play plays situations, each in its own vhost, all at once: they mostly wait for the broker.
@@ -306,27 +312,47 @@ func play(t *testing.T, situations ...situation) {
 	t.Helper()
 	t.Parallel()
 	for _, s := range situations {
-		t.Run(s.name, func(t *testing.T) {
+		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			if s.when != nil && !s.when(model.BehaviourOf(model.ParseVersion(w.node.Version()))) {
+			if !s.isOf(model.BehaviourOf(model.ParseVersion(w.node.Version()))) {
 				t.Skip("not on RabbitMQ " + w.node.Version())
 			}
 
-			w.declare(s.parts)
+			w.declare(s.Parts, s.more...)
+			w.follow(&s)
 			if s.traffic != nil {
 				s.traffic(w)
 			}
 
-			w.judge(&s)
-			for _, r := range s.replays {
+			if s.From != "" {
+				w.judge(&s)
+			}
+			for _, r := range s.Replays {
 				w.replay(r)
+			}
+			if s.Flows != nil {
+				w.flows(s.Flows)
 			}
 			if s.check != nil {
 				s.check(w)
 			}
 		})
 	}
+}
+
+// isOf reports whether a situation is one of a version.
+func (s *situation) isOf(b model.Behaviour) bool {
+	fact, isNot := strings.CutPrefix(s.When, "not ")
+	return s.When == "" || reflect.ValueOf(b).FieldByName(fact).Bool() != isNot
+}
+
+// flows checks which flows there are.
+func (w *world) flows(want []string) {
+	w.Helper()
+	topology, known := w.topology()
+	must.That(w, known, "statistics of all queues")
+	assert.NoDiff(w, cmp.Diff(want, build.Told(topology.Flows())))
 }
 
 // judge waits until the findings are those of the situation: recent events may not be in statistics yet.
@@ -343,7 +369,7 @@ func (w *world) judge(s *situation) {
 		}
 	}()
 
-	must.Await(w, "the findings are those of "+s.from, func() bool {
+	must.Await(w, "the findings are those of "+s.From, func() bool {
 		topology, known := w.topology()
 		if !known {
 			wrong = []string{"statistics do not yet have all of every queue"}
@@ -360,7 +386,7 @@ func line(f *findings.Finding) string { return fmt.Sprintf("%s %s %s", f.Level, 
 
 // wrong lists missing findings, and forbidden ones.
 func (s *situation) wrong(found []findings.Finding) (wrong []string) {
-	for _, want := range s.says {
+	for _, want := range s.Says {
 		head, words, _ := strings.Cut(want, ": ")
 		if !slices.ContainsFunc(found, func(f findings.Finding) bool {
 			return line(&f) == head && strings.Contains(f.Message+"\n"+f.Evidence+"\n"+f.Remedy, words)
@@ -370,14 +396,14 @@ func (s *situation) wrong(found []findings.Finding) (wrong []string) {
 	}
 
 	for f := range model.Each(found) {
-		if f.Level == findings.LevelError && !slices.ContainsFunc(s.says, func(want string) bool {
+		if f.Level == findings.LevelError && !slices.ContainsFunc(s.Says, func(want string) bool {
 			head, _, _ := strings.Cut(want, ": ")
 			return head == line(f)
 		}) {
 			wrong = append(wrong, "a false error: "+line(f))
 		}
 
-		if slices.Contains(s.silent, f.Code) || slices.Contains(s.silent, f.Code+" "+f.Queue) {
+		if slices.Contains(s.Silent, f.Code) || slices.Contains(s.Silent, f.Code+" "+f.Queue) {
 			wrong = append(wrong, "must be silent: "+line(f))
 		}
 	}
@@ -387,9 +413,9 @@ func (s *situation) wrong(found []findings.Finding) (wrong []string) {
 
 func (w *world) replay(r replay) {
 	w.Helper()
-	args := []string{"replay", r.queue, "-o", "json"}
-	if r.to != "" {
-		args = append(args, "--to", r.to)
+	args := []string{"replay", r.Queue, "-o", "json"}
+	if r.To != "" {
+		args = append(args, "--to", r.To)
 	}
 
 	status, out, errs := w.dlxtop(append(args, "--dry-run")...)
@@ -400,9 +426,9 @@ func (w *world) replay(r replay) {
 		reach = strings.Join(dry.Recipients, " ")
 	}
 
-	assert.Equal(w, reach, r.reach, "%v reaches %s, not %s, and warns %q: %s", args, reach, r.reach, dry.Warnings, errs)
-	assert.Contains(w, errs+strings.Join(dry.Warnings, "\n"), r.warns)
-	if r.got == nil {
+	assert.Equal(w, reach, r.Reach, "%v reaches %s, not %s, and warns %q: %s", args, reach, r.Reach, dry.Warnings, errs)
+	assert.Contains(w, errs+strings.Join(dry.Warnings, "\n"), r.Warns)
+	if r.Got == nil {
 		return
 	}
 	for queue := range w.workers {
@@ -411,9 +437,9 @@ func (w *world) replay(r replay) {
 
 	before := len(w.seen())
 	w.runs(0, append(args, "--yes")...)
-	must.Await(w, fmt.Sprintf("workers get %d messages", len(r.got)),
-		func() bool { return len(w.seen()) >= before+len(r.got) })
-	assert.List(w, slices.Sorted(slices.Values(w.seen()[before:])), r.got, "%v: workers got", args)
+	must.Await(w, fmt.Sprintf("workers get %d messages", len(r.Got)),
+		func() bool { return len(w.seen()) >= before+len(r.Got) })
+	assert.List(w, slices.Sorted(slices.Values(w.seen()[before:])), r.Got, "%v: workers got", args)
 }
 
 // The systems of the demo work: with their traffic there is no error in any of them, except for a queue that is
@@ -423,7 +449,7 @@ func TestScenariosOfTheDemo(t *testing.T) {
 	stuck := map[string][]string{"lifecycle": {"error worker-without-consumers example.delay.heaven: stuck in it"}}
 	for _, scenario := range demo.Scenarios() {
 		situations = append(situations, situation{
-			name: scenario.Name, from: "the demo", says: stuck[scenario.Name],
+			Name: scenario.Name, From: "the demo", Says: stuck[scenario.Name],
 			traffic: func(w *world) {
 				ctx, cancel := context.WithCancel(w.Context())
 				ended := make(chan error, 1) // room for the one result

@@ -122,8 +122,8 @@ func Ready(n int64) Setting { return func(q *model.Queue) { q.Ready = model.Some
 // OfType sets the queue type.
 func OfType(t model.QueueType) Setting { return func(q *model.Queue) { q.Type = t } }
 
-// AtLeastOnce makes it a quorum queue that keeps dead letters until a queue confirms them.
-func AtLeastOnce(q *model.Queue) {
+// atLeastOnce makes it a quorum queue that keeps dead letters until a queue confirms them.
+func atLeastOnce(q *model.Queue) {
 	q.Type = model.Quorum
 	q.Arguments["x-dead-letter-strategy"], q.Arguments["x-overflow"] = "at-least-once", "reject-publish"
 }

@@ -91,7 +91,7 @@ func setting(word string) Setting {
 	case "ready":
 		return Ready(number(text))
 	case "at-least-once":
-		return AtLeastOnce
+		return atLeastOnce
 	case "reject-publish":
 		return Argument("x-overflow", name)
 	case "policy":
