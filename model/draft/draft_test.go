@@ -61,46 +61,24 @@ func TestDraftComesBackAsItWas(t *testing.T) {
 func TestDraftErrorsNameTheLine(t *testing.T) {
 	d := draftOf("XYZ")
 	text := string(d.Text())
-	edit := func(from, to string) string {
-		must.Contains(t, text, from)
-		return strings.Replace(text, from, to, 1)
+	fails := func(name, text, line, want string) {
+		_, err := Parse([]byte(text))
+		must.That(t, err != nil, "%s: %v, want %s… %s", name, err, line, want)
+		assert.That(t, strings.HasPrefix(err.Error(), line), "%s: %v, want %s… %s", name, err, line, want)
+		assert.Contains(t, err.Error(), want, "%v", name)
+		assert.Lacks(t, err.Error(), "\n", "%v", name)
 	}
 
-	line := func(of string) string {
-		before, _, _ := strings.Cut(text, of)
-		return "line " + model.Count(int64(strings.Count(before, "\n")+1)) + ": "
+	for _, test := range must.Cases[struct{ Name, From, To, At, Want string }](t, "testdata/errors.toml") {
+		must.Contains(t, text, test.From, "%v", test.Name)
+		line := "line "
+		if before, _, _ := strings.Cut(text, test.At); test.At != "" {
+			line += model.Count(int64(strings.Count(before, "\n")+1)) + ": "
+		}
+		fails(test.Name, strings.Replace(text, test.From, test.To, 1), line, test.Want)
 	}
 
-	for _, test := range []struct{ name, text, line, want string }{
-		{"a missing comma", edit(`"exchange": "master",`, `"exchange": "master"`), line(`"routing_key"`), "it is not JSON"},
-		{"a missing bracket", edit("  }\n}\n", "  }\n"), line("-----")[:5], "the JSON is not complete"},
-		{"an unknown field", edit(`"routing_key"`, `"routingkey"`), line(`"routing_key"`), "routingkey is not a field here"},
-		{"a wrong type", edit(`"delivery_mode": 2`, `"delivery_mode": "two"`), line(`"delivery_mode"`), "has the wrong type"},
-		{
-			"a bad header", edit(`"value": -3`, `"value": 999`), line(`"small"`),
-			"header small: 999 is not a value of type int8",
-		},
-		{"a bad time", edit(`"timestamp": "2026`, `"timestamp": "tomorrow2026`), line(`"timestamp": "`), "is not a time"},
-		{"CC", edit(`"headers": {`, `"headers": {"CC": ["x"],`), line(`"headers"`), "CC would send it to further queues"},
-		{"x-death", edit(`"headers": {`, `"headers": {"x-death": [],`), line(`"headers"`), "the broker's own"},
-
-		{
-			"an expiration", edit(`"delivery_mode": 2`, `"expiration": "5s", "delivery_mode": 2`), line(`"delivery_mode"`),
-			"not a number of milliseconds",
-		},
-		{"no dashes", edit("----- body (utf-8) -----\n", ""), "line ", "the line of dashes in front of the body is missing"},
-		{"another encoding", edit("(utf-8)", "(latin-1)"), line("XYZ")[:5], "latin-1 is not an encoding"},
-		{"not base64", edit("(utf-8)", "(base64)"), line("XYZ"), "not base64"},
-		{"two objects", edit("  }\n}\n", "  }\n}\n{}\n"), "line ", "more than the one JSON object"},
-		{"nothing", "", "line 1: ", "missing"},
-	} {
-		_, err := Parse([]byte(test.text))
-		must.That(t, err != nil, "%s: %v, want %s… %s", test.name, err, test.line, test.want)
-		assert.That(t, strings.HasPrefix(err.Error(), test.line), "%s: %v, want %s… %s", test.name, err, test.line,
-			test.want)
-		assert.Contains(t, err.Error(), test.want, "%v", test.name)
-		assert.Lacks(t, err.Error(), "\n", "%v", test.name)
-	}
+	fails("nothing", "", "line 1: ", "missing")
 }
 
 func TestDraftDifferences(t *testing.T) {
