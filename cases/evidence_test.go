@@ -21,29 +21,6 @@ import (
 func TestWhatMessagesSay(t *testing.T) {
 	playScripts(t, "testdata/what_messages_say.toml",
 		situation{
-			Name: "one failed queue, and the queue in a header", From: "queuey-rabbitmq, beavers, @moleculer/channels (d15)",
-			Parts: `
-				queue q.dead
-				queue q.email consumers=1
-				exchange topic q
-				bind q signed.up q.email
-				bind q signed.* mail.order.paid
-				queue mail.order.paid consumers=1
-			`,
-			traffic: func(w *world) {
-				w.publish("", "q.dead", "d0", headed(amqp.Table{
-					"beavers-dlq-origin-queue": "q.email", "beavers-dlq-origin-routing-key": "signed.up",
-				}))
-				w.publish("", "q.dead", "d1", headed(amqp.Table{"x-original-channel": "order.paid", "x-original-group": "mail"}))
-
-				w.depth("q.dead", 2)
-			},
-			Replays: []replay{{
-				Queue: "q.dead", Reach: "mail.order.paid q.email", Warns: "key signed.up -> q.email",
-				Got: []string{"mail.order.paid d1", "q.email d0"},
-			}},
-		},
-		situation{
 			Name: "a worker that keeps a list of its failures", From: "@cloudamqp/amqp-client",
 			Parts: `
 				queue jobs
@@ -61,26 +38,6 @@ func TestWhatMessagesSay(t *testing.T) {
 				w.awaitSeen("jobs", "j1", 6) // all three tries again
 				w.depth("jobs.poison", 1)
 				assert.List(w, w.seen(), []string{"jobs j1", "jobs j1", "jobs j1", "jobs j1", "jobs j1", "jobs j1"}, "tries")
-			},
-		},
-		situation{
-			Name: "a message that names its event, and a queue bound for that", From: "xogroup/bunnybus",
-			Parts: `
-				exchange topic bus
-				queue orders consumers=1
-				bind bus order.created orders
-				queue audit consumers=1
-				bind bus order.* audit
-				queue orders_error
-			`,
-			traffic: func(w *world) {
-				w.publish("", "orders_error", "o1", func(p *amqp.Publishing) { p.Body = []byte(`{"event":"order.created"}`) })
-
-				w.depth("orders_error", 1)
-			},
-			Replays: []replay{
-				{Queue: "orders_error", Reach: "refused", Warns: "the message names the routing key order.created (body.event)"},
-				{Queue: "orders_error", To: "queue:orders", Reach: "orders", Got: []string{"orders o1"}},
 			},
 		},
 		situation{
@@ -109,35 +66,6 @@ func TestWhatMessagesSay(t *testing.T) {
 				Warns: "its application publishes its failures to the exchange errors, and no queue is bound for the key " +
 					"error.orders",
 			}},
-		},
-		situation{
-			Name: "a job that keeps its queue beside its error", From: "a kind that was found by the rule",
-			Parts: `
-				queue mails consumers=1
-				queue alerts consumers=1 dlx= key=alerts.dead
-				queue alerts.dead
-				queue alerts.failed
-				queue failed_jobs
-			`,
-
-			traffic: func(w *world) {
-				about := func(body string) func(*amqp.Publishing) {
-					return func(p *amqp.Publishing) { p.Body = []byte(body) }
-				}
-				const event = `{"error":"disk full","queue":"mails"}`
-				w.work("alerts", rejects)
-				w.publish("", "alerts", "dead", about(event))
-				w.publish("", "alerts.failed", "both", about(event))
-				w.publish("", "failed_jobs", "job", about(`{"job":"Mail","meta":{"queue":"mails","exception":"Timeout: smtp"}}`))
-
-				w.depth("alerts.dead", 1)
-			},
-
-			Replays: []replay{
-				{Queue: "failed_jobs", Reach: "mails", Got: []string{"mails job"}},
-				{Queue: "alerts.dead", Reach: "alerts", Got: []string{"alerts dead"}}, // by x-death
-				{Queue: "alerts.failed", Reach: "refused", Warns: "mails (by queue), or alerts (by name)"},
-			},
 		},
 	)
 }

@@ -109,7 +109,7 @@ func (s *script) step(w *world, line string) {
 func (s *script) change(p *amqp.Publishing) {
 	if text := s.messages[p.MessageId]; text != "" {
 		own := must.Get(message.ParseMessage([]byte(text)))(s.T)
-		p.Headers, p.Priority = wire.Table(own.Headers), own.Properties.Priority
+		p.Headers, p.Priority, p.Body = wire.Table(own.Headers), own.Properties.Priority, own.Body
 	}
 }
 
