@@ -133,7 +133,7 @@ func TestCauses(t *testing.T) {
 	// --read-costly would use up the delivery limit
 	found := v.causes(func(c causesContract) bool { return known(c.Ready, 12) })
 
-	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
+	counts := behaviour().ReturnCountsAsDelivery
 
 	read := 12
 
@@ -309,7 +309,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 		return decode[causesContract](t, r), r
 	}
 
-	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
+	counts := behaviour().ReturnCountsAsDelivery
 	v.causes(func(c causesContract) bool { return known(c.Ready, 7) })
 	found, _ := causes("--read-costly")
 	must.Equal(t, found.Read, 7, "at first %+v", found)
@@ -370,7 +370,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 // Where each look uses up a delivery limit, all commands share one, until messages are taken out.
 func TestOneLookForAllCommands(t *testing.T) {
 	t.Parallel()
-	if !model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery {
+	if !behaviour().ReturnCountsAsDelivery {
 		return // looks have no cost, and nothing is kept
 	}
 	v := newVHost(t)

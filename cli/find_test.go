@@ -19,7 +19,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
-	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -77,7 +76,7 @@ func TestFind(t *testing.T) {
 	v.publish("", "orders.failed", amqp.Publishing{MessageId: "x", Headers: amqp.Table{"x-order": "ä-4711/7"}})
 	v.publish("", "orders.failed", amqp.Publishing{MessageId: "no Ä-4711/7", Body: []byte("{}")})
 	v.publish("", "lots", amqp.Publishing{MessageId: "lot", Body: []byte("Ä-4711/7")})
-	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
+	counts := behaviour().ReturnCountsAsDelivery
 	skipped := 0
 
 	if counts {
@@ -351,29 +350,14 @@ func asPublished(d amqp.Delivery) string {
 func TestLooksOfManyRuns(t *testing.T) {
 	t.Parallel()
 	const n, runs, limit = 25, 10, 6
-	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
-	export := func(v *vhost, run int) []string {
-		return []string{"export", "q", filepath.Join(v.t.TempDir(), fmt.Sprint(run))}
-	}
-
-	args := func(args ...string) func(*vhost, int) []string { return func(*vhost, int) []string { return args } }
-	for _, test := range []struct {
-		name string
-		args func(*vhost, int) []string
-		free bool // it needs no look
-		says string
-	}{
-		{"peek", args("peek", "q"), false, "this look used 1: "},
-		{"export", export, false, "exported"},
-		{
-			"replay --dry-run", args("replay", "q", "--to", "exchange:amq.direct/k", "--dry-run"),
-			false, "this dry run used 1 look: ",
-		},
-		{"drop --filter", args("drop", "q", "--filter", `body == "no such body"`, "--yes"), false, "no message matches"},
-		{"move --dry-run", args("move", "q", "--to", "queue:other", "--dry-run"), true, "this dry run used no look"},
-		{"drop --dry-run", args("drop", "q", "--dry-run"), true, "this dry run used no look"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
+	counts := behaviour().ReturnCountsAsDelivery
+	for _, test := range must.Cases[struct {
+		Name string
+		Args []string
+		Free bool // it needs no look
+		Says string
+	}](t, "testdata/costly_looks.toml") {
+		t.Run(test.Name, func(t *testing.T) {
 			t.Parallel()
 			v := newVHost(t)
 			v.declare("q", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int32(limit)})
@@ -383,18 +367,23 @@ func TestLooksOfManyRuns(t *testing.T) {
 
 			refused := 0
 			for run := range runs {
-				r := v.run(test.args(v, run)...)
+				args := slices.Clone(test.Args)
+				if args[0] == "export" {
+					args = append(args, filepath.Join(t.TempDir(), fmt.Sprint(run)))
+				}
+
+				r := v.run(args...)
 				switch {
 				case r.status == cli.ExitRefused:
 					refused++
 					assert.Contains(t, r.stderr, "2 looks left of 6", "run %d", run+1)
-				case counts && r.status != cli.ExitDone, counts && !strings.Contains(r.stderr, test.says):
+				case counts && r.status != cli.ExitDone, counts && !strings.Contains(r.stderr, test.Says):
 					t.Errorf("run %d: exit status %d: %s", run+1, r.status, r.stderr)
 				}
 			}
 
 			want := 0
-			if counts && !test.free {
+			if counts && !test.Free {
 				want = runs - limit + 2
 			}
 
@@ -407,9 +396,9 @@ func TestLooksOfManyRuns(t *testing.T) {
 			d, ok, err := v.channel.Get("q", true)
 			must.Do(t, err)
 			assert.That(t, ok, "the first message: %v %v", err, d.Redelivered)
-			assert.That(t, !counts || !test.free || !d.Redelivered, "the first message: %v %v", err, d.Redelivered)
+			assert.That(t, !counts || !test.Free || !d.Redelivered, "the first message: %v %v", err, d.Redelivered)
 			came, _ := d.Headers["x-delivery-count"].(int64)
-			assert.That(t, !counts || came <= limit-2 && (came != 0 || test.free), "the first message came back %d times", came)
+			assert.That(t, !counts || came <= limit-2 && (came != 0 || test.Free), "the first message came back %d times", came)
 		})
 	}
 }
@@ -417,7 +406,7 @@ func TestLooksOfManyRuns(t *testing.T) {
 // On a read-only connection rescues cannot be agreed to, and messages at their limit are not lost either.
 func TestReadOnlyLooks(t *testing.T) {
 	t.Parallel()
-	if !model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery {
+	if !behaviour().ReturnCountsAsDelivery {
 		return // nothing is refused: TestLooksOfManyRuns
 	}
 	v := newVHost(t)

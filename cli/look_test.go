@@ -14,7 +14,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
-	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
@@ -190,7 +189,7 @@ func TestPeek(t *testing.T) {
 	table := v.run("peek", queue, "-o", "table")
 	deaths := "expired" // once, by the broker's count
 
-	if model.BehaviourOf(model.ParseVersion(node.Version())).CountsRepublishedDeaths {
+	if behaviour().CountsRepublishedDeaths {
 		deaths = "expired ×3"
 	}
 
@@ -254,7 +253,7 @@ func TestPeekShowsTheDeliveriesLeft(t *testing.T) {
 	v.declare("q", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int32(10)})
 	v.fill("q", 3)
 
-	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
+	counts := behaviour().ReturnCountsAsDelivery
 	for look := range int64(2) {
 		v.holds("q", 3)
 		r := v.run("peek q")
@@ -273,7 +272,7 @@ func TestPeekShowsTheDeliveriesLeft(t *testing.T) {
 // A message that is in the journal only, because nothing could be published, is not where it was: nothing is done.
 func TestLookThatKeepsAMessageInTheJournalOnly(t *testing.T) {
 	t.Parallel()
-	if !model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery {
+	if !behaviour().ReturnCountsAsDelivery {
 		return // no return loses a message
 	}
 	v := newVHost(t)

@@ -34,6 +34,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/mend"
 )
 
@@ -71,6 +72,8 @@ func testMain(m *testing.M) int {
 
 // patience bounds every wait of a test on a busy machine.
 const patience = 2 * time.Minute
+
+func behaviour() model.Behaviour { return model.BehaviourOf(model.ParseVersion(node.Version())) }
 
 // program is dlxtop as wired by main.go, with the test's streams.
 func program(in io.Reader, out, errs io.Writer) *cli.Program {

@@ -395,22 +395,11 @@ func manyQueues(n int) *model.Snapshot {
 
 // Letters of an answer are commands, wherever reads cut it.
 func TestAnswersOfTheTerminalAreNoKeys(t *testing.T) {
-	for _, tc := range []struct {
-		reads []string
-		keys  string
-		light string // what was reported: "light", "dark", or nothing
-	}{
-		{[]string{"jk"}, "jk", ""},
-		{[]string{"\x1b"}, "\x1b", ""},
-		{[]string{"\x1b", "[A"}, "\x1b[A", ""},
-		{[]string{"j\x1b]11;rgb:ffff/ffff/ffff\x1b\\k"}, "jk", "light"},
-		{[]string{"\x1b]11;rgb:0000/0000/0000\x07"}, "", "dark"},
-		{[]string{"\x1b]", "11;rgb:1e1e/", "1e1e/2e2e\x1b", "\\d"}, "d", "dark"},
-		{[]string{"\x1b]1", "1;rgba:ff/ff/ff/ff\x07r"}, "r", "light"},
-		{[]string{"\x1b]x"}, "\x1b]x", ""},
-		{[]string{"\x1b]11;" + strings.Repeat("d", 100)}, "", ""},
-		{[]string{"\x1b]11;drop\x07", "j"}, "j", ""},
-	} {
+	for _, tc := range must.Cases[struct {
+		Reads []string
+		Keys  string
+		Light string // what was reported: "light", "dark", or nothing
+	}](t, "testdata/answers.toml") {
 		from, to, err := os.Pipe()
 		must.Do(t, err)
 		heard := ""
@@ -419,18 +408,18 @@ func TestAnswersOfTheTerminalAreNoKeys(t *testing.T) {
 		}}
 
 		var keys strings.Builder
-		for _, read := range tc.reads {
+		for _, read := range tc.Reads {
 			keys.Write(k.without([]byte(read)))
 		}
 
-		assert.Equal(t, keys.String(), tc.keys, "%q are the keys %q and %q, want %q and %q", tc.reads, keys.String(), heard,
-			tc.keys, tc.light)
-		assert.Equal(t, heard, tc.light, "%v", tc.reads)
+		assert.Equal(t, keys.String(), tc.Keys, "%q are the keys %q and %q, want %q and %q", tc.Reads, keys.String(), heard,
+			tc.Keys, tc.Light)
+		assert.Equal(t, heard, tc.Light, "%v", tc.Reads)
 		k.held, heard = nil, ""
-		must.Get(to.WriteString(strings.Join(tc.reads, "")))(t)
+		must.Get(to.WriteString(strings.Join(tc.Reads, "")))(t)
 		to.Close()
-		if text, err := io.ReadAll(k); err != nil || string(text) != tc.keys || heard != tc.light {
-			t.Errorf("read at once, %q are %q and %q (%v)", tc.reads, text, heard, err)
+		if text, err := io.ReadAll(k); err != nil || string(text) != tc.Keys || heard != tc.Light {
+			t.Errorf("read at once, %q are %q and %q (%v)", tc.Reads, text, heard, err)
 		}
 
 		from.Close()

@@ -229,25 +229,20 @@ func TestFrameThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	there := filepath.Join(t.TempDir(), "there")
 	must.Do(t, os.WriteFile(there, nil, 0o600))
-	for _, test := range []struct{ name, path, open, want string }{
-		{"unknown", "new", "flow nowhere", "there is no flow nowhere"},
-		{"incomplete", "new", "find", "find is not complete: a text has to follow"},
-		{"hostile", "new", "flow \x1b[2J", `there is no flow `},
-		{"file exists", there, "", "the file exists already"},
-		{"picture", "new.png", "", "a snapshot is text"},
-		{"no folder", "nowhere/new", "", "no such file or directory"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
+	for _, test := range must.Cases[struct{ Name, Path, Open, Want string }](t, "testdata/refused_frames.toml") {
+		t.Run(test.Name, func(t *testing.T) {
 			t.Parallel()
-			if !filepath.IsAbs(test.path) {
-				test.path = filepath.Join(t.TempDir(), test.path)
+			if test.Path == "there" {
+				test.Path = there
+			} else {
+				test.Path = filepath.Join(t.TempDir(), test.Path)
 			}
-			err := WriteFrame(t.Context(), dashboard.Frame{Path: test.path, Open: test.open, Width: 120, Height: 36}, failed(5))
-			must.Fails(t, err, test.want)
+			err := WriteFrame(t.Context(), dashboard.Frame{Path: test.Path, Open: test.Open, Width: 120, Height: 36}, failed(5))
+			must.Fails(t, err, test.Want)
 			assert.Lacks(t, err.Error(), "\x1b")
-			info, err := os.Stat(test.path)
+			info, err := os.Stat(test.Path)
 			assert.That(t, err != nil || info.Size() <= 0, "it was written: %v", err)
-			assert.That(t, err == nil || test.path != there, "it was written: %v", err)
+			assert.That(t, err == nil || test.Path != there, "it was written: %v", err)
 		})
 	}
 }

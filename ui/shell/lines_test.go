@@ -13,6 +13,7 @@ import (
 	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -158,26 +159,20 @@ func TestDialogKeepsWarningsAndKeys(t *testing.T) {
 		return l
 	}
 
-	for _, c := range []struct {
-		warnings, most int
-		want, gone     []string
-	}{
-		{2, 40, []string{"auto", "a mark", "what it costs", "esc back"}, []string{"…"}},
-		{2, 8, []string{"failed", "the worker", "…", "e edit", "esc back"}, []string{"a mark", "what it costs"}},
-		{2, 7, []string{"failed", "…", "t keep tries", "esc back"}, []string{"a mark", "the worker", "what it costs"}},
-		{9, 8, []string{"! a warning", "…", "t keep tries", "esc back"}, []string{"failed", "the worker", "a mark"}},
-		{9, 3, []string{"…", "c canary", "esc back"}, []string{"failed", "! a warning"}},
-	} {
-		l := build(c.warnings)
-		l.Fit(c.most)
+	for _, c := range must.Cases[struct {
+		Warnings, Most int
+		Want, Gone     []string
+	}](t, "testdata/dialogs.toml") {
+		l := build(c.Warnings)
+		l.Fit(c.Most)
 		text := ansi.Strip(strings.Join(l.Lines, "\n"))
-		assert.That(t, len(l.Lines) <= c.most, "%d lines, not %d:\n%s", len(l.Lines), c.most, text)
+		assert.That(t, len(l.Lines) <= c.Most, "%d lines, not %d:\n%s", len(l.Lines), c.Most, text)
 		n := strings.Count(text, "! a warning")
-		assert.That(t, c.warnings >= 3 || n == c.warnings, "%d of %d warnings:\n%s", n, c.warnings, text)
-		for _, want := range c.want {
+		assert.That(t, c.Warnings >= 3 || n == c.Warnings, "%d of %d warnings:\n%s", n, c.Warnings, text)
+		for _, want := range c.Want {
 			assert.Contains(t, text, want, "there is no")
 		}
-		for _, gone := range c.gone {
+		for _, gone := range c.Gone {
 			assert.That(t, !strings.Contains(text, gone), "there is %q:\n%s", gone, text)
 		}
 
