@@ -58,8 +58,11 @@ var plainEncodings = map[string]bool{
 }
 
 func (d *document) unpack() {
+	layers := []func() bool{d.declared, d.compressed, d.base64, d.amqpValue, d.registered}
+	removed := func(remove func() bool) bool { return remove() }
+
 	for range maxLayers {
-		if !d.declared() && !d.compressed() && !d.base64() && !d.amqpValue() && !d.registered() {
+		if !slices.ContainsFunc(layers, removed) {
 			break
 		}
 	}

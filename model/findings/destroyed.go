@@ -85,9 +85,19 @@ func mayDestroy(t *model.Topology, q *model.Queue, d loss.Destroyed) bool {
 	if q == nil || q.Node != d.Node || d.Type != "" && q.Type != d.Type || q.Type == model.Stream {
 		return false
 	}
+
 	s, hops := t.Settings(q.QueueRef), t.Hops(q.QueueRef)
 	missing := len(hops) > 0 && hops[0].Route.MissingExchange != ""
-	fills := d.Reason != model.MaxLen || s.Bounded() && s.Overflow.Value != "reject-publish"
-	counts := d.Reason != model.DeliveryLimit || s.DeliveryLimit.Set
-	return (!s.DLX.Set || missing) && !s.KeepsDeadLetters() && fills && counts
+	if s.DLX.Set && !missing || s.KeepsDeadLetters() {
+		return false
+	}
+
+	switch d.Reason {
+	case model.MaxLen:
+		return s.Bounded() && s.Overflow.Value != "reject-publish"
+	case model.DeliveryLimit:
+		return s.DeliveryLimit.Set
+	}
+
+	return true
 }

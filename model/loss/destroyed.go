@@ -18,10 +18,12 @@ type Destroyed struct {
 
 // Since notes in counts what was destroyed after earlier ones: unknown of a node that was started meanwhile.
 func Since(earlier, counts []Destroyed) []Destroyed {
+	counted := func(d *Destroyed) Destroyed { return Destroyed{Node: d.Node, Type: d.Type, Reason: d.Reason} }
+
 	for now := range model.Each(counts) {
-		for _, d := range earlier {
+		for d := range model.Each(earlier) {
 			lately := now.Messages.Or(0) - d.Messages.Or(0)
-			if d.Node == now.Node && d.Type == now.Type && d.Reason == now.Reason && d.Messages.Known() && lately >= 0 {
+			if counted(d) == counted(now) && d.Messages.Known() && lately >= 0 {
 				now.Watched = model.Some(lately)
 			}
 		}
