@@ -117,9 +117,10 @@ func TestClusterFaults(t *testing.T) {
 
 // TestClusterEnds strikes the node that dlxtop uses, or that leads its queues, while it acts on 10,000 messages. None
 // is lost, or in two places without being told, and 45 of 50 commands come to their end by themselves. DLXTOP_FULL=50
-// is 50 commands, five at a time.
+// is 50 commands, five at a time. A sample runs none: it would take five minutes on each version, and on 3.10 and 4.0
+// quorum queues may keep messages for consumers that are gone, which are then neither found nor lost.
 func TestClusterEnds(t *testing.T) {
-	size.Long(t)
+	size.Longest(t, 5)
 	nodes := startCluster(t, "net_ticktime = 15\ncluster_partition_handling = pause_minority\n")
 	on := cluster{nodes: nodes, cable: &cable{to: nodes[struckNode]}}
 	on.cable.lay(t)
