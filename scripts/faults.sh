@@ -11,7 +11,7 @@ say() { echo "faults: $*" >&2; }
 run() {
 	say "$2 commands on $1"
 	DLXTOP_RABBITMQ_SERVER=$1 DLXTOP_FULL=$2 \
-		go test -count=1 -run 'TestClusterEnds$' -v -parallel 32 -timeout 180m ./e2e
+		go test -tags faults -count=1 -run 'TestClusterEnds$' -v -parallel 32 -timeout 180m ./e2e
 }
 
 installed=$(sh scripts/setup.sh --find)

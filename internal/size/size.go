@@ -1,6 +1,6 @@
 // Package size says how much tests do. Without DLXTOP_FULL, as in `make test`, tests run a sample that proves the
 // same with less, and tests that stop whole nodes are skipped unless DLXTOP_FULL=0. DLXTOP_FULL=N runs everything, with
-// N rounds of random tests: `make matrix` sets 2, `make faults` 50. What only `make faults` runs asks for 5 or more.
+// N rounds of random tests: `make matrix` sets 2, `make faults` 50.
 package size
 
 import (
@@ -32,14 +32,6 @@ func Long(t testing.TB) {
 	t.Helper()
 	if os.Getenv(variable) == "" {
 		t.Skip("takes long: " + variable + "=0 make test runs it, as make matrix does")
-	}
-}
-
-// Longest skips a test below this number of rounds: each round takes minutes.
-func Longest(t testing.TB, least int) {
-	t.Helper()
-	if rounds() < least {
-		t.Skip("takes minutes a round: make faults runs it")
 	}
 }
 
