@@ -6,7 +6,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install release demo test race steady lint words bench truth faults fuzz matrix clients cases soak screenshots clean compiler pika
+.PHONY: prometheus help setup build install release demo test race steady lint words bench truth faults fuzz matrix clients cases soak screenshots clean compiler pika
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,8 +49,8 @@ steady: setup pika compiler ## make race ten times in a row under a load of four
 lint: ## formatting (gofumpt), go vet, staticcheck, and nothing too large to be read
 	@unformatted=$$($(TOOL) gofumpt -l .) || exit 1; \
 	if [ -n "$$unformatted" ]; then echo "not formatted as gofumpt does (go tool -modfile=tools/go.mod gofumpt -w FILE):" >&2; echo "$$unformatted" >&2; exit 1; fi
-	go vet -tags soak,clients,faults ./...
-	$(TOOL) staticcheck -tags soak,clients,faults ./...
+	go vet -tags soak,clients,faults,prometheus ./...
+	$(TOOL) staticcheck -tags soak,clients,faults,prometheus ./...
 	go -C screenshots vet -tags pictures ./...
 	go run ./internal/sizes
 
@@ -79,6 +79,10 @@ matrix: setup pika ## the tests in full size, and the applications of make clien
 
 clients: setup compiler ## real applications on many frameworks: what dlxtop does right with each, as a table (Linux; installs PHP, Python and Ruby packages as root on Debian, npm's into the cache)
 	@bash scripts/clients.sh
+
+prometheus: setup ## a real Prometheus fires and resolves by what dlxtop writes for it (Debian: installs the package as root)
+	@command -v promtool >/dev/null || apt-get install -y --no-install-recommends prometheus
+	go test -tags prometheus -count=1 -run 'TestPrometheus' -v ./cli
 
 cases: setup ## situations that strangers reported, on a real broker, and what dlxtop says of each
 	@bash scripts/test.sh -count=1 ./cases

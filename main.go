@@ -15,6 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker/spool"
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/cli/observe"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/export"
 	"github.com/dlxtop/dlxtop/internal/unasked"
@@ -85,6 +86,7 @@ func run() int {
 			return journal.New(journal.Options{Path: journalPath(dir), Login: login()})
 		},
 		States: func(dir string) ([]byte, error) { return marksIn(dir).Load() },
+		Alarms: func(dir string) observe.Memory { return fileIn(dir, preferences.AlarmsName) },
 		Index:  indexOf,
 		Store:  func(c config.Connection) cli.PeekStore { return storeOf(c) },
 		Demo: func(ctx context.Context, nodes int, log io.Writer) (cli.Node, error) {
@@ -132,6 +134,7 @@ func newSource(c config.Connection) (cli.Source, error) {
 		Password: c.Password,
 		VHost:    c.VHost,
 		Roles:    c.Roles,
+		Renamed:  c.Renamed,
 		TLS:      c.APITLS,
 		Timeout:  timeout,
 	})
@@ -241,13 +244,16 @@ func optionsOf(d cli.Dashboard) ui.Options {
 	return o
 }
 
-// marksIn returns the file with the marks of causes: beside the journal in this directory; "" is the user's own.
-func marksIn(dir string) preferences.File {
+// marksIn returns the file with the marks of causes.
+func marksIn(dir string) preferences.File { return fileIn(dir, preferences.CausesName) }
+
+// fileIn returns a file beside the journal in this directory; "" is the user's own.
+func fileIn(dir, name string) preferences.File {
 	path := journalPath(dir)
 	if path == "" {
 		return preferences.File{}
 	}
-	return preferences.File{Path: filepath.Join(filepath.Dir(path), preferences.CausesName)}
+	return preferences.File{Path: filepath.Join(filepath.Dir(path), name)}
 }
 
 // indexOf returns the index of failed queues that were read, in the user's cache.

@@ -141,10 +141,6 @@ func (c *Client) openSource(ctx context.Context, plan peek.Plan, acts bool) (_ *
 	return s, nil
 }
 
-// shares reports whether other looks may run between the pages of an action, which can take hours: only if returning
-// messages neither loses one nor changes the order.
-func (s *source) shares() bool { return s.acts && (s.plan.TakesAll || s.plan.Type != model.Quorum) }
-
 // connect opens both channels, before any message is held on them, and counts the queue's messages.
 func (s *source) connect(ctx context.Context) error {
 	held, release, err := s.client.Hold(ctx, s.plan.Queue.VHost)

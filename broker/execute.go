@@ -50,7 +50,7 @@ func (c *Client) execute(
 	p := &r.Plan
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned}}
 	l.converts = r.Topology != nil && r.Topology.Behaviour.ConvertsAMQP10
-	attempt := fmt.Sprintf("%s %s", p.Operation, p.From.Printable())
+	attempt := model.Sayf("%s %s", p.Operation, p.From)
 	ofRecord := r.Undoing != nil || r.Resuming != nil
 
 	switch {
@@ -83,6 +83,7 @@ func (c *Client) execute(
 	p.Mend = p.Mend.Within(ctx, c.jq)
 	p.Selection.Filter = p.Selection.Filter.Within(ctx)
 	x := &execution{
+		asked:    ctx,
 		client:   c,
 		run:      &r,
 		plan:     p,
@@ -128,6 +129,7 @@ func (c *Client) execute(
 // journal's goroutine waits for the disk, ahead of the publishing. With a canary all of this happens in stages, and
 // nothing is held between them.
 type execution struct {
+	asked  context.Context // the caller's: its cause may say why it ends
 	client *Client
 	run    *plan.Run
 	plan   *plan.Plan // of the run
@@ -206,7 +208,7 @@ func (x *execution) work(ctx context.Context) error {
 	held := complete && x.held(ctx)
 	x.ledger.wait("")
 	if ctx.Err() != nil {
-		x.end(errCancelled)
+		x.end(ctx.Err())
 	}
 
 	x.guard.close(ctx)
@@ -222,13 +224,11 @@ func (x *execution) work(ctx context.Context) error {
 func (x *execution) begin(ctx context.Context) (err error) {
 	record := recordOf(x.run, x.source.depth)
 	g := x.run.Resuming
-	switch {
-	case g != nil:
+	if g != nil {
 		x.left, x.gone = min(x.left, g.Left), g.Gone
-		x.ledger.journal, err = x.client.resume(ctx, record, g.Found)
-		return err
-	case x.run.Undoing == nil:
-		x.ledger.journal, err = x.client.begin(ctx, record)
+	}
+	if g != nil || x.run.Undoing == nil {
+		x.ledger.journal, err = x.client.begin(ctx, record, g)
 		return err
 	}
 
@@ -403,7 +403,7 @@ func (x *execution) act(ctx context.Context, batches <-chan []*flight) {
 // end stops taking and publishing, and records why.
 func (x *execution) end(err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		err = errCancelled
+		err = plan.WhyEnded(x.asked, errCancelled)
 	}
 
 	var changed *errChanged

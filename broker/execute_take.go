@@ -43,7 +43,10 @@ func (x *execution) takePages(ctx context.Context, pages chan<- []*flight) (comp
 		})
 
 		left -= int64(taken)
-		if x.source.shares() && left > 0 {
+		x.ledger.note(func(a *plan.Account) { a.Taken = x.taken - x.gone })
+		// Other looks may run between the pages, which can take hours: only if returning messages neither loses one nor
+		// changes the order.
+		if p := &x.source.plan; left > 0 && (p.TakesAll || p.Type != model.Quorum) {
 			x.source.turn.pause()
 		}
 

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -67,6 +68,7 @@ type writer struct {
 // recordOf returns the journal's record of a plan that begins when its queue has depth messages.
 func recordOf(p *plan.Run, depth int64) plan.Record {
 	r := plan.Record{
+		ID:        p.Record,
 		Operation: p.Operation,
 		From:      p.From,
 		To:        p.Went(),
@@ -81,9 +83,7 @@ func recordOf(p *plan.Run, depth int64) plan.Record {
 
 	if g := p.Resuming; g != nil { // it continues with what was ready when the first one began
 		r.Intent.Depth = min(depth, g.Left)
-		if r.Resumes = g.Record; p.Operation == plan.Undo {
-			r.From, r.Undoes = g.Back, g.Undoes
-		}
+		r.From, r.Undoes = cmp.Or(g.Back, r.From), g.Undoes
 	}
 
 	return r
@@ -96,27 +96,41 @@ func (c *Client) signed(ctx context.Context, r plan.Record) plan.Record {
 	return r
 }
 
-// begin begins a record; nil without a journal.
-func (c *Client) begin(ctx context.Context, r plan.Record) (*writer, error) {
+// Begin implements action.Broker.
+func (c *Client) Begin(ctx context.Context, r *plan.Run, depth int64) (err error) {
+	if c.journal != nil {
+		r.Record, err = c.journal.Begin(ctx, c.signed(ctx, recordOf(r, depth)))
+	}
+	return err
+}
+
+// End implements action.Broker. An error leaves the record unfinished.
+func (c *Client) End(r *plan.Run, why string) {
+	if r.Record > 0 {
+		_ = c.journal.Finish(r.Record, nil, plan.Account{Planned: r.Planned, Stopped: why})
+	}
+}
+
+// begin begins a record, which may resume another one; nil without a journal.
+func (c *Client) begin(ctx context.Context, r plan.Record, g *plan.Resuming) (w *writer, err error) {
 	if c.journal == nil {
 		return nil, nil
 	}
-	id, err := c.journal.Begin(ctx, c.signed(ctx, r))
-	return newWriter(c.journal, id, err)
-}
-
-func (c *Client) resume(ctx context.Context, r plan.Record, found map[int64][]plan.Settled) (*writer, error) {
-	id, err := c.journal.Resume(ctx, c.signed(ctx, r), found)
+	var id int64
+	if r = c.signed(ctx, r); g == nil {
+		id, err = c.journal.Begin(ctx, r)
+	} else {
+		r.Resumes = g.Record
+		id, err = c.journal.Resume(ctx, r, g.Found)
+	}
 	return newWriter(c.journal, id, err)
 }
 
 // claim begins an undo. granted are the positions that it may bring back.
 func (c *Client) claim(ctx context.Context, r plan.Record, claim plan.Claim) (w *writer, granted []int, err error) {
 	id, granted, err := c.journal.Claim(ctx, c.signed(ctx, r), claim)
-	if w, err = newWriter(c.journal, id, err); err != nil {
-		return nil, nil, err
-	}
-	return w, granted, nil
+	w, err = newWriter(c.journal, id, err)
+	return w, granted, err
 }
 
 // newWriter writes the record that was begun; err is why it could not be.
@@ -328,7 +342,7 @@ func (x *execution) prepare(page []*flight) (batch []*flight, entries []plan.Ent
 			p, entry, err := x.publishing(f.message)
 			said = entry
 			if err == nil {
-				err = publishable(&p, x.client.User(), x.window.link)
+				f.properties, err = publishable(&p, x.client.User(), x.window.link)
 			}
 
 			if err != nil {

@@ -105,11 +105,11 @@ func (c *Client) peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 	case src.turn.gives() && kept.Len() < want && peeked.Stopped == "":
 		peeked.Stopped = errGivesWay.Error()
 	case errors.Is(context.Cause(limited), errTimeout) && kept.Len() < want && peeked.Stopped == "":
-		peeked.Stopped = fmt.Sprintf("reading stopped after %s", model.ShortDuration(plan.Timeout))
+		peeked.Stopped = model.Sayf("reading stopped after %s", plan.Timeout)
 	case kept.Len() < want && peeked.Stopped == "" && plan.Method != peek.Stream: // a stream has no count of its own
 		peeked.Fewer = true
-		peeked.Stopped = fmt.Sprintf("no more are ready: of the %s counted before, some expired, or consumers took them",
-			model.Plural(src.depth, "message"))
+		peeked.Stopped = model.Sayf("no more are ready: of the %v message(s) counted before, some expired, or consumers "+
+			"took them", src.depth)
 	}
 
 	c.storeLook(&peeked)

@@ -62,7 +62,7 @@ func (c *Client) newRescuer(s *source) *rescuer {
 	defer cancel()
 
 	var err error
-	if r.ledger.journal, err = c.begin(ctx, plan.Record{Operation: plan.Rescue, From: queue}); err != nil {
+	if r.ledger.journal, err = c.begin(ctx, plan.Record{Operation: plan.Rescue, From: queue}, nil); err != nil {
 		r.fail(err)
 	}
 
@@ -141,7 +141,8 @@ func (r *rescuer) copy(ctx context.Context, f *flight) error {
 	if r.window == nil {
 		return r.reason()
 	}
-	if err := publishable(f.publishing, r.source.client.User(), r.window.link); err != nil {
+	var err error
+	if f.properties, err = publishable(f.publishing, r.source.client.User(), r.window.link); err != nil {
 		return err
 	}
 	return r.window.publish(ctx, f)
@@ -156,7 +157,7 @@ func (r *rescuer) finish() peek.Rescued {
 		r.acks.finish()
 	}
 
-	out := peek.Rescued{JournalID: r.ledger.journal.number()}
+	out := peek.Rescued{JournalID: r.ledger.account.JournalID}
 	for tag := range r.tried {
 		if r.source.brink.message(tag) == nil {
 			continue // acknowledged

@@ -2,12 +2,12 @@ package broker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/dlxtop/dlxtop/broker/link"
+	"github.com/dlxtop/dlxtop/broker/spool"
 	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -43,15 +43,9 @@ func (c *Client) Import(
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: plan.Import, From: queue, Planned: planned.Planned}}
 	n := 0
 	record := plan.Record{Operation: plan.Import, From: queue, Planned: planned.Planned, Intent: planned.Intent()}
-	begin := func() (*writer, error) {
-		if g := planned.Resuming; g != nil {
-			record.Resumes = g.Record
-			return c.resume(ctx, record, g.Found)
-		}
-		return c.begin(ctx, record)
-	}
-
-	return c.send(ctx, planned.Into, l, begin, func(add func(*flight, plan.Entry) error) error {
+	return c.send(ctx, planned.Into, l, func() (*writer, error) {
+		return c.begin(ctx, record, planned.Resuming)
+	}, func(add func(*flight, plan.Entry) error) error {
 		return messages(func(m *message.Message) error {
 			if n++; planned.Skip[n] {
 				return nil
@@ -218,7 +212,8 @@ func (c *Client) send(
 
 // add prepares one message for publishing. After an error nothing more can be added.
 func (s *sending) add(ctx context.Context, f *flight, entry plan.Entry) error {
-	if err := publishable(f.publishing, s.client.User(), s.window.link); err != nil {
+	var err error
+	if f.properties, err = publishable(f.publishing, s.client.User(), s.window.link); err != nil {
 		s.ledger.refuse(f.message, err.Error())
 		return nil
 	}
@@ -250,41 +245,31 @@ func (s *sending) flush(ctx context.Context) error {
 	return nil
 }
 
-func (c *Client) Importable(ctx context.Context, into model.QueueRef) (message.Visit, error) {
+// mostKept is how many bytes of bodies an import keeps on disk, at most.
+const mostKept = 256 << 20
+
+// Importable implements cli.Broker.
+func (c *Client) Importable(
+	ctx context.Context, into model.QueueRef,
+) (check message.Visit, kept message.Messages, err error) {
 	held, release, err := c.Hold(ctx, into.VHost)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer release()
 
+	passed := spool.New(spool.Memory)
 	return func(m *message.Message) error {
 		p, _ := plan.Restoring(m, into.Name, c.User())
-		return publishable(&p, c.User(), held)
-	}, nil
+		_, err := publishable(&p, c.User(), held)
+		if err == nil && passed.Bytes() < mostKept {
+			_ = passed.Add(m) // it then takes no more, and is not whole
+		}
+		return err
+	}, passed, nil
 }
 
-// publishable refuses what would close the channel or the connection on which user publishes, and with it everything in
-// flight.
-func publishable(p *message.Publishing, user string, on *link.Link) error {
-	q := &p.Properties
-	switch {
-	case len(p.Exchange) > 255 || len(p.RoutingKey) > 255:
-		return errors.New("the name of an exchange and a routing key have 255 bytes at most")
-	case q.HasForeignUser(user):
-		return fmt.Errorf("its user_id is %s, but RabbitMQ takes only that of the connected user %s",
-			model.Printable(q.UserID), model.Printable(user))
-	case (q.DeliveryMode > 2 || q.Zeros.Has(message.PropDeliveryMode)) &&
-		model.BehaviourOf(model.ParseVersion(on.Version())).RefusesDeliveryModes:
-		return fmt.Errorf("its delivery_mode is %d, and RabbitMQ %s takes only 1 and 2", q.DeliveryMode,
-			model.Printable(on.Version()))
-	}
-
-	if e := q.Expiration; e != "" || q.Zeros.Has(message.PropExpiration) {
-		if _, ok := message.ParseExpiration(e); !ok {
-			return fmt.Errorf("its expiration is %s, but RabbitMQ takes only whole milliseconds, at most "+
-				"315360000000", model.Printable(e))
-		}
-	}
-
-	return wire.CheckHeader(p, on.Config.FrameSize)
+// publishable is wire.Publishable for a connection.
+func publishable(p *message.Publishing, user string, on *link.Link) (properties []byte, err error) {
+	return wire.Publishable(p, user, on.Version(), on.Config.FrameSize)
 }

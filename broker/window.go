@@ -62,6 +62,7 @@ type flight struct {
 	tag        uint64 // of the original; 0: it is in no queue
 	message    *message.Message
 	publishing *message.Publishing // nil: it is dropped
+	properties []byte              // of the publishing, as publishable returns them
 	confirm    *amqp.DeferredConfirmation
 	sent       message.Fingerprint // of the published message; computed when something is returned
 	worked     bool
@@ -182,7 +183,7 @@ func (w *window) send(f *flight) error {
 	w.flying = append(w.flying, f) // before the publish: its return may come before the publish call ends
 	w.Unlock()
 	p := f.publishing
-	w.link.Wire.Carry(p)
+	w.link.Wire.Carry(f.properties)
 
 	var err error
 	if f.confirm, err = w.channel.PublishWithDeferredConfirm(p.Exchange, p.RoutingKey, true, false,
@@ -491,8 +492,7 @@ func (w *window) watch(ctx context.Context) {
 				silent = !was
 				words := ""
 				if silent {
-					words = fmt.Sprintf("the broker confirms nothing; this ends after %s without a confirm",
-						model.ShortDuration(w.patience.confirm))
+					words = model.Sayf("the broker confirms nothing; this ends after %s without a confirm", w.patience.confirm)
 				}
 				w.ledger.wait(words)
 			}

@@ -6,3 +6,6 @@ import "testing"
 func TestPoliciesForAll(t *testing.T) {
 	playScripts(t, "testdata/policies_for_all.toml")
 }
+
+// What decides where names do not.
+func TestRoles(t *testing.T) { playScripts(t, "testdata/roles.toml") }

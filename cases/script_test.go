@@ -110,6 +110,7 @@ func (s *script) change(p *amqp.Publishing) {
 	if text := s.messages[p.MessageId]; text != "" {
 		own := must.Get(message.ParseMessage([]byte(text)))(s.T)
 		p.Headers, p.Priority, p.Body = wire.Table(own.Headers), own.Properties.Priority, own.Body
+		p.Expiration = own.Properties.Expiration
 	}
 }
 

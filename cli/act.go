@@ -2,32 +2,30 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dlxtop/dlxtop/cli/report"
+	"github.com/dlxtop/dlxtop/cli/planned"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
-	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/planfile"
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // taking is a replay, a move or a drop, as requested on the command line.
 type taking struct {
-	operation         plan.Operation
-	queue             string
-	id, to, key, rate string
-	edit              string
-	limit             int
-	given             func(flag string) bool
+	operation               plan.Operation
+	queue, queues           string // one, or the pattern of several
+	id, to, key, rate, stop string
+	edit                    string
+	limit                   int
+	given                   func(flag string) bool
 	selectionFlags
 	consent
 	plan.Options
@@ -36,6 +34,9 @@ type taking struct {
 	canary     bool
 	canaryWait time.Duration
 	over       time.Duration
+	out        string         // the file that the plan is written into
+	file       *planfile.File // the plan that is applied; nil for none
+	found      planfile.Found // of its messages
 }
 
 func (p *Program) actCommand(operation plan.Operation, flags *connectionFlags) *cobra.Command {
@@ -43,10 +44,10 @@ func (p *Program) actCommand(operation plan.Operation, flags *connectionFlags) *
 	cmd := &cobra.Command{
 		Use:               string(operation) + " QUEUE",
 		GroupID:           toAct,
-		Args:              arguments("a queue"),
+		Args:              a.arguments,
 		ValidArgsFunction: p.completeQueue(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.queue = args[0]
+			a.queue = strings.Join(args, "")
 			a.given = cmd.Flags().Changed
 			return p.act(cmd.Context(), flags, a)
 		},
@@ -67,10 +68,14 @@ queue; 3 on a read-only connection.`
 
 	a.selectionFlags.register(cmd, p, flags)
 	set := cmd.Flags()
-	set.IntVar(&a.limit, "limit", 0, "at most this many messages, from the head of the queue")
+	set.StringVar(&a.queues, "queues", "", "instead of QUEUE: all failed queues with such names; `GLOB`, with * and ?")
+	_ = cmd.RegisterFlagCompletionFunc("queues", p.onBroker(flags, "", queueNames))
+	set.IntVar(&a.limit, "limit", 0, "at most this many messages, from the head of the queue; of several queues in all")
 	set.StringVar(&a.id, "id", "", "only messages with this message_id")
 	a.consent.register(cmd, "show what would happen, and change nothing",
 		"override a refusal, where possible: the cost of a look, what a limit drops or a second failure loses")
+	set.StringVar(&a.out, "plan-out", "",
+		"write the plan into the new `FILE`, for dlxtop show and apply, and change nothing")
 	flags.registerNoJournal(cmd)
 
 	switch operation {
@@ -121,14 +126,31 @@ possible queues, for --to.
 		" (count and time), which identifies a message that comes back")
 	set.BoolVar(&a.KeepTries, "keep-tries", false,
 		"keep the counters of tries that frameworks write: by default they are reset")
-	set.BoolVar(&a.follow, "follow", false,
-		"watch whether it worked, for as long as a failure takes to come back; exit status 1 when some come back")
+	a.registerFollow(cmd)
 	set.BoolVar(&a.Doubles, "doubles", false, "replay also copies of what was replayed to the same queue: of one "+
 		"selection, or from another failed queue, by this journal; by default they stay")
 	a.registerEdit(cmd)
 	a.registerPace(cmd)
 
 	return cmd
+}
+
+// arguments checks that queues are named in one way.
+func (a *taking) arguments(cmd *cobra.Command, args []string) error {
+	switch {
+	case !cmd.Flags().Changed("queues"):
+		return arguments("a queue")(cmd, args)
+	case a.queues == "":
+		return usage("--queues is empty: give it a pattern, or name a queue")
+	case a.out != "":
+		return usage("--plan-out writes the plan of one queue: name it, without --queues")
+	}
+	return arguments()(cmd, args)
+}
+
+func (a *taking) registerFollow(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.follow, "follow", false,
+		"watch whether it worked, for as long as a failure takes to come back; exit status 1 when some come back")
 }
 
 // registerEdit adds the flags that change messages on their way.
@@ -152,6 +174,8 @@ func (a *taking) registerPace(cmd *cobra.Command) {
 		"taken comes back (default: as long as that takes through the retry buffers)")
 	set.StringVar(&a.rate, "rate", "",
 		"messages per second at most: 20/s (default: as fast as the broker confirms)")
+	set.StringVar(&a.stop, "stop-when", "", "end a replay when this `SHARE` of what it sent failed again: 20%, or no "+
+		"(default: 50% of more than 100 messages, where that is seen)")
 	set.DurationVar(&a.over, "over", 0, "spread the messages over this time instead: 10m")
 }
 
@@ -164,6 +188,9 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *taking) er
 	connection, err := p.allowed(flags, &a.consent, string(a.operation))
 	if err != nil {
 		return err
+	}
+	if a.file != nil {
+		connection.VHost = want.From.VHost
 	}
 	s, err := p.openConnection(connection)
 	if err != nil {
@@ -180,53 +207,53 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *taking) er
 	if err != nil {
 		return err
 	}
-	want.Journaled = s.journal != nil
-	if want.From, err = s.findQueue(ctx, t, a.queue); err != nil {
+	want.Journaled, want.User = s.journal != nil, s.broker.User()
+	from, err := s.sources(ctx, t, a)
+	if err != nil {
 		return err
 	}
-	if want.Mode == target.ToExchange && !a.given("key") {
-		if want.Fixed, err = target.Split(t, want.From, want.Fixed.Exchange); err != nil {
-			return usage("--to: %w", err)
-		}
-	}
-
-	looked, err := s.sample(ctx, t, &want, a.consent)
+	sources, err := s.lookAt(ctx, t, from, want, a)
 	if err != nil {
 		return err
 	}
 
-	nothing := want.Planned == 0 && looked.Complete
-	if looked.Others, err = s.others(ctx, t, &want, looked); err != nil {
+	var first plan.Plan
+	planning := func(t *model.Topology) (action.Action, error) {
+		made, err := s.planAll(ctx, t, sources, a)
+		if err == nil {
+			first = made[0].Plan
+		}
+		return action.Of(made...), err
+	}
+
+	_, err = p.do(ctx, s, t, doing{consent: a.consent, plan: planning, follow: a.follow})
+	if err != nil || a.out == "" {
 		return err
 	}
-
-	want.User = s.broker.User()
-	planning := func(t *model.Topology) (action.Action, error) {
-		made, err := s.plan(ctx, t, want)
-		if err == nil && (a.dryRun || !a.agreed) {
-			made.WarnOfRights(ctx, t, s.broker.MayWrite)
-		}
-		return &action.Messages{
-			Run: made.On(t), NoJournal: s.journal == nil, Undo: "`dlxtop journal undo` undoes it",
-		}, err
+	by := planfile.File{By: want.User, Reason: a.reason, Broker: s.broker.Address()}
+	if err = planned.Save(a.out, by, &first, t); err != nil {
+		return refused("no plan was written: %w", err)
 	}
 
-	_, err = p.do(ctx, s, t, doing{
-		consent: a.consent,
-		plan:    planning,
-		looked:  looked,
-		nothing: nothing,
-		follow:  a.follow,
-	})
-
-	return err
+	p.note("the plan is in %s: `dlxtop show` shows it, `dlxtop apply` does it", model.Printable(a.out))
+	return nil
 }
 
 // want checks everything in the flags.
 func (a *taking) want(p *Program) (want plan.ActionWant, err error) {
+	if a.file != nil {
+		want = a.file.Want()
+		want.Insist = want.Insist || a.insist
+		a.queue = want.From.Name
+		return want, nil
+	}
+
 	want = plan.ActionWant{Operation: a.operation, Options: a.Options}
 	want.Insist, want.Mark = a.insist, !a.unmarked
 
+	if a.given("plan-out") && a.out == "" {
+		return want, usage("--plan-out is empty: name a new file")
+	}
 	// A variable that a script forgot to set must not select everything.
 	if a.given("id") && a.id == "" {
 		return want, usage("--id is empty: give a message_id, or leave the flag out for all messages")
@@ -239,6 +266,12 @@ func (a *taking) want(p *Program) (want plan.ActionWant, err error) {
 	}
 	want.Selection.MessageID = a.id
 	want.Selection.Limit = a.limit
+	if a.out != "" {
+		a.dryRun = true
+		if err = planned.Freeze(&want.Selection); err != nil {
+			return want, err
+		}
+	}
 	if a.given("to") && a.to == "" { // a variable that a script forgot to set
 		return want, usage("--to is empty: give it a value, or leave it out")
 	}
@@ -279,6 +312,17 @@ func (a *taking) want(p *Program) (want plan.ActionWant, err error) {
 		want.Over = a.over
 	}
 
+	if a.stop == "no" {
+		want.StopWhen = -1
+	} else if a.given("stop-when") {
+		share, err := strconv.ParseFloat(strings.TrimSuffix(a.stop, "%"), 64)
+		if err != nil || !(share > 0 && share <= 100) {
+			return want, usage("--stop-when %s: a share is like 20%%, above 0 and up to 100%%; no is none",
+				model.Printable(a.stop))
+		}
+		want.StopWhen = share / 100
+	}
+
 	if a.given("rate") {
 		rate, err := strconv.ParseFloat(strings.TrimSuffix(a.rate, "/s"), 64)
 		if err != nil || !(rate >= leastRate) || rate > 1e9 {
@@ -299,185 +343,4 @@ const leastRate = 1.0 / 60
 func oneLine(err error) string {
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	return first
-}
-
-// plan makes the plan of an action, with exact counts of the queues whose limits decide what is lost there.
-func (s *session) plan(ctx context.Context, t *model.Topology, want plan.ActionWant) (plan.Plan, error) {
-	if s.journal != nil && want.SparesDoubles() && want.Sample != nil {
-		var err error
-		if want.Sent, err = s.journal.Replayed(ctx, s.broker.Address(), t.Snapshot.Overview.ClusterName); err != nil {
-			return plan.Plan{}, err
-		}
-	}
-
-	p := plan.New(t, want)
-	err := ctx.Err()
-	if err != nil {
-		return p, err // messages that were not tried would stay
-	}
-	if want.Counts, err = s.counts(ctx, p.Counted(t)); err != nil || want.Counts == nil {
-		return p, err
-	}
-
-	return plan.New(t, want), nil
-}
-
-// counts counts queues exactly; nil when there are none.
-func (s *session) counts(ctx context.Context, refs []model.QueueRef) (model.CountsByQueue, error) {
-	if len(refs) == 0 {
-		return nil, nil
-	}
-	return s.broker.Count(ctx, refs)
-}
-
-// sampleSize is how many messages are peeked at before everything in a queue is acted on: enough to name who would
-// receive them. A message that the sample did not foresee is refused one by one, never sent.
-const sampleSize = 1000
-
-// smallSample is how many messages a dry run peeks at where that counts towards a delivery limit, or an action that
-// needs neither a question nor a sample: enough to name the usual recipients, and what is changed.
-const smallSample = 100
-
-// sample peeks at messages in order to say who would receive the selected ones, and completes want with them. Messages
-// that are selected one by one are looked for in as much of the queue as a peek may read.
-//
-// In a script, an action that needs no sample uses a small one, and none where that is expensive: a quorum queue first
-// delivers what an earlier look returned, and all of it must be taken to keep its order.
-func (s *session) sample(
-	ctx context.Context, t *model.Topology, want *plan.ActionWant, c consent,
-) (report.Sample, error) {
-	want.Selection.Filter = want.Selection.Filter.Within(ctx)
-	want.Mend = want.Mend.Within(ctx, s.program.JQ)
-
-	selection := want.Selection
-	oneByOne := selection.ByContent()
-	peeking := peek.Want{Limit: sampleSize, Insist: want.Insist, Decides: !c.dryRun}
-	acquire := peek.For(t, want.From, peeking)
-
-	unread := c.agreed && !c.dryRun && !want.NeedsLook()
-	switch {
-	case acquire.Counts && !want.NeedsLook(), unread && acquire.Type == model.Quorum:
-		return s.withoutLook(ctx, t, want, acquire.Counts, !c.dryRun)
-	case oneByOne:
-		peeking.Limit = peek.MostLook
-	case want.Mend != nil: // the number of changed messages is wanted for all
-		peeking.Limit = peek.MostLook
-		if selection.Limit > 0 {
-			peeking.Limit = min(selection.Limit, peek.MostLook)
-		}
-	case selection.Limit > 0:
-		peeking.Limit = min(selection.Limit, sampleSize)
-	}
-
-	if acquire.Counts && c.dryRun && !oneByOne || unread {
-		peeking.Limit = min(peeking.Limit, smallSample)
-	}
-
-	peeked, err := s.peek(ctx, t, want.From, peeking)
-	if err != nil {
-		return report.Sample{}, err
-	}
-	peek.Note(t.Snapshot, &peeked)
-	looked := report.Sample{Messages: peeked.Messages.Len(), Depth: peeked.Depth, Limit: peeked.Plan.Budget}
-	if left, counts := peeked.LooksLeft(); counts {
-		looked.Left = model.Some(left)
-	}
-
-	depth := int(peeked.Depth.Or(int64(looked.Messages)))
-	looked.Complete = peeked.Stopped == "" && looked.Messages >= depth && looked.Messages < peeking.Limit
-
-	picker := selection.Picker(want.From)
-	chosen := message.Twins{}
-	picked, err := pickOf(ctx, peeked.Messages, 0, picker, func(m *message.Message) {
-		if selection.Cause != "" && looked.Cause == "" {
-			looked.Cause = model.Printable(cause.Of(want.From, m).String())
-		}
-		chosen[m.Fingerprint]++
-	})
-	if err != nil {
-		return report.Sample{}, err
-	}
-	want.Sample = picked
-	looked.Complete = looked.Complete || picker.Done()
-	want.Planned = picked.Len()
-	if oneByOne && looked.Complete { // the user agrees to these, however long reading takes
-		want.Selection.Fingerprints = chosen
-		looked.Frozen = plan.Frozen{At: peeked.TakenAt, Depth: peeked.Depth}
-	}
-
-	if !oneByOne {
-		want.Planned = depth
-		if selection.Limit > 0 {
-			want.Planned = min(selection.Limit, depth)
-		}
-		looked.Complete = looked.Complete || looked.Messages >= want.Planned
-	}
-
-	return looked, nil
-}
-
-// others returns what others do with a queue in which a look has found nothing to act on, or, by the statistics, hold
-// beside what was selected.
-func (s *session) others(
-	ctx context.Context, t *model.Topology, want *plan.ActionWant, looked report.Sample,
-) (plan.Others, error) {
-	q, there := t.Queue(want.From)
-	if !there || q.Type == model.Stream || !looked.Complete {
-		return plan.Others{}, nil
-	}
-	if want.Planned > 0 {
-		var beside plan.Others
-		if want.Selection.ByContent() && q.Consumers.Or(0) > 0 {
-			beside.Unacked = q.Unacked.Or(0)
-		}
-		if beside.Unacked > 0 {
-			s.program.note("consumers hold up to %s of the queue (unacknowledged), which no look sees: those that match stay",
-				model.Plural(beside.Unacked, "more message"))
-		}
-
-		return beside, nil
-	}
-
-	said := make(chan bool)
-	timer := time.AfterFunc(soon, func() {
-		s.program.note("nothing matches so far; it waits for up to 7 s until RabbitMQ has counted what others hold of %s",
-			model.Printable(want.From.Name))
-		close(said)
-	})
-
-	others, err := s.broker.Others(ctx, []plan.Left{{Queue: want.From, Type: q.Type, Ready: int64(looked.Messages)}})
-	if !timer.Stop() {
-		<-said
-	}
-
-	return others[want.From], err
-}
-
-// soon is when a wait is announced.
-const soon = 500 * time.Millisecond
-
-// withoutLook completes want with only the number of messages. decides: an action follows.
-func (s *session) withoutLook(
-	ctx context.Context, t *model.Topology, want *plan.ActionWant, costs, decides bool,
-) (report.Sample, error) {
-	counted, err := s.broker.CountInTurn(ctx, want.From, decides)
-	depth := counted[want.From].Ready
-	if _, there := counted[want.From]; err == nil && there && !depth.Known() {
-		err = fmt.Errorf("count %s: %w", want.From.Printable(), model.ErrQueueSilent)
-	}
-	if err != nil {
-		return report.Sample{}, err
-	}
-	want.Planned = int(depth.Or(0))
-	if limit := want.Selection.Limit; limit > 0 {
-		want.Planned = min(want.Planned, limit)
-	}
-
-	looked := report.Sample{Depth: depth, Complete: true, Saved: true, Counts: costs}
-	if left, limit, _, told := peek.LooksLeftOf(t, want.From); told {
-		looked.Left = model.Some(left)
-		looked.Limit = limit
-	}
-
-	return looked, nil
 }

@@ -5,20 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/naming"
 	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/trouble"
-	"github.com/dlxtop/dlxtop/model/wildcard"
 )
 
 // causesJSON is the JSON of `dlxtop causes`. A queue is named as peek takes it: VHOST/NAME, in / its name alone.
@@ -93,9 +92,9 @@ A queue is read where a look has no cost but the mark redelivered: classic queue
 4.3, streams. What a look at the others would cost is shown, and --read-costly reads them, too: all of
 each, as a look at all costs no more than one at the first. looks in the configuration says which are
 read without it. What was read of them earlier, by any command or the dashboard, is shown as of that
-time, unless messages have left the queue since; --again reads it again. All others are read each time: the statistics cannot prove that a queue is
-unchanged. One queue is read at a time. Exit status 1 when a queue could not be read because of an
-error.`,
+time, unless messages have left the queue since; --again reads it again. All others are read each
+time: the statistics cannot prove that a queue is unchanged. One queue is read at a time. Exit status 1
+when a queue could not be read because of an error.`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if c.limit < 1 || c.limit > mostPeeked {
@@ -136,9 +135,9 @@ type reading struct {
 }
 
 func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) error {
-	refs, err := c.queues(t)
+	refs, err := naming.Matching(c.pattern, t.FailedQueues(), "failed queue")
 	if err != nil {
-		return err
+		return usage("%w", err)
 	}
 	r := &reading{
 		kept: s.shared(ctx, t, c.again), topology: t, groups: cause.NewGroups(), recalls: model.QueueSet{}, index: s.kept(t),
@@ -146,7 +145,7 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 
 	entered := map[string]error{}
 	for _, ref := range refs {
-		q := queueOf(t, ref)
+		q := t.Known(ref)
 		depth, known := q.Ready.Get()
 		r.ready += depth
 		r.unknown = r.unknown || !known
@@ -192,29 +191,6 @@ func (s *session) kept(t *model.Topology) cause.Kept {
 	return kept
 }
 
-func (c *causing) queues(t *model.Topology) ([]model.QueueRef, error) {
-	refs := t.FailedQueues()
-	if c.pattern == "" {
-		return refs, nil
-	}
-	all := len(refs)
-	refs = slices.DeleteFunc(refs, func(ref model.QueueRef) bool { return !matchesName(c.pattern, ref) })
-	if len(refs) == 0 {
-		return nil, noSuchName(c.pattern, all, "failed queue")
-	}
-
-	return refs, nil
-}
-
-// matchesName reports whether the name of a queue, or VHOST/NAME, matches a pattern.
-func matchesName(pattern string, ref model.QueueRef) bool {
-	return wildcard.Glob(pattern, ref.Name) || wildcard.Glob(pattern, ref.String())
-}
-
-func noSuchName(pattern string, of int, what string) error {
-	return usage("--queues %s: none of the %s has such a name", model.Printable(pattern), model.Plural(of, what))
-}
-
 // readCauses reads one queue, if that is free or was asked for.
 func (s *session) readCauses(
 	ctx context.Context, t *model.Topology, ref model.QueueRef, c *causing, r *reading,
@@ -230,7 +206,7 @@ func (s *session) readCauses(
 		}
 	}
 
-	ready := queueOf(t, ref).Ready
+	ready := t.Known(ref).Ready
 	switch {
 	case !look.Allowed():
 		r.recall(t, ref, look.Refusal.Words())
@@ -260,7 +236,7 @@ func (s *session) readCauses(
 		return err
 	}
 
-	depth := max(queueOf(t, ref).Ready.Or(0), int64(peeked.Messages.Len()))
+	depth := max(t.Known(ref).Ready.Or(0), int64(peeked.Messages.Len()))
 	r.index.Save(r.groups, ref, cause.Earlier{At: began, Depth: peeked.Depth.Or(depth)})
 	r.noteRest(ref, &peeked, look.Limit, ready)
 	return nil
@@ -286,7 +262,7 @@ func (r *reading) share(t *model.Topology, ref model.QueueRef, may bool) bool {
 	r.earlier = append(r.earlier, earlierJSON{
 		ref.String(), read, message.JSONTime(p.TakenAt), "read then by a look with a cost; --again looks again", p.TakenAt,
 	})
-	r.ready += p.Depth.Or(0) - queueOf(t, ref).Ready.Or(0)
+	r.ready += p.Depth.Or(0) - t.Known(ref).Ready.Or(0)
 	if rest := p.Depth.Or(0) - int64(read); rest > 0 {
 		r.noteUnread(ref, model.Some(rest), cmp.Or(p.Stopped, "they came since, and a look has a cost: "+p.Plan.Cost))
 	}
@@ -296,7 +272,7 @@ func (r *reading) share(t *model.Topology, ref model.QueueRef, may bool) bool {
 
 // emptyNow counts a queue that is empty by the statistics, which lag.
 func (s *session) emptyNow(ctx context.Context, t *model.Topology, ref model.QueueRef, r *reading) (bool, error) {
-	q := queueOf(t, ref)
+	q := t.Known(ref)
 	if !q.Ready.Known() || q.Ready.Or(0) > 0 {
 		return false, nil
 	}
@@ -333,7 +309,7 @@ func (r *reading) noteRest(ref model.QueueRef, peeked *peek.Peeked, limit int, r
 	case peeked.Stopped != "":
 		r.noteUnread(ref, model.Some(depth-read), peeked.Stopped)
 	case read >= int64(limit):
-		r.noteUnread(ref, model.Some(depth-read), "the first "+model.Plural(limit, "message")+" of the queue were read")
+		r.noteUnread(ref, model.Some(depth-read), model.Sayf("the first %v message(s) of the queue were read", limit))
 	default:
 		r.noteUnread(ref, model.Some(depth-read), "they are not ready any more")
 	}
@@ -481,7 +457,7 @@ func named(names []string) string {
 	}
 	text := print.Cell(strings.Join(names[:min(len(names), shown)], ", "), 40)
 	if more := len(names) - shown; more > 0 {
-		text += " and " + strconv.Itoa(more) + " more"
+		text += model.Sayf(" and %d more", more)
 	}
 
 	return text
@@ -499,7 +475,7 @@ func seenAt(t model.Opt[time.Time]) string {
 // recall adds what was kept of a queue that is not read now, and why; the rest of it counts as unread. If messages have
 // left it since, it is unknown which ones, so nothing is added.
 func (r *reading) recall(t *model.Topology, ref model.QueueRef, why string) {
-	q := queueOf(t, ref)
+	q := t.Known(ref)
 	e, ok := r.index.Recall(r.groups, ref, q.Ready, q.CountedAt)
 	if !ok || e.Messages == 0 {
 		r.noteUnread(ref, q.Ready, why)

@@ -108,7 +108,7 @@ func (p *Program) completeCauses(flags *connectionFlags) cobra.CompletionFunc {
 		list := groups.List()
 		cause.MostFirst(list)
 		for i := range list {
-			words := model.Plural(list[i].Messages, "message") + ", " + list[i].Cause.String()
+			words := model.Sayf("%v message(s), %s", list[i].Messages, list[i].Cause)
 			ids = append(ids, choice(string(list[i].ID), words))
 		}
 

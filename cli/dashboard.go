@@ -38,9 +38,9 @@ func (p *Program) dashboards(ctx context.Context, s *session, flags *connectionF
 			return err
 		}
 		line := p.progress()
-		line.draw("connecting to " + model.Printable(next))
+		line.Draw("connecting to " + model.Printable(next))
 		other, err := p.openContext(ctx, next, flags)
-		line.stop()
+		line.Stop()
 
 		if ctx.Err() != nil {
 			if other != nil {

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -63,6 +65,7 @@ func (p *Program) allowed(flags *connectionFlags, c *consent, what string) (conf
 func (s *session) steady(c *consent) *action.Steady {
 	by := &action.Steady{
 		Broker: s.broker, Importer: s.broker, On: s.resuming(s.broker), Most: action.MostResumes, Settled: s.settledTopology,
+		Watch: s.broker,
 	}
 	if c.once {
 		by.Most = 0
@@ -73,10 +76,8 @@ func (s *session) steady(c *consent) *action.Steady {
 
 type doing struct {
 	consent
-	plan    func(*model.Topology) (action.Action, error)
-	looked  report.Sample
-	nothing bool // no message is selected
-	follow  bool // watch afterwards whether it worked
+	plan   func(*model.Topology) (action.Action, error)
+	follow bool // watch afterwards whether it worked
 }
 
 // do makes a plan and shows it, or asks, runs it and shows the account, even if interrupted. Its error is a refusal,
@@ -89,15 +90,14 @@ func (p *Program) do(ctx context.Context, s *session, t *model.Topology, d doing
 	}
 
 	says := p.report(d.output)
-	others := d.looked.Others
 	outline := planned.Outline()
 	if d.dryRun {
-		err := says.ShowPlan(planned, d.looked)
+		err := says.ShowPlan(planned)
 		switch {
 		case err == nil && outline.Refusal.Refused():
 			return account, refused("it would be refused: %s", refusal(outline.Refusal))
-		case err == nil && others.Hold:
-			return account, refused("%s", others.Words())
+		case err == nil:
+			err = leftOut(planned)
 		}
 
 		return account, err
@@ -108,48 +108,85 @@ func (p *Program) do(ctx context.Context, s *session, t *model.Topology, d doing
 		return account, refused("%s", refusal(outline.Refusal))
 	}
 
-	if d.nothing {
+	if !slices.ContainsFunc(action.Parts(planned), func(a action.Action) bool { return !action.Left(a) }) {
 		p.note("no message matches: nothing was changed")
 		account.Operation, account.From = outline.Operation, outline.From
-		err := p.showAccount(planned, &d, action.Ended{Account: account})
-		if err == nil && others.Hold {
-			err = refused("%s", others.Words())
-		}
-
-		return account, err
+		return account, p.showAccount(planned, &d, action.EndedOf(planned, account))
 	}
 
 	if planned, t, err = p.agree(ctx, s, planned, &d); err != nil {
 		return account, err
 	}
 	progress := p.progress()
-	account, err = planned.Do(plan.WithReason(ctx, d.reason), s.steady(&d.consent), progress.show)
-	progress.stop()
+	by := s.steady(&d.consent)
+	by.Planned = planned.Outline().Planned
+	account, err = planned.Do(plan.WithReason(ctx, d.reason), by, progress.Show)
+	progress.Stop()
 	if err != nil {
 		return account, err
 	}
 
-	ended := action.Ended{
-		Account: account,
-		Since:   d.looked.Frozen.At,
-		Arrived: s.arrived(t, &d.looked, &account),
-	}
-
-	if f, follow := planned.Follow(t, &account); d.follow && follow {
-		line := p.progress()
-		sequel, err := s.broker.Follow(ctx, f, func(now plan.Sequel) { line.draw(now.Words(time.Now())) })
-		if line.stop(); err != nil {
-			p.note("whether the replay worked is not known: %v", err)
-		}
-		ended.Sequel = &sequel
-	}
-
+	ended := action.EndedOf(planned, account)
+	s.await(ctx, t, planned, &ended, d.follow)
 	return account, p.showAccount(planned, &d, ended)
+}
+
+// leftOut is the exit status of an action that leaves a queue out, or in which others hold what may match.
+func leftOut(a action.Action) error {
+	for _, part := range action.Parts(a) {
+		if _, undo := part.(*action.Undo); !undo && action.Refusal(part).Refused() { // one may have nothing left
+			return &exit{status: ExitRefused}
+		}
+		if others := action.SampleOf(part).Others; others.Hold {
+			return refused("%s", others.Words())
+		}
+	}
+
+	return nil
+}
+
+// await completes an account with what came into the queues meanwhile and, if wanted, with what becomes of a replay.
+func (s *session) await(ctx context.Context, t *model.Topology, a action.Action, ended *action.Ended, follow bool) {
+	line := s.program.progress()
+	errs := s.awaitOn(ctx, t, a, ended, follow, line)
+	line.Stop()
+
+	for _, err := range errs {
+		s.program.note("whether the replay worked is not known: %v", err)
+	}
+}
+
+// awaitOn awaits all queues of an action at once.
+func (s *session) awaitOn(
+	ctx context.Context, t *model.Topology, a action.Action, ended *action.Ended, follow bool, line *report.Progress,
+) []error {
+	parts := action.Parts(a)[:len(ended.Parts)]
+	errs := make([][]error, len(parts))
+	var all sync.WaitGroup
+	for i, part := range parts {
+		all.Go(func() { errs[i] = s.awaitOn(ctx, t, part, &ended.Parts[i], follow, line) })
+	}
+	if all.Wait(); len(parts) > 0 {
+		return slices.Concat(errs...)
+	}
+
+	ended.Arrived = s.arrived(t, action.SampleOf(a), &ended.Account)
+	f, follows := a.Follow(t, &ended.Account)
+	if !follow || !follows {
+		return nil
+	}
+
+	sequel, err := s.broker.Follow(ctx, f, func(now plan.Sequel) { line.Draw(now.Words(time.Now())) })
+	ended.Sequel = &sequel
+	if err != nil {
+		return []error{err}
+	}
+	return nil
 }
 
 // arrived returns how many messages have come into a queue while an action on earlier messages was agreed to and ran;
 // also 0 when that is unknown.
-func (s *session) arrived(t *model.Topology, looked *report.Sample, account *plan.Account) int64 {
+func (s *session) arrived(t *model.Topology, looked action.Sample, account *plan.Account) int64 {
 	if looked.Frozen.At.IsZero() {
 		return 0
 	}
@@ -173,11 +210,11 @@ func (p *Program) report(output format) report.Printer {
 
 // showAccount shows what happened to the messages. An incomplete account is an exit status.
 func (p *Program) showAccount(a action.Action, d *doing, ended action.Ended) error {
-	err := p.report(d.output).ShowAccount(a, d.looked, ended)
-	if s := ended.Sequel; err == nil && (!ended.Complete() || s != nil && !s.Worked()) {
-		return &exit{status: ExitRefused}
+	err := p.report(d.output).ShowAccount(a, ended)
+	if err == nil && !ended.Worked() {
+		err = &exit{status: ExitRefused}
 	}
-	return err
+	return cmp.Or(err, leftOut(a))
 }
 
 // agree asks the user to agree to an action, unless yes already does, and then makes it again from the current
@@ -188,7 +225,7 @@ func (p *Program) agree(
 ) (action.Action, *model.Topology, error) {
 	says := p.report(d.output)
 	for {
-		says.Announce(planned, d.looked)
+		says.Announce(planned)
 		if !d.agreed {
 			if err := p.ask(ctx, s, planned, &d.reason); err != nil {
 				return nil, nil, err
@@ -210,7 +247,7 @@ func (p *Program) agree(
 			return now, t, nil
 		}
 		if d.agreed || is.Refusal.Refused() {
-			words := withInsist(plan.ChangesWords(changes), is.Refusal)
+			words := report.WithInsist(plan.ChangesWords(changes), is.Refusal)
 			return nil, nil, refused("the plan is no longer valid: %s; nothing was changed", words)
 		}
 
@@ -297,65 +334,4 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 	return strings.TrimRight(line, "\r\n"), nil
 }
 
-// progress is one line on a terminal that shows the progress of an execution. Elsewhere, and on a terminal that cannot
-// erase a line, it only says why it waits, once for each reason.
-type progress struct {
-	sync.Mutex // show is called from another goroutine
-	out        io.Writer
-	terminal   bool
-	shown      bool
-	ended      bool
-	waiting    string // the last reason shown
-}
-
-func (p *Program) progress() *progress {
-	return &progress{out: p.Err, terminal: print.IsTerminal(p.Err) && !p.dumb()}
-}
-
-func (p *progress) show(account plan.Account) {
-	p.Lock()
-	defer p.Unlock()
-	if p.ended {
-		return
-	}
-	words := model.Count(account.Done()) + " of " + model.Count(account.Planned)
-	if !p.terminal {
-		if account.Waiting != "" && account.Waiting != p.waiting {
-			fmt.Fprintf(p.out, "waits at %s: %s\n", words, model.Printable(account.Waiting))
-			p.waiting = account.Waiting
-		}
-		return
-	}
-
-	switch {
-	case account.Waiting != "":
-		words += "   waits: " + model.Printable(account.Waiting)
-	case account.Canary.Phase != "":
-		words += "   " + report.CanaryWords(&account) + account.Canary.Left(time.Now())
-	}
-
-	p.draw(words)
-}
-
-// draw shows words on a terminal.
-func (p *progress) draw(words string) {
-	if !p.terminal {
-		return
-	}
-	p.shown = true
-	fmt.Fprintf(p.out, "\r\x1b[K%s", print.Shortened(words, 78))
-}
-
-func (p *progress) clear() {
-	if p.shown {
-		fmt.Fprint(p.out, "\r\x1b[K")
-	}
-}
-
-// stop erases the line for good.
-func (p *progress) stop() {
-	p.Lock()
-	defer p.Unlock()
-	p.ended = true
-	p.clear()
-}
+func (p *Program) progress() *report.Progress { return report.NewProgress(p.Err, p.dumb()) }

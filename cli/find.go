@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/naming"
 	"github.com/dlxtop/dlxtop/cli/print"
+	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/find"
@@ -74,8 +76,9 @@ stay in their queues and in their order.
 Failed queues are read first, then buffers, then all others, one at a time. A queue is read where a
 look has no cost but the mark redelivered: classic queues, quorum queues from 4.3, streams. The others
 are named with what a look would cost, and --read-costly reads them, too; what an earlier look has read
-of them is searched as of then, unless messages have left the queue since or it has consumers. While a queue is read, its
-messages are held, for 30 s at most: consumers are served first, but do not get those that are held.
+of them is searched as of then, unless messages have left the queue since or it has consumers. While a
+queue is read, its messages are held, for 30 s at most: consumers are served first, but do not get those
+that are held.
 
 A message is shown when it is found: queue, position, when it was published, routing key, where the
 text is, and the text with what is around it; of a stream, when all of it was read. -o json writes one
@@ -133,17 +136,18 @@ func (f *finding) check(p *Program) error {
 
 func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error {
 	if f.pattern != "" {
-		f.want.Queue = func(ref model.QueueRef) bool { return matchesName(f.pattern, ref) }
+		f.want.Queue = func(ref model.QueueRef) bool { return naming.Matches(f.pattern, ref) }
 	}
 
+	f.want.Replayed = s.look(ctx, t, model.QueueRef{}, nil).Replayed
 	f.want.ReadOnly = s.connection.ReadOnly
 	kept := s.shared(ctx, t, f.again)
 	f.want.Kept = kept.Has
 	queues := find.Queues(t, f.want)
 	if len(queues) == 0 && f.pattern != "" {
-		named := func(q model.Queue) bool { return f.want.Queue(q.QueueRef) } // those with such a name are empty
-		if !slices.ContainsFunc(t.Snapshot.Queues, named) {
-			return noSuchName(f.pattern, len(t.Snapshot.Queues), "queue")
+		// those with such a name may be empty
+		if _, err := naming.Matching(f.pattern, naming.All(t), "queue"); err != nil {
+			return usage("%w", err)
 		}
 	}
 
@@ -171,7 +175,7 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 	w := &foundWriter{program: s.program, output: &f.output, line: s.program.progress()}
 	w.follow(search, stop)
 	e := <-ended
-	w.line.stop()
+	w.line.Stop()
 
 	if w.failed != nil {
 		return w.failed
@@ -205,7 +209,7 @@ func statusOfSearch(r find.Result) error {
 type foundWriter struct {
 	program *Program
 	output  *format
-	line    *progress
+	line    *report.Progress
 	rows    int
 	failed  error // writing the output failed
 }
@@ -217,16 +221,15 @@ func (w *foundWriter) follow(search *find.Search, stop func()) {
 		var progress find.Progress
 		hits, progress, more = search.Next()
 		if len(hits) > 0 && w.failed == nil {
-			w.line.clear()
+			w.line.Clear()
 			if w.failed = w.write(hits); w.failed != nil {
 				stop()
 			}
 		}
 
 		if more {
-			w.line.draw(fmt.Sprintf("%s of %s   %s read   %s/s   %s found   %s", model.Count(progress.Queues),
-				model.Plural(progress.Of, "queue"), model.Plural(progress.Read, "message"), model.Count(progress.Rate()),
-				model.Count(int64(progress.Hits)), progress.Now.Printable()))
+			w.line.Draw(model.Sayf("%v of %v queue(s)   %v message(s) read   %v/s   %v found   %s", progress.Queues,
+				progress.Of, progress.Read, progress.Rate(), int64(progress.Hits), progress.Now))
 		}
 	}
 }
@@ -310,10 +313,10 @@ func (p *Program) showFound(r find.Result, said int, output *format) error {
 	}
 
 	p.sayNotRead(r.NotRead[said:])
-	words := fmt.Sprintf("%s found in %s read of %s, %s", model.Plural(r.Hits, "message"),
-		model.Plural(r.Read, "message"), model.Plural(r.Queues, "queue"), model.ShortDuration(r.Took))
+	p.tellLacking(r.Filter)
+	words := model.Sayf("%v message(s) found in %v message(s) read of %v queue(s), %s", r.Hits, r.Read, r.Queues, r.Took)
 	if n := len(r.NotRead); n > 0 {
-		words += "; not read: " + model.Plural(n, "queue")
+		words += model.Sayf("; not read: %v queue(s)", n)
 	}
 
 	p.note("%s", words)

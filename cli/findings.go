@@ -146,7 +146,14 @@ func (s *session) tellFindings(
 		}
 		err = print.JSON(s.program.Out, out)
 	} else {
-		err = s.program.listFindings(findings.Together(t, found))
+		text := ""
+		for _, f := range findings.Together(t, found) {
+			text += f.Paragraph()
+		}
+		if text == "" {
+			s.program.note("nothing is wrong as far as dlxtop can see")
+		}
+		_, err = fmt.Fprint(s.program.Out, text)
 	}
 
 	isError := func(f findings.Finding) bool { return f.Level == findings.LevelError }
@@ -179,7 +186,7 @@ func (s *session) watch(ctx context.Context, t *model.Topology) *model.Topology 
 		if err != nil {
 			return t // what was seen is worth saying
 		}
-		t = s.confirmed(ctx, t.Next(snapshot))
+		t = s.confirmed(ctx, t.Next(snapshot), true)
 		suspects, fresh = findings.LoopsToWatch(t), t.WithoutStatistics()
 	}
 
@@ -213,35 +220,4 @@ func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.Queue
 
 	s.program.note("not looked at: %s: %s", ref, why)
 	return nil
-}
-
-// listFindings writes each finding as a paragraph: its sentences are too long for a table's columns.
-func (p *Program) listFindings(found []findings.Finding) error {
-	if len(found) == 0 {
-		p.note("nothing is wrong as far as dlxtop can see")
-	}
-
-	for _, f := range found {
-		_, err := fmt.Fprintf(p.Out, "%-7s  %s  (%s)\n         %s\n         evidence: %s\n         remedy:   %s\n    "+
-			"     more:     dlxtop explain %s\n", f.Level, model.Printable(placeOf(f)), f.Code,
-			model.Printable(f.Message), model.Printable(f.Evidence), model.Printable(f.Remedy), f.Code)
-		if err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
-func placeOf(f findings.Finding) string {
-	switch {
-	case f.Queue != "":
-		return f.At().String()
-	case f.Exchange != "" || f.VHost != "":
-		return "exchange " + model.QueueRef{VHost: f.VHost, Name: model.ExchangeName(f.Exchange)}.String()
-	case f.Node != "":
-		return "node " + f.Node
-	}
-
-	return "broker"
 }

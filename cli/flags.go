@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -55,18 +56,24 @@ func (f *connectionFlags) resolve(env func(string) string) (config.Connection, e
 }
 
 // selectionFlags select some of the messages of a queue.
-type selectionFlags struct{ filter, cause string }
-
-func (f *selectionFlags) register(cmd *cobra.Command, p *Program, flags *connectionFlags) {
-	f.registerCause(cmd, p, flags)
-	cmd.Flags().StringVar(&f.filter, "filter", "", "only messages that match this expression")
-	_ = cmd.RegisterFlagCompletionFunc("filter", p.completeFilter(""))
+type selectionFlags struct {
+	filter, cause string
+	filter.Narrow
 }
 
-func (f *selectionFlags) registerCause(cmd *cobra.Command, p *Program, flags *connectionFlags) {
-	cmd.Flags().StringVar(&f.cause, "cause", "",
-		"only messages that failed for the cause `ID`, as dlxtop causes lists them")
+func (f *selectionFlags) register(cmd *cobra.Command, p *Program, flags *connectionFlags) {
+	set := cmd.Flags()
+	set.StringVar(&f.cause, "cause", "", "only messages that failed for the cause `ID`, as dlxtop causes lists them")
 	_ = cmd.RegisterFlagCompletionFunc("cause", p.completeCauses(flags))
+	set.StringVar(&f.filter, "filter", "", "only messages that match this expression")
+	_ = cmd.RegisterFlagCompletionFunc("filter", p.completeFilter(""))
+
+	set.StringVar(&f.FailedAfter, "failed-after", "", "only messages that failed last after this `TIME`, or less than "+
+		"an age ago: 2026-11-30T08:00:00Z, 2026-11-30 08:00, 2h, 3d")
+	set.StringVar(&f.FailedBefore, "failed-before", "", "only messages that failed last before this `TIME`, or age")
+	set.StringVar(&f.Name, "name", "", "only messages of this class or type; `GLOB`, with * and ?")
+	set.StringVar(&f.Worker, "worker", "", "only messages that failed in the worker `QUEUE`; may have * and ?")
+	_ = cmd.RegisterFlagCompletionFunc("worker", p.onBroker(flags, "", queueNames))
 }
 
 // selection parses the flags that were given. --filter has an expression, or the name of a saved one.
@@ -79,6 +86,13 @@ func (f *selectionFlags) selection(p *Program, given func(flag string) bool) (s 
 		if s.Filter, err = saved.Expression(f.filter); err != nil {
 			return s, usage("--filter: %s", oneLine(err))
 		}
+	}
+
+	if empty := f.Empty(given); empty != "" {
+		return s, usage("--%s is empty: give it a value, or leave it out", empty)
+	}
+	if s.Filter, err = f.With(s.Filter, time.Now()); err != nil {
+		return s, usage("%s", oneLine(err))
 	}
 
 	id, ok := cause.ParseID(f.cause)

@@ -1,113 +1,14 @@
 package cli
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
-	"time"
+	"context"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/overview"
 	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/carry"
-	"github.com/dlxtop/dlxtop/model/message"
-)
-
-// The JSON of `dlxtop flows`.
-type (
-	flowsJSON struct {
-		Flows []flowJSON        `json:"flows"`                         // each worker with what leads to it and from it
-		Alone []failedAloneJSON `json:"failed_without_flow,omitempty"` // failed queues that belong to no flow
-
-		ParkedAlone []failedAloneJSON `json:"parked_without_flow,omitempty"` // parked queues that belong to no flow
-
-		ShovelsUnknown string `json:"carriers_unknown,omitempty"` // why shovels and federation links are unknown
-	}
-	flowJSON struct {
-		Name    string       `json:"name"`    // of the flow
-		VHost   string       `json:"vhost"`   // where it is
-		Worker  workerJSON   `json:"worker"`  // the queue whose messages are delayed or retried
-		Buffers []bufferJSON `json:"buffers"` // where messages wait
-		Failed  []failedJSON `json:"failed"`  // where failed messages end
-
-		Parked []failedJSON `json:"parked,omitempty"` // where they are kept on purpose, as the configuration states
-	}
-	workerJSON struct {
-		Queue     string           `json:"queue"`              // its name
-		Ready     model.Opt[int64] `json:"ready,omitzero"`     // messages that wait in it
-		Consumers model.Opt[int64] `json:"consumers,omitzero"` // that take from it
-		Polled    bool             `json:"polled,omitzero"`    // an application takes messages with basic.get instead
-		countsJSON
-		Outage model.Outage `json:"unavailable,omitempty"` // node down, no majority
-
-		heldJSON
-	}
-	// absent: the queue holds none of its own failures back
-	heldJSON struct {
-		// which of its failures it holds back: all, failed, returned
-		Retry     string `json:"delayed_retry,omitempty"`
-		Source    string `json:"delayed_retry_source,omitempty"`     // argument or policy NAME
-		Min       int64  `json:"delayed_retry_min_ms,omitempty"`     // how long, times the failures of the message
-		MinSource string `json:"delayed_retry_min_source,omitempty"` // argument or policy NAME
-		Max       int64  `json:"delayed_retry_max_ms,omitempty"`     // at most
-		MaxSource string `json:"delayed_retry_max_source,omitempty"` // argument or policy NAME
-
-		Delayed model.Opt[int64] `json:"delayed,omitzero"`          // messages that it holds back
-		Next    string           `json:"next_delayed_at,omitempty"` // when the first of them is due
-		Last    string           `json:"last_delayed_at,omitempty"` // and the last
-	}
-	bufferJSON struct {
-		Queue string           `json:"queue"`          // its name
-		Role  model.Role       `json:"role"`           // delayed or retry
-		Ready model.Opt[int64] `json:"ready,omitzero"` // messages that wait in it
-		countsJSON
-		Outage     model.Outage      `json:"unavailable,omitempty"` // node down, no majority
-		TTL        model.Opt[int64]  `json:"ttl_ms,omitzero"`       // how long they wait at most
-		TTLSource  string            `json:"ttl_source,omitempty"`  // argument, policy or operator policy
-		DLX        string            `json:"dlx"`                   // the dead-letter exchange
-		DLXSource  string            `json:"dlx_source,omitempty"`  // argument or policy
-		RoutingKey model.Opt[string] `json:"routing_key,omitzero"`  // of its dead letters; absent: each keeps its own
-		Targets    []string          `json:"targets"`               // the queues that they reach
-		Reason     string            `json:"reason"`                // why it is taken for a buffer
-
-		// all the queues, when several delay as one; queue is the first of them
-		Levels   []string         `json:"levels,omitempty"`
-		TTLMax   model.Opt[int64] `json:"ttl_max_ms,omitzero"` // and how long they hold a message at most
-		Exchange string           `json:"exchange,omitempty"`  // messages wait in this exchange, and queue is empty
-	}
-	failedAloneJSON struct {
-		VHost string `json:"vhost"` // where it is
-		failedJSON
-	}
-	failedJSON struct {
-		Queue string           `json:"queue"`          // its name
-		Ready model.Opt[int64] `json:"ready,omitzero"` // messages in it
-		countsJSON
-		Outage model.Outage `json:"unavailable,omitempty"` // node down, no majority
-		Reason string       `json:"reason"`                // why it is taken for a failed queue
-	}
-	// what a queue counts beside ready messages; absent: RabbitMQ has counted none of this queue
-	countsJSON struct {
-		DeadLettersHeld model.Opt[int64] `json:"dead_letters_held,omitzero"` // that no queue has taken yet
-		// messages delivered again, a mean of 5 s; absent: none was ever
-		Redelivered model.Opt[float64] `json:"redelivered_per_second,omitzero"`
-		Carriers    []carrierJSON      `json:"carriers,omitempty"` // that take from it, or lead to it
-	}
-	carrierJSON struct {
-		Kind   string `json:"kind"`   // shovel or federation
-		Name   string `json:"name"`   // of a shovel, or of an upstream
-		Takes  bool   `json:"takes"`  // from this queue; otherwise it leads to it
-		Source string `json:"source"` // a queue or an exchange, with its broker where that is another one
-		Target string `json:"target"` // the same
-		State  string `json:"state"`  // running, starting, terminated, error
-		// when that began, as its node writes it: by its clock and time zone
-		Since string `json:"since,omitempty"`
-		Why   string `json:"reason,omitempty"` // why it does not run, in the broker's words
-		// on-confirm, on-publish, no-ack; absent: unknown
-		AckMode string `json:"ack_mode,omitempty"`
-	}
+	"github.com/dlxtop/dlxtop/model/polls"
 )
 
 func (p *Program) flowsCommand(flags *connectionFlags) *cobra.Command {
@@ -124,11 +25,12 @@ when messages that had come back are delivered again: how many per second, a mea
 seconds. In JSON it is redelivered_per_second; times are in ms.`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.poll(cmd.Context(), flags, func(_ *session, t *model.Topology) error {
+			return p.poll(cmd.Context(), flags, func(s *session, t *model.Topology) error {
+				t = s.counted(cmd.Context(), t)
 				if output.json() {
-					return print.JSON(p.Out, flowsOf(t))
+					return print.JSON(p.Out, overview.Flows(t))
 				}
-				return flowsTable(t).Write(p.Out)
+				return overview.Table(t).Write(p.Out)
 			})
 		},
 	}
@@ -138,270 +40,17 @@ seconds. In JSON it is redelivered_per_second; times are in ms.`,
 	return cmd
 }
 
-func flowsOf(t *model.Topology) flowsJSON {
-	out := flowsJSON{Flows: []flowJSON{}, ShovelsUnknown: t.Snapshot.ShovelsUnknown}
-	for _, f := range t.Flows() {
-		worker := queueOf(t, f.Worker.Queue)
-		flow := flowJSON{
-			Name: f.Name, VHost: f.VHost,
-			Worker: workerJSON{
-				Queue:      f.Worker.Queue.Name,
-				Ready:      worker.Ready,
-				Consumers:  worker.Consumers,
-				Polled:     worker.Polled(),
-				countsJSON: countsOf(t, worker),
-				Outage:     worker.Outage(),
-			},
-			Buffers: []bufferJSON{}, Failed: []failedJSON{},
-		}
+// mostCounted bounds how many queues are counted: a passive declare takes a part of a millisecond.
+const mostCounted = 200
 
-		if retry := &f.DelayedRetry; retry.Type.Set {
-			flow.Worker.heldJSON = heldJSON{
-				retry.Type.Value, retry.Type.Source.String(), retry.Min.Value.Milliseconds(), retry.Min.Source.String(),
-				retry.Max.Value.Milliseconds(), retry.Max.Source.String(), worker.Delayed,
-				message.JSONTime(t.NextRetry(worker).Or(time.Time{})), message.JSONTime(t.LastRetry(worker).Or(time.Time{})),
-			}
-		}
+// counted counts the queues of flows and failed queues: statistics lag, and say 0 of a new quorum queue for seconds
+// (4.3.6). If AMQP does not answer, the statistics stand.
+func (s *session) counted(ctx context.Context, t *model.Topology) *model.Topology {
+	ctx, cancel := context.WithTimeout(ctx, briefly)
+	defer cancel()
+	refs := polls.QueuesOfFlows(t)
+	declare, _ := t.CountableOf(refs[:min(len(refs), mostCounted)])
+	counts, _ := s.counts(ctx, declare)
 
-		for _, b := range f.Buffers {
-			q := queueOf(t, b.Queue)
-			buffer := bufferJSON{
-				Queue:      b.Queue.Name,
-				Role:       b.Role,
-				Ready:      t.Waiting(b),
-				Outage:     q.Outage(),
-				countsJSON: countsOf(t, q),
-				TTLSource:  string(b.TTLSource.Kind),
-				DLX:        b.DLX,
-				DLXSource:  string(b.DLXSource.Kind),
-				RoutingKey: b.Key,
-				Targets:    []string{},
-				Reason:     b.Reason,
-				Exchange:   b.InExchange,
-				TTL:        millis(b.TTL),
-				TTLMax:     millis(b.MaxTTL),
-			}
-
-			for _, level := range b.Levels {
-				buffer.Levels = append(buffer.Levels, level.Name)
-			}
-			for _, target := range b.Targets {
-				buffer.Targets = append(buffer.Targets, target.Name)
-			}
-
-			flow.Buffers = append(flow.Buffers, buffer)
-		}
-
-		for _, m := range f.Failed {
-			flow.Failed = append(flow.Failed, failedOf(t, m))
-		}
-		for _, m := range f.Parked {
-			flow.Parked = append(flow.Parked, failedOf(t, m))
-		}
-
-		out.Flows = append(out.Flows, flow)
-	}
-
-	for _, m := range t.FailedWithoutFlow() {
-		out.Alone = append(out.Alone, failedAloneJSON{m.Queue.VHost, failedOf(t, m)})
-	}
-	for _, m := range t.ParkedWithoutFlow() {
-		out.ParkedAlone = append(out.ParkedAlone, failedAloneJSON{m.Queue.VHost, failedOf(t, m)})
-	}
-
-	return out
-}
-
-func millis(d model.Opt[time.Duration]) model.Opt[int64] {
-	if d, known := d.Get(); known {
-		return model.Some(d.Milliseconds())
-	}
-	return model.Unknown[int64]()
-}
-
-func failedOf(t *model.Topology, m model.Member) failedJSON {
-	q := queueOf(t, m.Queue)
-	return failedJSON{m.Queue.Name, q.Ready, countsOf(t, q), q.Outage(), m.Reason}
-}
-
-func countsOf(t *model.Topology, q *model.Queue) countsJSON {
-	counts := countsJSON{DeadLettersHeld: q.DeadLettering, Redelivered: q.RedeliverRate}
-	for _, s := range carry.Of(t, q.QueueRef) {
-		kind, _, _ := strings.Cut(carry.Title(s), " ")
-		counts.Carriers = append(counts.Carriers, carrierJSON{
-			kind, s.Name, carry.Takes(s, q.QueueRef), carry.Source(s), carry.Target(s), s.State, s.Since, s.Why, s.AckMode,
-		})
-	}
-
-	return counts
-}
-
-// queueOf returns what is known of a queue; nothing when it is not in the snapshot.
-func queueOf(t *model.Topology, ref model.QueueRef) *model.Queue {
-	if q, ok := t.Queue(ref); ok {
-		return q
-	}
-	return &model.Queue{QueueRef: ref}
-}
-
-type flowRow struct {
-	flow, role, name string
-	q                *model.Queue
-	ready            model.Opt[int64]
-	consumers        string
-	after, target    string
-}
-
-func flowRows(t *model.Topology) []flowRow {
-	var rows []flowRow
-	for _, f := range t.Flows() {
-		worker := queueOf(t, f.Worker.Queue)
-		row := flowRow{
-			flow:      worker.QueueRef.String(),
-			role:      string(model.WorkerRole),
-			name:      worker.Name,
-			q:         worker,
-			ready:     worker.Ready,
-			consumers: worker.Consumers.String(),
-			target:    carriedTo(t, worker.QueueRef),
-		}
-
-		if worker.Polled() {
-			row.consumers = "polled"
-		}
-
-		rows = append(rows, row)
-		if retry := &f.DelayedRetry; retry.Type.Set { // it holds its own failures back
-			rows = append(rows, flowRow{
-				role:   string(model.RetryBuffer),
-				name:   worker.Name,
-				q:      &model.Queue{Delayed: worker.Delayed},
-				ready:  model.Some[int64](0),
-				after:  retry.Words(),
-				target: strings.TrimSuffix("itself: "+t.HeldBack(worker, t.Snapshot.TakenAt), ": "),
-			})
-		}
-
-		for _, b := range f.Buffers {
-			q := queueOf(t, b.Queue)
-			var targets []string
-			for _, target := range b.Targets {
-				targets = append(targets, model.Printable(target.Name))
-			}
-
-			rows = append(rows, flowRow{
-				role:      string(b.Role),
-				name:      b.Name(),
-				q:         q,
-				ready:     t.Waiting(b),
-				consumers: q.Consumers.String(),
-				after:     waitWords(b),
-				target: cmp.Or(strings.Join(targets, ", "), "nowhere") + " through " +
-					model.ExchangeName(b.DLX),
-			})
-		}
-
-		for _, m := range f.Failed {
-			rows = append(rows, endRow(t, m.Queue, model.FailedRole))
-		}
-		for _, m := range f.Parked {
-			rows = append(rows, endRow(t, m.Queue, model.ParkedRole))
-		}
-	}
-
-	alone := func(members []model.Member, role model.Role) {
-		for _, m := range members {
-			row := endRow(t, m.Queue, role)
-			row.flow, row.name = "-", m.Queue.String()
-			rows = append(rows, row)
-		}
-	}
-
-	alone(t.FailedWithoutFlow(), model.FailedRole)
-	alone(t.ParkedWithoutFlow(), model.ParkedRole)
-
-	return rows
-}
-
-// carriedTo returns where the shovels and federation links of a queue carry its messages.
-func carriedTo(t *model.Topology, ref model.QueueRef) string {
-	var words []string
-	for _, s := range carry.Of(t, ref) {
-		if carry.Takes(s, ref) {
-			words = append(words, carry.Target(s)+" through the "+carry.Title(s)+" ("+model.Printable(s.State)+")")
-		}
-	}
-
-	return strings.Join(words, ", ")
-}
-
-func endRow(t *model.Topology, ref model.QueueRef, role model.Role) flowRow {
-	q := queueOf(t, ref)
-	return flowRow{
-		role:      string(role),
-		name:      q.Name,
-		q:         q,
-		ready:     q.Ready,
-		consumers: q.Consumers.String(),
-		target:    carriedTo(t, ref),
-	}
-}
-
-func flowsTable(t *model.Topology) *print.Table {
-	rows := flowRows(t)
-	again := slices.ContainsFunc(rows, func(r flowRow) bool { return r.q.RedeliverRate.Or(0) > 0 })
-	g := &print.Table{Right: []bool{false, false, false, true, true, again}}
-	add := func(flow, role, name, ready, consumers, redelivered, after, target string) {
-		cells := []string{flow, role, name, ready, consumers}
-		if again {
-			cells = append(cells, redelivered)
-		}
-		g.Add(append(cells, after, target)...)
-	}
-
-	add("FLOW", "ROLE", "QUEUE", "READY", "CONSUMERS", "REDELIVERED", "AFTER", "LEADS TO")
-
-	for _, r := range rows {
-		redelivered := ""
-		if rate := r.q.RedeliverRate.Or(0); rate > 0 {
-			redelivered = fmt.Sprintf("%.1f/s", rate)
-		}
-		add(model.Printable(r.flow), r.role, model.Printable(r.name), readyWords(r.q, r.ready), r.consumers, redelivered,
-			r.after, r.target)
-	}
-
-	return g
-}
-
-// readyWords returns the number of ready messages, and of those in the queue that no look shows: "0 +3 held".
-func readyWords(q *model.Queue, ready model.Opt[int64]) string {
-	if q.Outage() != model.NoOutage {
-		return "down"
-	}
-	words := ready.String()
-	if n := q.DeadLettering.Or(0); n > 0 {
-		words += " +" + model.Count(n) + " held"
-	}
-	if n := q.Delayed.Or(0); n > 0 {
-		words += " +" + model.Count(n) + " delayed"
-	}
-
-	return words
-}
-
-// waitWords returns how long messages wait in a buffer, and where that is set.
-func waitWords(b *model.Buffer) string {
-	ttl, ok := b.TTL.Get()
-	most, ranges := b.MaxTTL.Get()
-	switch {
-	case ranges:
-		return fmt.Sprintf("%s…%s (%s)", model.LongDuration(ttl), model.LongDuration(most),
-			model.Printable(b.TTLSource.String()))
-	case ok && b.TTLSource.Kind != "":
-		return fmt.Sprintf("%s (%s)", model.ShortDuration(ttl), model.Printable(b.TTLSource.String()))
-	case ok:
-		return model.ShortDuration(ttl)
-	}
-
-	return "per message"
+	return t.Confirmed(counts, true)
 }

@@ -35,7 +35,7 @@ type recordJSON struct {
 	ResumedBy int64          `json:"resumed_by,omitempty"` // the record that goes on with it
 	Edit      string         `json:"edit,omitempty"`       // the jq program that changed the messages
 	VHost     string         `json:"vhost"`                // of the queues
-	From      string         `json:"from"`                 // the queue that messages were taken from
+	From      string         `json:"from,omitempty"`       // the queue that messages were taken from; of several absent
 	To        string         `json:"to,omitempty"`         // where messages went
 	User      string         `json:"user"`                 // of the broker
 	Login     string         `json:"login,omitempty"`      // of the machine
@@ -55,6 +55,16 @@ type recordJSON struct {
 	Undone    int            `json:"undone"`               // they were taken back
 	Stopped   string         `json:"stopped,omitempty"`    // why it ended early
 	After     *report.Sequel `json:"after,omitempty"`      // of a replay that was followed: whether it worked
+	Parts     []any          `json:"parts,omitempty"`      // of an action on several queues: its records
+}
+
+func toldOf(t *resume.Told) recordJSON {
+	out := recordOf(&t.Record)
+	for i := range t.Of {
+		out.From, out.To = "", ""
+		out.Parts = append(out.Parts, recordOf(&t.Of[i]))
+	}
+	return out
 }
 
 func recordOf(r *plan.Record) recordJSON {
@@ -127,10 +137,10 @@ that), for 90 days or 2 GiB.`,
 				if err != nil {
 					return err
 				}
-				records = slices.DeleteFunc(records, func(r plan.Record) bool {
+				told := slices.DeleteFunc(resume.Tell(records), func(r resume.Told) bool {
 					return !strings.Contains(strings.ToLower(strings.Join(r.Texts(), "\n")), strings.ToLower(search))
 				})
-				return p.showRecords(records[:min(limit, len(records))], &output)
+				return p.showRecords(told[:min(limit, len(told))], &output)
 			})
 		},
 	}
@@ -179,14 +189,14 @@ func (s *session) checkJournal(ctx context.Context, spare bool) error {
 	if err != nil {
 		return err
 	}
-	for i := range unfinished {
-		s.program.note("%s: `dlxtop journal resume %d` continues it", unfinished[i].Interrupted(), unfinished[i].ID)
+	for told := range model.Each(resume.Tell(unfinished)) {
+		s.program.note("%s: `dlxtop journal resume %d` continues it", told.Interrupted(), told.ID)
 	}
 
 	return nil
 }
 
-func (p *Program) showRecords(records []plan.Record, output *format) error {
+func (p *Program) showRecords(records []resume.Told, output *format) error {
 	for i := range records {
 		if r := &records[i]; r.Unfinished() {
 			command := func(verb string) string { return fmt.Sprintf("`dlxtop journal %s %d`", verb, r.ID) }
@@ -199,7 +209,7 @@ func (p *Program) showRecords(records []plan.Record, output *format) error {
 	}
 
 	if output.json() {
-		return print.JSON(p.Out, recordsJSON{model.Mapped(records, recordOf)})
+		return print.JSON(p.Out, recordsJSON{model.Mapped(records, toldOf)})
 	}
 
 	if len(records) == 0 {
@@ -252,12 +262,44 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 	if err != nil {
 		return err
 	}
-	if output.json() {
-		return p.writeRecord(ctx, j, &r)
+	records := []plan.Record{r}
+	if len(r.Parts) > 1 {
+		records = nil
+		for _, part := range slices.Backward(slices.Sorted(slices.Values(r.Parts))) {
+			if r, err = j.Record(ctx, part); err != nil {
+				return err
+			}
+			records = append(records, r)
+		}
 	}
-	if err := p.showRecords([]plan.Record{r}, output); err != nil {
+
+	told := resume.Tell(records)[0]
+	if output.json() {
+		return p.writeTold(ctx, j, &told)
+	}
+	if err := p.showRecords([]resume.Told{told}, output); err != nil {
 		return err
 	}
+	if len(told.Of) == 0 {
+		return p.showEntries(ctx, j, &told.Record)
+	}
+	for r := range model.Each(told.Of) {
+		if _, err := fmt.Fprintln(p.Out); err != nil {
+			return err
+		}
+		if err := p.showRecords([]resume.Told{{Record: *r}}, output); err != nil {
+			return err
+		}
+		if err := p.showEntries(ctx, j, r); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// showEntries prints the messages of one record, with what became of each.
+func (p *Program) showEntries(ctx context.Context, j Journal, r *plan.Record) error {
 	if words := r.Sequel.Words(time.Now()); words != "" {
 		p.note("afterwards: %s", words)
 	}
@@ -267,7 +309,7 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 
 	g := &print.Table{Right: []bool{true, false, false, true}}
 	g.Add("#", "MESSAGE ID", "ROUTING KEY", "SIZE", "SENT TO", "OUTCOME", "CHANGED")
-	if err := j.Entries(ctx, id, func(e *plan.Entry) error {
+	if err := j.Entries(ctx, r.ID, func(e *plan.Entry) error {
 		size, to := "", ""
 		if e.Message != nil {
 			size = message.Size(int64(e.Message.BodyBytes))
@@ -287,6 +329,26 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 	}
 
 	return g.Write(p.Out)
+}
+
+// writeTold writes a record, or the records of several queues, as one JSON object.
+func (p *Program) writeTold(ctx context.Context, j Journal, t *resume.Told) error {
+	if len(t.Of) == 0 {
+		return p.writeRecord(ctx, j, &t.Record)
+	}
+	head, err := model.JSONLine(toldOf(t))
+	separator := fmt.Sprintf("{\"record\":%s,\n\"parts\":[", head)
+	for i := 0; i < len(t.Of) && err == nil; i++ {
+		if _, err = fmt.Fprintln(p.Out, separator); err == nil {
+			err = p.writeRecord(ctx, j, &t.Of[i])
+		}
+		separator = ","
+	}
+
+	if err == nil {
+		_, err = fmt.Fprintln(p.Out, "]}")
+	}
+	return err
 }
 
 // writeRecord writes a record with its entries as one JSON object, entry by entry: there may be more than fit into
@@ -368,16 +430,18 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, id int64, c 
 	}
 
 	planning := func(t *model.Topology) (action.Action, error) {
-		made := make(action.Undo, len(wants))
+		made := make([]*action.Undo, len(wants))
 		for i := range wants {
-			if made[i], err = plan.PlanUndo(ctx, t, wants[i], reads); err != nil {
+			undo, err := plan.PlanUndo(ctx, t, wants[i], reads)
+			if err != nil {
 				return nil, err
 			}
+			made[i] = &action.Undo{UndoPlan: undo}
 		}
-		return made, nil
+		return action.Of(made...), nil
 	}
 
-	_, err = p.do(ctx, s, t, doing{consent: c, plan: planning, looked: whole})
+	_, err = p.do(ctx, s, t, doing{consent: c, plan: planning})
 	return err
 }
 
@@ -396,9 +460,6 @@ func (r toldReads) Read(ctx context.Context, look peek.Plan, each message.Visit)
 	}
 	return read, err
 }
-
-// whole is the sample of an action that needs none.
-var whole = report.Sample{Complete: true}
 
 type resuming struct {
 	id        int64
@@ -450,44 +511,66 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 		return err
 	}
 	defer s.close()
-	var t *model.Topology
-	on := s.resuming(toldReads{Broker: s.broker, program: p})
-	inquiry, release, err := on.Inquire(ctx, r.id, r.insist, func(last *plan.Record) (_ *model.Topology, err error) {
-		if r.follow && last.Operation != plan.Replay {
-			return nil, usage("--follow watches a replay, and %d is a %s", last.ID, last.Operation)
-		}
-		if last.ID != r.id {
-			p.note("%d was resumed as %d: this resumes that one", r.id, last.ID)
-		}
-		t, err = s.settledTopology(ctx, last)
-		return t, err
-	})
-	if by := new(plan.BeingResumed); errors.As(err, &by) {
-		return refused("%w", err)
-	}
+	ids, err := resume.Open(ctx, s.journal, r.id)
 	if err != nil {
 		return err
 	}
-	defer release()
+
+	var t *model.Topology
+	on := s.resuming(toldReads{Broker: s.broker, program: p})
+	inquiries := make([]resume.Inquiry, len(ids))
+	for i, id := range ids {
+		var release func()
+		inquiries[i], release, err = on.Inquire(ctx, id, r.insist, func(last *plan.Record) (_ *model.Topology, err error) {
+			if r.follow && last.Operation != plan.Replay {
+				return nil, usage("--follow watches a replay, and %d is a %s", last.ID, last.Operation)
+			}
+			if last.ID != id {
+				p.note("%d was resumed as %d: this resumes that one", id, last.ID)
+			}
+			t, err = s.settledTopology(ctx, last)
+			return t, err
+		})
+		if by := new(plan.BeingResumed); errors.As(err, &by) {
+			return refused("%w", err)
+		}
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 
 	choice, asked := resume.Choice(r.undecided), r.dryRun || r.agreed
 	var undecided int
-	planning := func(now *model.Topology) (action.Action, error) {
-		found, err := inquiry.Plan(ctx, now, choice)
-		asks := len(found.Undecided) > 0 && !found.Refusal.Refused()
-		if err == nil && asks && !asked {
-			asked = true
-			p.report(r.output).Announce(&action.Resume{Run: found}, whole)
-			if choice, err = p.choose(ctx); err == nil {
-				found, err = inquiry.Plan(ctx, now, choice)
+	rest := func(now *model.Topology) (action.Action, error) {
+		undecided = 0
+		all := make([]*action.Resume, len(inquiries))
+		for i := range inquiries {
+			found, err := inquiries[i].Plan(ctx, now, choice)
+			if err != nil {
+				return nil, err
+			}
+			if all[i] = (&action.Resume{Run: found}); !found.Refusal.Refused() {
+				undecided += len(found.Undecided)
 			}
 		}
-
-		undecided = len(found.Undecided)
-		return &action.Resume{Run: found}, err
+		return action.Of(all...), nil
 	}
 
-	account, err := p.do(ctx, s, t, doing{consent: r.consent, plan: planning, looked: whole, follow: r.follow})
+	planning := func(now *model.Topology) (action.Action, error) {
+		planned, err := rest(now)
+		if err != nil || undecided == 0 || asked {
+			return planned, err
+		}
+		asked = true
+		p.report(r.output).Announce(planned)
+		if choice, err = p.choose(ctx); err != nil {
+			return planned, err
+		}
+		return rest(now)
+	}
+
+	account, err := p.do(ctx, s, t, doing{consent: r.consent, plan: planning, follow: r.follow})
 	if err != nil || r.dryRun || undecided == 0 {
 		return err
 	}

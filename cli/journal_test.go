@@ -30,6 +30,7 @@ type recordWire struct {
 	VHost, From, To, User, Broker, Cluster, Began, Ended              string
 	Planned, Moved, Dropped, Refused, Returned, Unknown, Gone, Undone int
 	Stopped                                                           string
+	Parts                                                             []recordWire
 }
 
 // rich returns messages with properties that are easily lost.
@@ -324,6 +325,7 @@ func TestResumeIsWatched(t *testing.T) {
 	v.holds("failed", 60)
 
 	r = v.run("journal resume", fmt.Sprint(first.JournalID), "--yes", "--follow").ends(t, cli.ExitRefused)
+	assert.Contains(t, r.stderr, "pace: at most 20/s: ", "the resume keeps the pace")
 
 	var second struct {
 		Moved int

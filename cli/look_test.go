@@ -102,6 +102,18 @@ func (v *vhost) declarePubsub() {
 	must.Do(v.t, scenario.Declare(v.t.Context(), v.url()))
 }
 
+// The depth of a queue is the broker's, not that of its statistics, which say nothing or 0 at first.
+func TestFlowsOfNewQueues(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t)
+	v.declare("w", amqp.Table{
+		"x-queue-type": "quorum", "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w.failed",
+	})
+	v.declare("w.failed", amqp.Table{"x-queue-type": "quorum"})
+	v.fill("w.failed", 3)
+	v.run("flows").ends(t, cli.ExitDone).shows(t, `"ready": 3`)
+}
+
 func TestFlows(t *testing.T) {
 	v := newVHost(t)
 	v.declarePubsub()

@@ -83,7 +83,8 @@ func program(in io.Reader, out, errs io.Writer) *cli.Program {
 		Source: func(c config.Connection) (cli.Source, error) {
 			return mgmt.New(mgmt.Options{
 				URL: c.API, Others: c.APIHosts, User: c.User, Password: c.Password, VHost: c.VHost, Roles: c.Roles,
-				TLS: c.APITLS, Timeout: patience,
+				Renamed: c.Renamed,
+				TLS:     c.APITLS, Timeout: patience,
 			})
 		},
 		Broker: func(c config.Connection, j cli.Journal, reads cli.Rereads) (cli.Broker, error) {

@@ -17,7 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dlxtop/dlxtop/cli/print"
+	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -51,7 +53,6 @@ refuses a peek because it would do harm, or could not read all that it asked for
 			if err != nil {
 				return err
 			}
-			only.Filter = only.Filter.Within(cmd.Context())
 			return p.readQueue(cmd.Context(), flags, args[0], func(s *session, t *model.Topology, ref model.QueueRef) error {
 				peeked, err := s.peek(cmd.Context(), t, ref, want)
 				if err != nil {
@@ -59,6 +60,7 @@ refuses a peek because it would do harm, or could not read all that it asked for
 				}
 				defer peeked.Messages.Close()
 				if only.ByContent() {
+					only.Filter = s.look(cmd.Context(), t, ref, peeked.Messages).Filter(only.Filter).Within(cmd.Context())
 					if err := p.keepMatching(cmd.Context(), &peeked, only); err != nil {
 						return err
 					}
@@ -89,6 +91,9 @@ func (s *session) peek(
 	if !look.Allowed() {
 		return peek.Peeked{}, refused("%s", refusal(look.Refusal))
 	}
+	if s.program.free && !look.Free {
+		return peek.Peeked{}, refused("nothing was read, because a look has a cost: %s", look.Cost)
+	}
 	peeked, err := s.broker.Peek(ctx, look)
 	s.program.tellRescued(peeked.Rescued)
 	if err != nil {
@@ -112,6 +117,7 @@ func (p *Program) keepMatching(ctx context.Context, peeked *peek.Peeked, only pl
 	if err != nil {
 		return err
 	}
+	p.tellLacking(only.Filter)
 	why := "match"
 	if only.Filter == nil {
 		why = "failed for the cause " + string(only.Cause)
@@ -121,6 +127,13 @@ func (p *Program) keepMatching(ctx context.Context, peeked *peek.Peeked, only pl
 	peeked.Messages = kept
 	peeked.Depth = model.Unknown[int64]() // the depth is not that of the kept messages
 	return nil
+}
+
+// tellLacking says of how many messages a filter could not tell whether they match.
+func (p *Program) tellLacking(f *filter.Filter) {
+	if words := f.Lacking(); words != "" {
+		p.note("%s", words)
+	}
 }
 
 // pickOf picks messages, and calls note for each picked one, with this much of its body.
@@ -168,19 +181,11 @@ func refusedLook(err error) error {
 }
 
 // refusal words a refusal, with what --insist would do.
-func refusal(r model.Refusal) string { return withInsist(r.Words(), r) }
-
-// withInsist appends what --insist would do about a refusal.
-func withInsist(words string, r model.Refusal) string {
-	if r.Overridable() {
-		words += "; --insist overrides this: " + r.Override()
-	}
-	return words
-}
+func refusal(r model.Refusal) string { return report.WithInsist(r.Words(), r) }
 
 // showPeeked writes what a look at a queue saw, and says what no look sees.
 func (p *Program) showPeeked(peeked peek.Peeked, t *model.Topology, ref model.QueueRef, output *format) error {
-	messages, look, q := peeked.Messages, &peeked.Plan, queueOf(t, ref)
+	messages, look, q := peeked.Messages, &peeked.Plan, t.Known(ref)
 	if n := q.DeadLettering.Or(0); n > 0 {
 		p.note("it holds %s that no queue has taken yet: no look shows them", model.Plural(n, "dead letter"))
 	}

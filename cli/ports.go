@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/cli/observe"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/cause"
@@ -40,7 +41,8 @@ type Broker interface {
 	ports.OtherCalls
 	action.Importer
 	// Importable returns a check for messages: its error says why the broker would close the connection because of one.
-	Importable(ctx context.Context, into model.QueueRef) (message.Visit, error)
+	// kept are the messages that passed it: all of them, or the first ones.
+	Importable(ctx context.Context, into model.QueueRef) (check message.Visit, kept message.Messages, err error)
 	// CountInTurn counts a queue while no other dlxtop of this machine holds messages of it. decides: an action follows.
 	CountInTurn(ctx context.Context, queue model.QueueRef, decides bool) (model.CountsByQueue, error)
 	// Check proves that the broker lets the user into a vhost.
@@ -124,6 +126,8 @@ type Program struct {
 	// States is the file with the states of causes, beside the journal in this directory ("" is the user's own); nil when
 	// there is none.
 	States func(dir string) ([]byte, error)
+	// Alarms is the file of what watches have told, in the same place.
+	Alarms func(dir string) observe.Memory
 	// Index and Store may be nil, and their results.
 	Index func(config.Connection) cause.Index
 	Store func(config.Connection) PeekStore
@@ -141,5 +145,6 @@ type Program struct {
 
 	given    []string // the arguments of the current run
 	command  string   // that runs, without its arguments
+	free     bool     // a look that has a cost is refused, whatever the configuration says
 	uncopied bool     // it took a message that could not be put back into its queue
 }

@@ -101,7 +101,8 @@ there is an error-level finding; 2 bad usage or configuration; 3 cannot connect 
 
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%s: `%s --help` lists the flags", model.Printable(err.Error()), cmd.CommandPath())
+		return usage("%s: `%s --help` lists the flags; a name that begins with - comes after --",
+			model.Printable(err.Error()), cmd.CommandPath())
 	})
 	flags.register(root.PersistentFlags())
 	_ = root.RegisterFlagCompletionFunc("context", p.completeContext)
@@ -116,9 +117,11 @@ there is an error-level finding; 2 bad usage or configuration; 3 cannot connect 
 
 	root.AddCommand(p.flowsCommand(&flags), p.causesCommand(&flags), p.findCommand(&flags), p.peekCommand(&flags),
 		p.actCommand(plan.Replay, &flags), p.actCommand(plan.Move, &flags), p.actCommand(plan.Drop, &flags),
+		p.showCommand(), p.applyCommand(&flags),
 		p.findingsCommand(&flags), p.explainCommand(), p.journalCommand(&flags), p.exportCommand(&flags),
-		p.importCommand(&flags), p.tapCommand(&flags), p.demoCommand(&flags), p.configCommand(),
+		p.importCommand(&flags), p.tapCommand(&flags), p.mcpCommand(&flags), p.demoCommand(&flags), p.configCommand(),
 		p.versionCommand(), p.completionCommand())
+	root.AddCommand(p.observed(&flags).Commands()...)
 
 	root.SetHelpCommand(&cobra.Command{
 		Use:     "help [COMMAND]",

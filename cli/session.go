@@ -8,8 +8,12 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/cli/naming"
+	"github.com/dlxtop/dlxtop/cli/observe"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/around"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
@@ -59,6 +63,33 @@ func (p *Program) readQueue(
 	})
 }
 
+// findQueue finds the queue that a user named, for an operation over AMQP.
+func (s *session) findQueue(ctx context.Context, t *model.Topology, named string) (model.QueueRef, error) {
+	ref, err := naming.Queue(t, named)
+	if err != nil {
+		return ref, usage("%w", err)
+	}
+	return ref, s.checkCluster(ctx, ref.VHost, t.Snapshot.Overview)
+}
+
+// look is what is known of messages of a queue that were read (nil: one by one, which shows no copies).
+func (s *session) look(
+	ctx context.Context, t *model.Topology, ref model.QueueRef, read message.Messages,
+) around.Look {
+	look := around.Look{Topology: t, Queue: ref, Messages: read}
+	if s.journal != nil {
+		look.Replayed = func() around.Replayed {
+			sent, err := s.journal.Replayed(ctx, s.broker.Address(), t.Snapshot.Overview.ClusterName)
+			if err != nil {
+				return nil
+			}
+			return sent
+		}
+	}
+
+	return look
+}
+
 // open resolves the connection and prepares AMQP and the management API, without contacting the broker.
 func (p *Program) open(flags *connectionFlags) (*session, error) {
 	connection, err := flags.resolve(p.Env)
@@ -83,6 +114,9 @@ func (p *Program) openConnection(connection config.Connection) (*session, error)
 	}
 
 	connection.Command = p.command
+	if p.free {
+		connection.Looks = ""
+	}
 	broker, err := p.Broker(connection, journal, Rereads{
 		Topology: func(ctx context.Context) (*model.Topology, error) {
 			snapshot, err := source.Snapshot(ctx)
@@ -114,8 +148,21 @@ func (s *session) close() {
 // slowPolls is how often a broker that does not answer in time is asked: each time with twice the timeout.
 const slowPolls = 3
 
-// topology reads the broker once. A large, busy broker's answers may take longer than a first poll waits.
+// topology reads the broker once.
 func (s *session) topology(ctx context.Context) (*model.Topology, error) {
+	snapshot, err := s.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, missing := range snapshot.Missing {
+		s.program.note("%s", missing)
+	}
+
+	return model.NewTopology(snapshot), nil
+}
+
+// snapshot polls the broker. A large, busy broker's answers may take longer than a first poll waits.
+func (s *session) snapshot(ctx context.Context) (*model.Snapshot, error) {
 	snapshot, err := s.source.Snapshot(ctx)
 	var slow *trouble.Error
 	for polls := 1; polls < slowPolls && errors.As(err, &slow) && slow.Kind == trouble.TooSlow; polls++ {
@@ -127,11 +174,8 @@ func (s *session) topology(ctx context.Context) (*model.Topology, error) {
 		return nil, s.explain(ctx, err)
 	}
 	snapshot.Remember(s.broker.Looked(ctx, snapshot.Overview.ClusterName))
-	for _, missing := range snapshot.Missing {
-		s.program.note("%s", missing)
-	}
 
-	return model.NewTopology(snapshot), nil
+	return snapshot, nil
 }
 
 // check proves that AMQP and the management API work, before a dashboard takes over the terminal.
@@ -199,10 +243,11 @@ func (s *session) explain(ctx context.Context, err error) error {
 
 	brokerErr := s.broker.Check(ctx, vhost)
 	answers := brokerErr == nil || isKind(brokerErr, trouble.NotAllowed, trouble.NoSuchVHost, trouble.AtLimit)
+	refused := isKind(err, trouble.Unreachable) && len(s.connection.APIHosts) == 0 // what to enable, and where, is clear
 	var told *trouble.Error
 	switch {
-	case answers && !isKind(err, trouble.Unreachable) && errors.As(err, &told):
-		return told.ButAMQPAnswers(s.connection.Address())
+	case answers && !refused && errors.As(err, &told):
+		return told.ButAMQPAnswers(s.broker.Node())
 	case answers:
 		return trouble.AMQPWithoutAPI.With(trouble.Values{At: s.connection.Address(), API: s.connection.API})
 	case isKind(brokerErr, trouble.Unreachable) && s.connection.Guessed:
@@ -227,20 +272,36 @@ func (p *Program) poll(
 		if err := s.sameCluster(ctx, t); err != nil {
 			return err
 		}
-		return use(s, s.confirmed(ctx, t))
+		return use(s, s.confirmed(ctx, t, true))
 	})
 }
 
+// observed is what the commands need that poll on.
+func (p *Program) observed(flags *connectionFlags) *observe.Program {
+	return &observe.Program{
+		Out: p.Out, Env: p.Env, Note: p.note, Usage: usage, Firing: &exit{status: ExitRefused},
+		Open: func() (*observe.Session, error) {
+			s, err := p.open(flags)
+			if err != nil {
+				return nil, err
+			}
+			return &observe.Session{
+				VHost: s.connection.VHost, Snapshot: s.snapshot, Broker: s.broker, States: s.statesOf, Kept: s.kept,
+				Confirm: s.confirmed,
+				Memory:  p.Alarms(s.connection.JournalDir), Close: s.close,
+			}, nil
+		},
+	}
+}
+
 // confirmed counts the queues without consumers by the statistics, which lag, and the buffers of those that have
-// delivered nothing. If AMQP does not answer, the statistics stand.
-func (s *session) confirmed(ctx context.Context, t *model.Topology) *model.Topology {
+// delivered nothing. If AMQP does not answer, the statistics stand. ready takes over the messages, too: not where polls
+// are compared.
+func (s *session) confirmed(ctx context.Context, t *model.Topology, ready bool) *model.Topology {
 	ctx, cancel := context.WithTimeout(ctx, briefly)
 	defer cancel()
-	counts, err := s.counts(ctx, append(findings.Unconfirmed(t), findings.Unread(t)...))
-	if err != nil {
-		return t
-	}
-	return t.Confirmed(counts, true)
+	counts, _ := s.counts(ctx, append(findings.Unconfirmed(t), findings.Unread(t)...)) // none: the statistics stand
+	return t.Confirmed(counts, ready)
 }
 
 // sameCluster checks, for a command that only needs the management API, that AMQP leads to the same cluster: a user who

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/naming"
 	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -95,9 +96,9 @@ func (p *Program) tap(ctx context.Context, flags *connectionFlags, a *tapping) e
 		return err
 	}
 
-	ref, err := findExchange(t, a.exchange)
+	ref, err := naming.Exchange(t, a.exchange)
 	if err != nil {
-		return err
+		return usage("%w", err)
 	}
 	if err := s.checkCluster(ctx, ref.VHost, t.Snapshot.Overview); err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
-	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -44,12 +43,12 @@ written, if the queue has as many messages as then and no consumers; --again rea
 				return err
 			}
 			return p.readQueue(cmd.Context(), flags, args[0], func(s *session, t *model.Topology, ref model.QueueRef) error {
-				return s.export(cmd.Context(), t, ref, args[1], insist, only.Cause, again)
+				return s.export(cmd.Context(), t, ref, args[1], insist, only, again)
 			})
 		},
 	}
 
-	selected.registerCause(cmd, p, flags)
+	selected.register(cmd, p, flags)
 	cmd.Flags().BoolVar(&insist, "insist", false, "override a refusal, where possible")
 	registerAgain(cmd, &again)
 
@@ -57,7 +56,7 @@ written, if the queue has as many messages as then and no consumers; --again rea
 }
 
 func (s *session) export(
-	ctx context.Context, t *model.Topology, ref model.QueueRef, path string, insist bool, only cause.ID, again bool,
+	ctx context.Context, t *model.Topology, ref model.QueueRef, path string, insist bool, only plan.Selection, again bool,
 ) (err error) {
 	look := peek.Want{Insist: insist, ForAction: true}
 	if q, ok := t.Queue(ref); ok && q.Type == model.Stream {
@@ -76,16 +75,18 @@ func (s *session) export(
 	}
 
 	whole := peek.For(t, ref, s.wants(peek.Want{Insist: insist, Whole: true}))
-	if whole.Counts && whole.Fits(queueOf(t, ref)) {
+	if whole.Counts && whole.Fits(t.Known(ref)) {
 		reading = whole // it is kept
 	}
 
 	reading.Nameless = !reading.Counts
+	only.Filter = s.look(ctx, t, ref, nil).Filter(only.Filter).Within(ctx)
 	looker := find.Sharing{Looker: s.broker, Cache: kept, Costly: true}
 	var read peek.Read
 	messages := func(each message.Visit) (err error) {
+		picker := only.Picker(ref)
 		read, err = looker.Read(ctx, reading, func(m *message.Message) error {
-			if only != "" && !cause.MatchesID(ref, m, only) {
+			if !picker.Pick(m) {
 				return nil
 			}
 			return each(m)
@@ -106,6 +107,7 @@ func (s *session) export(
 	}
 
 	s.program.tellRescued(read.Rescued)
+	s.program.tellLacking(only.Filter)
 	switch {
 	case errors.Is(err, message.ErrFile):
 		return usage("%w", err)
@@ -175,7 +177,8 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	if err != nil {
 		return err
 	}
-	switch info, err := os.Stat(i.path); {
+	info, err := os.Stat(i.path)
+	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return usage("%w %s is not there", message.ErrFile, model.Printable(i.path))
 	case err == nil && !info.Mode().IsRegular():
@@ -196,10 +199,11 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 		return err
 	}
 
-	importable, err := s.broker.Importable(ctx, ref)
+	importable, kept, err := s.broker.Importable(ctx, ref)
 	if err != nil {
 		return err
 	}
+	defer kept.Close()
 	want := plan.ImportWant{To: ref, Insist: i.insist, KeepDelay: i.keepDelay}
 	n := 0
 	if err := p.readMessages(ctx, i.path, func(m *message.Message) error {
@@ -221,8 +225,13 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 		return fmt.Errorf("name the file: %w", err)
 	}
 	read := func(each message.Visit) error {
+		now, err := os.Stat(i.path)
+		same := err == nil && now.Size() == info.Size() && now.ModTime().Equal(info.ModTime())
+		if same && kept.Len() == n { // in half the time that the file takes
+			return kept.Range(0, n, 0, each)
+		}
 		at := 0
-		err := p.readMessages(ctx, i.path, func(m *message.Message) error {
+		err = p.readMessages(ctx, i.path, func(m *message.Message) error {
 			if at++; at > n {
 				return errFileChanged
 			}
@@ -246,7 +255,7 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	}
 
 	i.agreed = i.agreed || n == 0
-	_, err = p.do(ctx, s, t, doing{consent: i.consent, plan: planning, looked: whole})
+	_, err = p.do(ctx, s, t, doing{consent: i.consent, plan: planning})
 	return err
 }
 

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -71,21 +72,14 @@ func TestExportOfAPart(t *testing.T) {
 	assert.That(t, strings.Count(r.out, "\n") == 1, "%+v", r)
 }
 
-// rewritten are files whose second reading differs from the first.
+// rewritten are files that change once they were read.
 type rewritten struct {
 	cli.Files
-	content string // of the second reading
-	reads   int
+	content string
 }
 
 func (c *rewritten) Read(ctx context.Context, path string, each message.Visit) error {
-	if c.reads++; c.reads == 2 {
-		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
-			return err
-		}
-	}
-
-	return c.Files.Read(ctx, path, each)
+	return errors.Join(c.Files.Read(ctx, path, each), os.WriteFile(path, []byte(c.content), 0o600))
 }
 
 // The agreement was to a number of messages. A file with more or fewer of them when it is imported is not a success,

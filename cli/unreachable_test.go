@@ -75,10 +75,14 @@ func TestHosts(t *testing.T) {
 			"--url", "amqp://guest:guest@" + other + "," + amqpHost + "/" + v.name, "--api",
 			"http://" + other + "," + apiHost,
 		}
-		r := runChanged(t.Context(), impatient, append(hosts, "drop", "q", "--limit", "1", "--yes")...)
+		r := run(t, append(hosts, "drop", "q", "--limit", "1", "--yes")...)
 		assert.Equal(t, r.status, cli.ExitDone, "%s: %s%s", other, r.out, r.stderr)
 		v.holds("q", 2-i)
 	}
+
+	none := "http://" + dial.Unused(t) + "," + dial.Unused(t)
+	run(t, "flows", "--url", v.url(), "--api", none).refuses(t, cli.ExitConnect, "RabbitMQ answers at "+amqpHost,
+		"none of ", "nothing listens", "--api")
 }
 
 // What one broker reports is never acted on in another, nor shown as if it were that one's.

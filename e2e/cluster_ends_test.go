@@ -14,8 +14,7 @@ import (
 
 // TestClusterEnds strikes the node that dlxtop uses, or that leads its queues, while it acts on 10,000 messages. None
 // is lost, or in two places without being told, and 45 of 50 commands come to their end by themselves. DLXTOP_FULL=50
-// is 50 commands, five at a time. It has a build tag of its own: it takes five minutes on each version, and on 3.10 and
-// 4.0 quorum queues may keep messages for consumers that are gone, which it cannot find.
+// is 50 commands, five at a time. It has a build tag of its own: it takes five minutes on each version.
 func TestClusterEnds(t *testing.T) {
 	nodes := startCluster(t, "net_ticktime = 15\ncluster_partition_handling = pause_minority\n")
 	on := cluster{nodes: nodes, cable: &cable{to: nodes[struckNode]}}

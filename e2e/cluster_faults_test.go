@@ -151,6 +151,7 @@ func (sum *clusterSum) strike(
 		strike(r, fault, these)
 		each("judge", func(trial *clusterTrial) {
 			trial.settle()
+			trial.free()
 			trial.judge(mustBeUnknown)
 		})
 
@@ -497,6 +498,39 @@ func (c *clusterTrial) settle() {
 
 		return time.Since(since) > 2*time.Second
 	})
+}
+
+// free gives a quorum queue another leader where it keeps messages for consumers that are gone, as 3.10 and 4.0 do for
+// good after some faults. A new leader asks after each consumer, and takes these messages back.
+func (c *clusterTrial) free() {
+	c.t.Helper()
+	for i, queue := range []string{c.source, c.target} {
+		if c.kinds[i] != "quorum" {
+			continue
+		}
+		name := fmt.Sprintf(`rabbit_misc:r(<<"/">>, queue, <<"%s">>)`, queue)
+		heldNow := func() (held int) {
+			out := c.eval(0, `{ok, Q} = rabbit_amqqueue:lookup(`+name+`), `+
+				`proplists:get_value(messages_unacknowledged, rabbit_amqqueue:info(Q, [messages_unacknowledged])).`)
+			held = must.Get(strconv.Atoi(out))(c.t)
+			return held
+		}
+
+		held, since := heldNow(), time.Now()
+		must.Await(c.t, "no message is held, or some are for long", func() bool {
+			held = heldNow()
+			return held == 0 || time.Since(since) > 15*time.Second
+		})
+		if held == 0 {
+			continue
+		}
+
+		c.t.Logf("%s keeps %d messages for consumers that are gone", queue, held)
+		c.eval(0, `{ok, Q} = rabbit_amqqueue:lookup(`+name+`), {Name, Leader} = amqqueue:get_pid(Q), `+
+			`#{nodes := Nodes} = amqqueue:get_type_state(Q), `+
+			`[Other | _] = [N || N <- Nodes, N =/= Leader], ra:transfer_leadership({Name, Leader}, {Name, Other}).`)
+		must.Await(c.t, "the new leader takes them back", func() bool { return heldNow() == 0 })
+	}
 }
 
 // outcomes returns the outcomes by message id; "" means untouched.

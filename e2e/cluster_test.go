@@ -258,7 +258,7 @@ func (c *cluster) stopNode() {
 		}
 	}
 	early := peek.For(well, build.Ref("orders.failed"), peek.Want{})
-	screen := built.Open(t, c.hosts(2, 0)...).WaitFor("retry 500ms")
+	screen := built.Open(t, c.hosts(2, 0)...).WaitFor("orders.retry")
 	screen.Press("2/orders.failed\r").WaitFor("orders.failed", "classic", "1 of 7")
 
 	must.Do(t, c.nodes[2].Halt())
@@ -503,4 +503,16 @@ func (c *cluster) restart(node int) {
 	c.t.Helper()
 	must.Do(c.t, c.nodes[node].Halt())
 	must.Do(c.t, c.nodes[node].Resume(c.t.Context()))
+}
+
+// restoreAfterFailure starts each node again after a test that failed, so that the tests behind it have their broker.
+func (c *cluster) restoreAfterFailure() {
+	if !c.t.Failed() {
+		return
+	}
+
+	for _, node := range c.nodes {
+		must.Do(c.t, node.Halt())
+		must.Do(c.t, node.Resume(context.Background()))
+	}
 }

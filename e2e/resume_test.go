@@ -218,6 +218,7 @@ func TestNodeDiesDuringReplays(t *testing.T) {
 func nodeDies(t *testing.T, name string, signal syscall.Signal) bool {
 	t.Helper()
 	c := &cluster{t: t, nodes: []*demo.Node{built.Node}}
+	t.Cleanup(c.restoreAfterFailure)
 	process, channel := c.process(0), c.channel()
 	kinds := map[int]string{400: "quorum", 5000: "classic"}
 	messages := map[string]int{name + " command": 400, name + " screen": 5000}

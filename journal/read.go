@@ -19,16 +19,21 @@ import (
 const recordColumns = `r.id, r.operation, r.vhost, r.queue, r.target, r.user, r.broker, r.began, r.ended,
 	r.planned, r.undoes, r.account, r.resumes, r.session, r.edit, r.cluster, r.fingerprints, r.login, r.reason, r.sequel,
 	coalesce((SELECT id FROM records n WHERE n.resumes = r.id), 0),
-	(SELECT coalesce(sum(count), 0) FROM entries WHERE record = r.id)`
+	(SELECT coalesce(sum(count), 0) FROM entries WHERE record = r.id),
+	(SELECT json_group_array(p.id) FROM records p WHERE p.part_of = r.part_of AND p.part_of > 0)`
 
 const oneRecord = `SELECT ` + recordColumns + ` FROM records r WHERE r.id = ?`
 
-// Records returns the newest records, newest first; limit 0 is all of them. Without a journal there are none.
+// Records returns the records of the newest actions, newest first; limit 0 is all of them. Without a journal there are
+// none.
 func (j *Journal) Records(ctx context.Context, limit int) ([]plan.Record, error) {
 	if limit <= 0 {
 		limit = -1
 	}
-	return j.query(ctx, `SELECT `+recordColumns+` FROM records r ORDER BY r.id DESC LIMIT ?`, limit)
+	return j.query(ctx, `SELECT `+recordColumns+` FROM records r WHERE r.id >=
+		(SELECT min(id) FROM (SELECT id FROM records o WHERE o.part_of = 0 OR o.id =
+		(SELECT min(p.id) FROM records p WHERE p.part_of = o.part_of AND p.part_of > 0) ORDER BY o.id DESC LIMIT ?))
+		ORDER BY r.id DESC`, limit)
 }
 
 // Record returns one record, with its intent. The error wraps plan.ErrNoRecord when there is none with this number.
@@ -91,11 +96,15 @@ func scanRecord(scan scanner) (plan.Record, error) {
 	var began int64
 	var ended sql.NullInt64
 	var account, sequel sql.NullString
+	var parts string
 
 	var prints int
 	if err := scan(&r.ID, &r.Operation, &r.From.VHost, &r.From.Name, &r.To, &r.User, &r.Broker, &began, &ended, &r.Planned,
 		&r.Undoes, &account, &r.Resumes, &r.Session, &r.Edit, &r.Cluster, &prints, &r.Login, &r.Reason, &sequel, &r.ResumedBy,
-		&r.Entries); err != nil {
+		&r.Entries, &parts); err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal([]byte(parts), &r.Parts); err != nil {
 		return r, err
 	}
 

@@ -20,6 +20,7 @@ var journalSchema = schema{mark: 0x646c7874, first: 7, migrations: migrations}
 
 // migrations: an entry is identified by its position within its record. Times are milliseconds since 1970. Positions
 // are ranges: "1-500 502". An entry's content is JSON lines. sequel is what happened to replayed messages afterwards.
+// part_of is the first record of an action on several queues, in each of its records; otherwise 0.
 //
 // A dlxtop knows one kind of fingerprints, the FingerprintKind. It may have had the file open since before a newer one
 // upgraded it, and continue to write: undoing or resuming a record of another kind could leave messages twice, and the
@@ -88,6 +89,9 @@ CREATE TABLE copies (
 	content BLOB    NOT NULL
 );
 CREATE INDEX copies_of ON copies(record);
+`, `
+ALTER TABLE records ADD COLUMN part_of INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX parts ON records(part_of) WHERE part_of > 0;
 `}
 
 // explain words an error in one sentence that names the next step. All of them wrap plan.ErrJournal.

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -13,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/gofrs/flock"
@@ -67,7 +67,8 @@ func (a *accountJSON) count(o plan.Outcome) *int {
 	return new(int)
 }
 
-// Begin records the beginning of an action, and returns its number. First it deletes old records.
+// Begin records the beginning of an action, and returns its number: that of the record, if it was begun before, as one
+// of several. First it deletes old records.
 func (j *Journal) Begin(ctx context.Context, r plan.Record) (int64, error) {
 	if err := j.retain(ctx); err != nil {
 		return 0, err
@@ -79,6 +80,11 @@ func (j *Journal) Begin(ctx context.Context, r plan.Record) (int64, error) {
 func (j *Journal) begin(
 	ctx context.Context, r plan.Record, may func(*sql.Tx) error, also func(*sql.Tx, int64) error,
 ) (id int64, err error) {
+	first := model.FirstOf(ctx)
+	if r.Operation == plan.Rescue {
+		first = nil
+	}
+
 	err = j.within(ctx, &j.full, "begin", func(tx *sql.Tx) error {
 		if err := may(tx); err != nil {
 			return err
@@ -96,6 +102,13 @@ func (j *Journal) begin(
 			}
 		}
 
+		if r.ID > 0 {
+			id = r.ID
+			_, err := tx.ExecContext(ctx, `UPDATE records SET began = ?, planned = ?, target = ?, intent = ? WHERE id = ?`,
+				j.options.Now().UnixMilli(), r.Planned, r.To, intent, id)
+			return err
+		}
+
 		result, err := tx.ExecContext(ctx,
 			`INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes, resumes, session, intent,
 			edit, cluster, fingerprints, version, login, reason) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -105,6 +118,9 @@ func (j *Journal) begin(
 
 		if err == nil {
 			id, err = result.LastInsertId()
+		}
+		if err == nil && first != nil {
+			_, err = tx.ExecContext(ctx, `UPDATE records SET part_of = ? WHERE id = ?`, cmp.Or(*first, id), id)
 		}
 		if err == nil {
 			err = also(tx, id)
@@ -126,6 +142,9 @@ func (j *Journal) begin(
 	if err != nil {
 		j.unlock(id)
 		return 0, err
+	}
+	if first != nil {
+		*first = cmp.Or(*first, id)
 	}
 
 	return id, nil
@@ -229,42 +248,17 @@ func (j *Journal) unlock(id int64) {
 	}
 }
 
-// entryBytes is the approximate length of an entry's line without a body.
-const entryBytes = 400
+// usualLine is how many bytes an entry of a replay has that keeps no content.
+const usualLine = 600
 
 // encode writes entries as JSON lines.
 func encode(entries []plan.Entry) (string, error) {
-	room := len(entries) * entryBytes
-	for i := range entries {
-		if m := entries[i].Message; m != nil {
-			room += len(m.Body) + len(m.Body)/4 // for escapes
-		}
-	}
-
 	var lines strings.Builder
-	lines.Grow(room)
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
+	lines.Grow(len(entries) * usualLine)
+	encoder := json.NewEncoder(&lines)
 	encoder.SetEscapeHTML(false)
-
 	for i := range entries {
-		line.Reset()
-		entry := entries[i].JSON()
-		whole := entry.Message != nil && entry.Message.BodyEncoding == "utf-8"
-		if whole {
-			entry.Message.Body = ""
-		}
-
-		err := encoder.Encode(entry)
-		switch {
-		case err != nil:
-		case whole:
-			err = message.WriteWithBody(&lines, line.Bytes(), entries[i].Message.Body)
-		default:
-			_, err = lines.Write(line.Bytes())
-		}
-
-		if err != nil {
+		if err := encoder.Encode(entries[i].JSON()); err != nil {
 			return "", err
 		}
 	}

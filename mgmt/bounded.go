@@ -1,7 +1,6 @@
 package mgmt
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -40,7 +39,7 @@ type elements struct {
 func (e *elements) begin() error {
 	e.current = 0
 	if e.begun++; e.begun > e.most.elements {
-		return endlessError{fmt.Sprintf("%s elements", model.Count(int64(e.most.elements)))}
+		return endlessError{model.Sayf("%v elements", int64(e.most.elements))}
 	}
 	return nil
 }

@@ -36,6 +36,7 @@ type Options struct {
 	User, Password string            // used when the URL has none
 	VHost          string            // only this vhost; "" is all that the user may see
 	TLS            *tls.Config       // nil: the system's defaults
+	Renamed        map[string]string // the new names of queues, by their old ones: a part of each snapshot
 	Roles          model.StatedRoles // what the user says of queues: a part of each snapshot
 	Timeout        time.Duration     // of one request; 0 is 10 s; up to four times as long after a slower one
 }
@@ -53,7 +54,9 @@ type Client struct {
 	polled   atomic.Bool  // a snapshot was taken
 	monitors atomic.Bool  // the user sees connections and consumers of others, too
 	roles    model.StatedRoles
-	consumed atomic.Pointer[model.QueueSet] // queues with consumers other than dlxtop in the last snapshot
+	renamed  map[string]string
+	// queues with consumers other than dlxtop in the last snapshot
+	consumed atomic.Pointer[map[model.QueueRef]consumption]
 	// the names of policies of queues for which a pattern is matched otherwise here than by the broker
 	otherwise atomic.Pointer[map[model.QueueRef]string]
 	most      sizes
@@ -87,6 +90,7 @@ func New(o Options) (*Client, error) {
 		timeout:  o.Timeout,
 		most:     defaultSizes,
 		roles:    o.Roles,
+		renamed:  o.Renamed,
 		heldLong: heldLong,
 	}
 

@@ -21,6 +21,34 @@ type consumerElement struct {
 	Channel  field[struct {
 		Host field[string] `json:"peer_host"`
 	}] `json:"channel_details"`
+	Arguments field[struct {
+		Priority field[int64] `json:"x-priority"`
+	}] `json:"arguments"`
+}
+
+// consumption is who consumes a queue, as far as it was asked for.
+type consumption struct {
+	consumers int64 // of others, shovels and links included
+	priority  int64 // the highest that one of them has
+	favoured  int64 // how many have it
+}
+
+func (c *consumption) add(priority int64) {
+	c.consumers++
+	switch {
+	case c.consumers == 1 || priority > c.priority:
+		c.priority, c.favoured = priority, 1
+	case priority == c.priority:
+		c.favoured++
+	}
+}
+
+// first returns how many have a higher priority than others; 0 when all have the same one.
+func (c *consumption) first() int64 {
+	if c.favoured == c.consumers {
+		return 0
+	}
+	return c.favoured
 }
 
 // correctConsumers corrects the counts of consumers, which are up to 5 s late in statistics and include those of looks
@@ -30,13 +58,21 @@ type consumerElement struct {
 // missing says why that was unavailable: then all count.
 func (c *Client) correctConsumers(ctx context.Context, s *model.Snapshot) (missing []string) {
 	before := c.consumed.Load()
-	consumed := model.QueueSet{} // by others
+	consumed := map[model.QueueRef]consumption{} // by others
 	doubted := map[model.QueueRef]*model.Queue{}
 	for q := range model.Each(s.Queues) {
 		if q.Consumed() {
-			consumed[q.QueueRef] = true
-			if q.Unattended() || before == nil && c.monitors.Load() || before != nil && !(*before)[q.QueueRef] {
+			known, asked := consumption{}, false
+			if before != nil {
+				known, asked = (*before)[q.QueueRef]
+			}
+			if q.Unattended() || before == nil && c.monitors.Load() || before != nil && !asked {
 				doubted[q.QueueRef] = q
+			}
+
+			consumed[q.QueueRef] = known
+			if known.consumers == q.Consumers.Or(0) {
+				q.Favoured = known.first()
 			}
 		}
 		if isCrashing(q) {
@@ -50,13 +86,17 @@ func (c *Client) correctConsumers(ctx context.Context, s *model.Snapshot) (missi
 	if err != nil {
 		return []string{"who consumes which queue: " + c.whyMissing(ctx, err)}
 	}
-	for ref, n := range others {
-		if consumed[ref] {
-			q := doubted[ref]
-			q.Consumers = model.Some(n)
-			q.Carried += int64(len(links[ref]))
-			consumed[ref] = q.Consumed()
-			s.Shovels = append(s.Shovels, links[ref]...)
+	for ref, by := range others {
+		if _, counted := consumed[ref]; !counted {
+			continue
+		}
+
+		q := doubted[ref]
+		q.Consumers, q.Favoured = model.Some(by.consumers), by.first()
+		q.Carried += int64(len(links[ref]))
+		s.Shovels = append(s.Shovels, links[ref]...)
+		if consumed[ref] = by; !q.Consumed() {
+			delete(consumed, ref)
 		}
 	}
 
@@ -72,9 +112,9 @@ const mostAsked = 50
 // known up to 5 s after it began, and gone within half a second after its end. links are those that are federation
 // links of other brokers: they, too, are counted.
 func (c *Client) consumersOfOthers(ctx context.Context, of map[model.QueueRef]*model.Queue) (
-	others map[model.QueueRef]int64, links map[model.QueueRef][]model.Shovel, err error,
+	others map[model.QueueRef]consumption, links map[model.QueueRef][]model.Shovel, err error,
 ) {
-	others, links = map[model.QueueRef]int64{}, map[model.QueueRef][]model.Shovel{}
+	others, links = map[model.QueueRef]consumption{}, map[model.QueueRef][]model.Shovel{}
 	if len(of) == 0 {
 		return others, links, nil
 	}
@@ -85,7 +125,9 @@ func (c *Client) consumersOfOthers(ctx context.Context, of map[model.QueueRef]*m
 			return
 		}
 
-		others[ref]++
+		by := others[ref]
+		by.add(e.Arguments.value.Priority.value)
+		others[ref] = by
 		upstream, isLink := strings.CutPrefix(e.Tag.value, "federation-link-")
 		if purpose, _ := q.Arguments.Text("x-internal-purpose"); purpose == "federation" { // of an exchange
 			upstream, isLink = ref.Name, true
@@ -100,14 +142,15 @@ func (c *Client) consumersOfOthers(ctx context.Context, of map[model.QueueRef]*m
 
 	if c.monitors.Load() {
 		for ref := range of {
-			others[ref] = 0
+			others[ref] = consumption{}
 		}
-		query := url.Values{"columns": {"consumer_tag,queue.name,queue.vhost,channel_details.peer_host"}}
+		query := url.Values{"columns": {"consumer_tag,queue.name,queue.vhost,channel_details.peer_host,arguments"}}
 		_, err = getList(ctx, c, c.inVHost("consumers"), query, func(e *consumerElement) { add(e.Queue.value.ref(), e) })
 		return others, links, err
 	}
 
-	query := url.Values{"columns": {"consumer_details.consumer_tag,consumer_details.channel_details.peer_host"}}
+	query := url.Values{"columns": {"consumer_details.consumer_tag,consumer_details.channel_details.peer_host," +
+		"consumer_details.arguments"}}
 	for ref := range of {
 		if len(others) == mostAsked {
 			break
@@ -122,7 +165,7 @@ func (c *Client) consumersOfOthers(ctx context.Context, of map[model.QueueRef]*m
 			return nil, nil, err
 		}
 
-		others[ref] = 0
+		others[ref] = consumption{}
 		for i := range queue.Consumers.value {
 			add(ref, &queue.Consumers.value[i])
 		}
@@ -158,7 +201,7 @@ func isCrashing(q *model.Queue) bool {
 // awaitCrashing counts the consumers of such queues. The first poll, which may be the only one, reads the list until
 // each has been seen; later ones add up.
 func (c *Client) awaitCrashing(
-	ctx context.Context, doubted map[model.QueueRef]*model.Queue, others map[model.QueueRef]int64,
+	ctx context.Context, doubted map[model.QueueRef]*model.Queue, others map[model.QueueRef]consumption,
 ) {
 	until := time.Now().Add(crashWait)
 	for {
@@ -167,7 +210,7 @@ func (c *Client) awaitCrashing(
 			if !isCrashing(q) {
 				continue
 			}
-			if n := others[ref]; n > 0 {
+			if n := others[ref].consumers; n > 0 {
 				q.Consumers = model.Some(n)
 			} else {
 				unseen = true

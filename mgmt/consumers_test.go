@@ -77,3 +77,25 @@ func TestConsumersHoldAllThatTheyMay(t *testing.T) {
 		})
 	}
 }
+
+// Right: of consumers with several priorities, RabbitMQ serves those with the highest first.
+func TestFavouredConsumers(t *testing.T) {
+	s := newStage(t)
+	s.declare("queue mixed\nqueue alike")
+	for i, priority := range []int32{1, 7, 7, -3} {
+		arguments := amqp.Table{"x-priority": priority}
+		must.Get(s.channel.Consume("mixed", "mixed-"+string(rune('a'+i)), true, false, false, false, arguments))(t)
+		must.Get(s.channel.Consume("alike", "alike-"+string(rune('a'+i)), true, false, false, false, nil))(t)
+	}
+	all := func(now *model.Snapshot) bool {
+		return find(t, now, "mixed").Consumers.Or(0) == 4 && find(t, now, "alike").Consumers.Or(0) == 4
+	}
+	pollUntil(t, s.poll, "the consumers are reported", all)
+
+	fresh := client(t, Options{URL: s.b.API(), VHost: s.vhost})
+	for range 2 { // the second poll asks for no consumers
+		now := poll(t, fresh)
+		assert.Equal(t, find(t, now, "mixed").Favoured, 2)
+		assert.Equal(t, find(t, now, "alike").Favoured, 0)
+	}
+}

@@ -79,22 +79,6 @@ func decodeTable(b []byte) (model.Table, error) {
 		return noEntries, nil
 	}
 
-	if bytes.ContainsAny(b[1:], "{[") {
-		return decodeNested(b)
-	}
-	var entries map[string]entry // most tables are flat, and faster this way
-	if err := json.Unmarshal(b, &entries); err != nil {
-		return nil, err
-	}
-	table := make(model.Table, len(entries))
-	for key, e := range entries {
-		table[key] = e.value
-	}
-
-	return table, nil
-}
-
-func decodeNested(b []byte) (model.Table, error) {
 	decoder := json.NewDecoder(bytes.NewReader(b))
 	decoder.UseNumber()
 	var object map[string]any
@@ -102,25 +86,6 @@ func decodeNested(b []byte) (model.Table, error) {
 		return nil, err
 	}
 	return tableOf(object), nil
-}
-
-// entry is one value of a flat table.
-type entry struct{ value any }
-
-// UnmarshalJSON is called by the decoder with one well-formed value.
-func (e *entry) UnmarshalJSON(b []byte) (err error) {
-	switch b[0] {
-	case '"':
-		e.value, err = decodeText(b)
-	case 't', 'f':
-		e.value = b[0] == 't'
-	case 'n':
-		e.value = nil
-	default:
-		e.value = decodeNumber(string(b))
-	}
-
-	return err
 }
 
 // decodeNumber keeps an integer exact if it fits, even when RabbitMQ writes it as 1.0; a number that no float64 can

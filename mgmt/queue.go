@@ -158,6 +158,9 @@ func (c *Client) fill(ctx context.Context, queues []model.Queue, wants func(*mod
 		}
 		if fresh(q) {
 			q.Ready, q.Unacked = e.Ready.opt(), e.Unacked.opt()
+			if q.Type == model.Quorum && q.Ready == model.Some[int64](0) {
+				q.Ready = model.Unknown[int64]() // its table says 0 until it is written, 5 s after the declaration
+			}
 		}
 
 		switch {

@@ -27,7 +27,7 @@ func (c *Client) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 func (c *Client) Current(ctx context.Context) (*model.Snapshot, error) { return c.snapshot(ctx, true) }
 
 func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, error) {
-	s := &model.Snapshot{TakenAt: time.Now(), Stated: c.roles}
+	s := &model.Snapshot{TakenAt: time.Now(), Stated: c.roles, Renamed: c.renamed}
 	var err error
 	if s.Overview, err = c.overview(ctx); err != nil {
 		return nil, c.connectError(ctx, err)

@@ -264,6 +264,15 @@ func TestAFreshQueueHasNoStatistics(t *testing.T) {
 	assert.Equal(t, q.Policy, "ttl")
 	assert.NoDiff(t, cmp.Diff(model.Table{"message-ttl": int64(60000)}, q.PolicyDefinition))
 
+	must.Await(t, "a poll sees a quorum queue before its statistics", func() bool {
+		tries++
+		s.declare(fmt.Sprint("quorum late", tries))
+		s.publish(fmt.Sprint("late", tries), nil)
+		q = find(t, poll(t, s.poll), fmt.Sprint("late", tries))
+		return !q.Consumers.Known()
+	})
+	assert.Equal(t, q.Ready.Or(1), 1, "a fresh quorum queue")
+
 	pollUntil(t, s.poll, "the queue's statistics are known", func(s *model.Snapshot) bool {
 		q := find(t, s, name)
 		return q.Ready.Known() && q.Consumers.Known()

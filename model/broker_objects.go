@@ -67,13 +67,16 @@ type Queue struct {
 	// next_delayed_at, last_delayed_at: when the first and the last of them are due, by the broker's clock
 	NextRetry, LastRetry Opt[time.Time]
 	HeadTimestamp        Opt[time.Time]
-	SingleActive         bool         // declared with the single-active-consumer argument
-	NoneActive           bool         // it has consumers, and the broker reports that none of them is the active one
-	ExclusiveHeld        bool         // a consumer with exclusive access is attached
-	DeliverRate          Opt[float64] // messages handed out (deliver and get), per second
-	AckRate              Opt[float64] // acknowledged, per second
-	RedeliverRate        Opt[float64] // redelivered messages among those handed out, per second
-	PollRate             Opt[float64] // basic.get calls per second; unknown when there never was one
+	SingleActive         bool // declared with the single-active-consumer argument
+	NoneActive           bool // it has consumers, and the broker reports that none of them is the active one
+	ExclusiveHeld        bool // a consumer with exclusive access is attached
+	// Favoured consumers have a higher priority (x-priority) than others, and get messages first; 0: all have the same
+	// one, or it is unknown
+	Favoured      int64
+	DeliverRate   Opt[float64] // messages handed out (deliver and get), per second
+	AckRate       Opt[float64] // acknowledged, per second
+	RedeliverRate Opt[float64] // redelivered messages among those handed out, per second
+	PollRate      Opt[float64] // basic.get calls per second; unknown when there never was one
 	// messages that publishers sent here since the broker began to count, without dead-lettered arrivals
 	Published      Opt[int64]
 	Delivered      Opt[int64] // handed out since the broker began to count: deliver, deliver_no_ack, get, get_no_ack
@@ -188,6 +191,8 @@ type Snapshot struct {
 	Looked map[QueueRef]Looked // what earlier peeks have cost, as remembered on this machine
 	Seen   Seen                // where messages that were peeked at came from and go to
 	Stated StatedRoles         // what the user says of queues, in the configuration
+	// the new names of queues by their old ones, also in the configuration
+	Renamed map[string]string
 }
 
 // NoDLX reports whether it is certain that a queue with these settings has no dead-letter exchange: the policy of a new

@@ -96,27 +96,19 @@ func (l *leads) close(members []QueueRef) {
 
 // UnionOf returns the union of two sorted lists. It returns one of them unchanged when that contains the other.
 func UnionOf(a, b []QueueRef) []QueueRef {
-	switch {
-	case len(a) < len(b):
+	if len(a) < len(b) {
 		a, b = b, a
-	case len(a) == 0:
-		return nil
 	}
 
-	missing := 0
-	for i, j := 0, 0; j < len(b); j++ {
-		for i < len(a) && compareRefs(a[i], b[j]) < 0 {
-			i++
-		}
-		if i == len(a) || a[i] != b[j] {
-			missing++
-		}
-	}
-
-	if missing == 0 {
+	missing := Without(b, func(ref QueueRef) bool {
+		_, has := slices.BinarySearchFunc(a, ref, compareRefs)
+		return has
+	})
+	if len(missing) == 0 {
 		return a
 	}
-	both := append(slices.Clip(a), b...)
+
+	both := append(slices.Clip(a), missing...)
 	slices.SortFunc(both, compareRefs)
 	return slices.Compact(both)
 }

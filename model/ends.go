@@ -48,7 +48,7 @@ func (r *roles) findCommon() map[deadLettering]*commonness {
 			c.workers++
 			c.ttls[r.t.settings.of(q.QueueRef).TTL] = true
 		}
-		if says := r.heard[q.QueueRef]; says.failed == "" && says.buffer() == "" {
+		if r.heard[q.QueueRef].plain() {
 			c.plain++
 		}
 	}
@@ -100,6 +100,7 @@ func (b *flowBuilder) findEnds(served map[QueueRef]bool) map[QueueRef]bool {
 		named := says.failed != "" && !says.weak && !b.hasOwnFailed(ref)
 		named = named && (!served[ref] || b.isCommon(q))
 		rests := b.isCommon(q) && b.rejected[ref] || b.rests[resting{ref, b.t.settings.of(ref).DLX.Value}]
+		rests = rests || b.archives(q, b.narrowed(ref, Expired))
 		ends[ref] = named || rests && !served[ref]
 	}
 
@@ -109,11 +110,15 @@ func (b *flowBuilder) findEnds(served map[QueueRef]bool) map[QueueRef]bool {
 // hasOwnFailed reports whether the dead letters of a queue end in one that is named after it, and for failures:
 // payments.rejected.dlq of payments.rejected.
 func (b *flowBuilder) hasOwnFailed(ref QueueRef) bool {
-	own := nameWords(ref.Name)
 	return slices.ContainsFunc(b.t.RejectedTargets(ref), func(target QueueRef) bool {
-		rest, more := strings.CutPrefix(strings.Join(nameWords(target.Name), " "), strings.Join(own, " ")+" ")
+		rest, more := namedAfter(target, ref)
 		return more && listen(rest).failed != "" && listen(rest).base == ""
 	})
+}
+
+// namedAfter reports whether a queue's name begins with all words of another's, and returns the further ones.
+func namedAfter(ref, other QueueRef) (rest string, more bool) {
+	return strings.CutPrefix(strings.Join(nameWords(ref.Name), " "), strings.Join(nameWords(other.Name), " ")+" ")
 }
 
 // deadLetteringWords say that a queue has no dead-letter exchange, or why the one that it has does not count.

@@ -55,8 +55,7 @@ func (t *Topology) Exits(ref QueueRef) []Exit {
 	if retry := &s.DelayedRetry; retry.Type.Set {
 		exits = append(exits, Exit{
 			Hop{From: ref, Reason: DelayedRetry, Route: Route{Queues: []QueueRef{ref}, Exact: true}},
-			Retried, "delayed-retry-type " + retry.Type.String() + ": it waits here, " + retry.Words() +
-				", and is delivered again",
+			Retried, Sayf("delayed-retry-type %s: it waits here, %s, and is delivered again", retry.Type, retry.Words()),
 		})
 	}
 

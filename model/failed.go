@@ -9,51 +9,81 @@ import (
 // is a worker that is stopped where its dead letters end among the failed, or where workers share its dead lettering.
 func (b *flowBuilder) addFailed() {
 	sharing := map[QueueRef]int{}
+	var passing []*Queue
 	for q := range b.t.EachQueue() {
-		targets := b.t.RejectedTargets(q.QueueRef)
-		_, held := b.held[q.QueueRef]
-		if held || len(targets) == 0 || b.isBuffer(q.QueueRef) || b.ends[q.QueueRef] || b.takesNoWork(q.QueueRef) {
-			continue
-		}
-		worker := b.flows[q.QueueRef] != nil || b.works(q)
-		if !worker && !b.leadsToFailed(q.QueueRef, targets) && !b.isCommon(q) {
-			continue
-		}
-
-		why := "messages rejected by " + Printable(q.Name) + " end here"
-		for _, ref := range b.narrowed(q.QueueRef, Rejected) {
-			if b.isBuffer(ref) || ref == q.QueueRef || b.isStated(ref, WorkerRole, IgnoredRole) {
-				continue
-			}
-			f := b.of(q.QueueRef, "dead-letters rejected messages to "+Printable(ref.Name))
-			b.end(f, Member{Queue: ref, Reason: why})
-			sharing[ref]++
-			for _, last := range b.archivesOf(ref) {
-				if !slices.ContainsFunc(f.Failed, func(m Member) bool { return m.Queue == last }) {
-					b.end(f, Member{Queue: last, Reason: "messages that expire in " + Printable(ref.Name) + " end here"})
-					sharing[last]++
-				}
-			}
+		if b.passesAway(q) {
+			passing = append(passing, q)
+		} else {
+			b.addFailedOf(q, sharing, false)
 		}
 	}
 
+	for _, q := range passing {
+		b.addFailedOf(q, sharing, true)
+	}
+
 	for _, f := range b.flows {
-		shared := map[int]string{} // by how many workers share it: the reason is the same for all that it rejects
 		for m := range Each(f.Failed) {
 			if n := sharing[m.Queue]; n > 1 {
-				if shared[n] == "" {
-					shared[n] = m.Reason + fmt.Sprintf("; %d workers share it", n)
-				}
-				m.Reason = shared[n]
+				m.Reason += fmt.Sprintf("; %d workers share it", n)
 			}
 		}
 	}
 }
 
-// archivesOf returns the queues in which messages that expire in a failed queue rest.
+// passesAway reports whether a queue exists as long as a client does, and only a policy gives it a dead-letter
+// exchange: one for answers, say, of which each client has its own.
+func (b *flowBuilder) passesAway(q *Queue) bool {
+	return (q.Exclusive || q.AutoDelete) && b.flows[q.QueueRef] == nil && b.t.settings.of(q.QueueRef).DLX.ByPolicy()
+}
+
+// addFailedOf adds the failed queues of one worker: passing, only those that no other worker has.
+func (b *flowBuilder) addFailedOf(q *Queue, sharing map[QueueRef]int, passing bool) {
+	targets := b.t.RejectedTargets(q.QueueRef)
+	_, held := b.held[q.QueueRef]
+	if held || len(targets) == 0 || b.isBuffer(q.QueueRef) || b.ends[q.QueueRef] || b.takesNoWork(q.QueueRef) {
+		return
+	}
+	worker := b.flows[q.QueueRef] != nil || b.works(q) || b.wasConsumed(q)
+	if !worker && !b.leadsToFailed(q.QueueRef, targets) && !b.isCommon(q) {
+		return
+	}
+
+	why := "messages rejected by " + Printable(q.Name)
+	if b.t.settings.of(q.QueueRef).TTL.Set {
+		why = "messages that " + Printable(q.Name) + " rejects, or that expire there,"
+	}
+
+	hop, _ := b.t.Hop(q.QueueRef, Rejected)
+	for _, ref := range b.narrowed(q.QueueRef, Rejected) {
+		stated := b.isStated(ref, WorkerRole, IgnoredRole)
+		if b.isBuffer(ref) || ref == q.QueueRef || stated || passing && sharing[ref] > 0 || b.worksItself(ref, hop) {
+			continue
+		}
+		f := b.of(q.QueueRef, "dead-letters rejected messages to "+Printable(ref.Name))
+		how := " end here"
+		if b.t.Queues[ref].Consumed() {
+			how = " come here, and applications take them"
+		} else if ttl := b.t.settings.of(ref).TTL; ttl.Set {
+			how = fmt.Sprintf(" stay here until they expire, after %s (%s)", ShortDuration(ttl.Value), ttl.Source)
+		}
+
+		b.end(f, Member{Queue: ref, Reason: why + how})
+		sharing[ref]++
+		for _, last := range b.archivesOf(ref) {
+			if f.Role(last) == "" {
+				b.end(f, Member{Queue: last, Reason: "messages that leave " + Printable(ref.Name) + " by themselves end here"})
+				sharing[last]++
+			}
+		}
+	}
+}
+
+// archivesOf returns the queues in which messages rest that expire in a failed queue, or that its limit pushes out.
 func (b *flowBuilder) archivesOf(failed QueueRef) []QueueRef {
 	targets := b.narrowed(failed, Expired)
-	if !b.t.settings.of(failed).TTL.Set || !b.archives(b.t.Queues[failed], targets) {
+	s := b.t.settings.of(failed)
+	if !s.TTL.Set && !s.DropsHead() || !b.archives(b.t.Queues[failed], targets) {
 		return nil
 	}
 	return Without(targets, func(ref QueueRef) bool {
@@ -62,8 +92,9 @@ func (b *flowBuilder) archivesOf(failed QueueRef) []QueueRef {
 }
 
 // addLastResorts adds the queue to which an application publishes what it gives up: it is bound, by a key or headers of
-// its own, to an exchange that otherwise leads only to several buffers of one worker, and to nothing else. Nobody
-// consumes it, and it leads nowhere.
+// its own, to an exchange that otherwise leads only to several buffers, or to one and takes the worker's dead letters,
+// and to nothing else. Nobody consumes it, and it leads nowhere. Where they are not the buffers of one worker, it
+// belongs to no flow.
 func (b *flowBuilder) addLastResorts() {
 	bound := map[ExchangeRef][]*Binding{}
 	for binding := range Each(b.t.Snapshot.Bindings) {
@@ -87,12 +118,17 @@ func (b *flowBuilder) addLastResorts() {
 		}
 
 		workers := b.workersOf(buffers)
-		if len(buffers) < 2 || len(workers) != 1 || len(others) != 1 || !b.restsUnbound(others[0]) {
+		several := len(buffers) > 1 || len(workers) > 0 && b.t.settings.of(workers[0]).DLX.Value == at.Name
+		if !several || len(others) != 1 || !b.restsUnbound(others[0]) {
+			continue
+		}
+		why := "no consumers; " + Printable(at.Name) + " leads to it where it does not lead to a buffer"
+		if len(workers) != 1 {
+			b.alone = append(b.alone, Member{Queue: others[0], Reason: why})
 			continue
 		}
 		f := b.of(workers[0], "leads to it through buffers")
-		b.end(f, Member{Queue: others[0], Reason: "no consumers; " + Printable(at.Name) +
-			" leads to it where it does not lead to a buffer of " + Printable(workers[0].Name)})
+		b.end(f, Member{Queue: others[0], Reason: why + " of " + Printable(workers[0].Name)})
 	}
 }
 
@@ -127,6 +163,11 @@ func (b *flowBuilder) addFailedByName(served map[QueueRef]bool) (alone, parked [
 		for _, m := range slices.Concat(f.Failed, f.Parked) {
 			inFlow[m.Queue] = true
 		}
+	}
+
+	alone = b.alone
+	for _, m := range alone {
+		inFlow[m.Queue] = true
 	}
 
 	for q := range b.t.EachQueue() {
@@ -216,9 +257,8 @@ func (b *flowBuilder) served() map[QueueRef]bool {
 
 	for bound := range Each(b.t.Snapshot.Bindings) {
 		if !bound.ToExchange {
-			says := b.heard[QueueRef{bound.VHost, bound.Destination}]
 			x := bound.From()
-			plain[x] = plain[x] || says.failed == "" && says.buffer() == ""
+			plain[x] = plain[x] || b.heard[QueueRef{bound.VHost, bound.Destination}].plain()
 		}
 	}
 
@@ -236,6 +276,10 @@ func (b *flowBuilder) served() map[QueueRef]bool {
 // FailedWithoutFlow returns the failed queues that neither structure nor names tie to a worker, sorted by vhost and
 // name. Their messages may name it (Message.Worker).
 func (t *Topology) FailedWithoutFlow() []Member { return t.failedAlone }
+
+// BuffersWithoutFlow returns the buffers that lead to no queue that is known, by vhost and name: each message's own key
+// decides, or they lose what expires.
+func (t *Topology) BuffersWithoutFlow() []Member { return t.buffersAlone }
 
 // IsFailed reports whether failed messages rest in a queue, in a flow or not: a parked queue is one of these, too.
 func (t *Topology) IsFailed(ref QueueRef) bool { return t.failed[ref] }

@@ -37,7 +37,7 @@ type Member struct {
 
 // Queues returns all queues of the flow: buffers with their levels, worker, failed queues.
 func (f *Flow) Queues() []QueueRef {
-	refs := make([]QueueRef, 0, len(f.Buffers)+1+len(f.Failed))
+	var refs []QueueRef
 	for _, b := range f.Buffers {
 		refs = append(refs, b.Queues()...)
 	}
@@ -105,6 +105,7 @@ func findFlows(t *Topology) (flows []Flow, alone, parked []Member) {
 	b.addLastResorts()
 	b.addDelayedRetries()
 	alone, parked = b.addFailedByName(served)
+	t.buffersAlone = b.buffersAlone()
 
 	flows = make([]Flow, 0, len(b.flows))
 	for _, f := range b.flows {
@@ -143,6 +144,7 @@ type flowBuilder struct {
 	*roles
 	flows map[QueueRef]*Flow
 	ends  map[QueueRef]bool // failed queues that have a dead-letter exchange
+	alone []Member          // failed queues that belong to no flow
 }
 
 // of returns the flow of a worker. The first reason given for the worker stays.
@@ -169,7 +171,7 @@ func (r *roles) consumersWords(ref QueueRef) string {
 	case n == 0:
 		return ", and has no consumers"
 	default:
-		return ", and has " + Plural(n, "consumer")
+		return Sayf(", and has %v consumer(s)", n)
 	}
 }
 
@@ -205,6 +207,18 @@ func (b *flowBuilder) addBuffers() {
 	}
 }
 
+// buffersAlone returns the buffers that lead to no queue that is known.
+func (b *flowBuilder) buffersAlone() (alone []Member) {
+	for ref, why := range b.buffer {
+		if _, stated := b.t.stated[ref]; len(b.leads.workers[ref]) == 0 && !stated {
+			alone = append(alone, Member{Queue: ref, Reason: why})
+		}
+	}
+
+	slices.SortFunc(alone, compareMembers)
+	return alone
+}
+
 // part is what a buffer does for a worker.
 type part struct {
 	rejected bool
@@ -229,7 +243,7 @@ func (b *flowBuilder) add(
 		if made[p] == nil {
 			own := buffer
 			own.Role = p.role
-			own.Reason = why + "; " + string(p.role) + ": " + p.reason
+			own.Reason = Sayf("%s; %s: %s", why, p.role, p.reason)
 			made[p] = &own
 		}
 

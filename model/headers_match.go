@@ -31,40 +31,27 @@ func headersMatch(binding, headers Table) bool {
 }
 
 func sameHeader(want, got any) bool {
-	if w, ok := AsText(want); ok {
-		g, ok := AsText(got)
-		return ok && g == w
-	}
-
-	if w, ok := want.(bool); ok {
-		g, ok := got.(bool)
-		return ok && g == w
-	}
-
-	if t, ok := got.(time.Time); ok {
-		got = t.Unix() // the management API writes a binding's timestamp as a number
-	}
-
-	if w, ok := float(want); ok {
-		g, ok := float(got)
-		return ok && w == g
-	}
-
-	if _, ok := float(got); ok {
-		return false
-	}
-	w, okW := AsInteger(want)
-	g, okG := AsInteger(got)
-	return okW && okG && w == g
+	w := headerValue(want)
+	return w != nil && w == headerValue(got)
 }
 
-func float(v any) (float64, bool) {
+// headerValue returns a value as one of its class; nil for none that matches.
+func headerValue(v any) any {
 	switch v := v.(type) {
-	case float64:
-		return v, true
+	case bool, float64:
+		return v
 	case float32:
-		return float64(v), true
+		return float64(v)
+	case time.Time:
+		return v.Unix() // the management API writes a binding's timestamp as a number
 	}
 
-	return 0, false
+	if text, ok := AsText(v); ok {
+		return text
+	}
+	if n, ok := AsInteger(v); ok {
+		return n
+	}
+
+	return nil
 }

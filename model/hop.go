@@ -186,7 +186,7 @@ func (t *Topology) EntryKeys(ref QueueRef) (e entryKeys) {
 func (t *Topology) reasons(ref QueueRef) []Reason {
 	s, q := t.settings.of(ref), t.Queues[ref]
 	reasons := []Reason{Expired, Rejected}
-	if s.Bounded() && s.Overflow.Value != "reject-publish" {
+	if s.Bounded() && s.Overflow.Value != RejectPublish {
 		reasons = append(reasons, MaxLen)
 	}
 	if q.Type == Quorum && s.DeliveryLimit.Set && s.DeliveryLimit.Value >= 0 {

@@ -114,6 +114,9 @@ func NamedForFailures(name string) bool {
 // NamedForWaiting reports whether a name says that messages wait there.
 func NamedForWaiting(name string) bool { return listen(name).buffer() != "" }
 
+// plain reports whether a name says neither that messages wait in the queue nor that they failed.
+func (s spoken) plain() bool { return s.failed == "" && s.buffer() == "" }
+
 func (s spoken) buffer() string {
 	if s.retry != "" {
 		return s.retry

@@ -120,9 +120,6 @@ func (s *Snapshot) Alarms() []Alarm {
 
 // AlarmWords returns the alarms in a few words: "memory alarm on rabbit@a", "" when there are none.
 func AlarmWords(alarms []Alarm) string {
-	words := make([]string, len(alarms))
-	for i, a := range alarms {
-		words[i] = fmt.Sprintf("%s alarm on %s", a.Resource, Printable(a.Node))
-	}
+	words := Mapped(alarms, func(a *Alarm) string { return fmt.Sprintf("%s alarm on %s", a.Resource, Printable(a.Node)) })
 	return strings.Join(words, ", ")
 }

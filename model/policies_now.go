@@ -1,6 +1,9 @@
 package model
 
-import "maps"
+import (
+	"maps"
+	"reflect"
+)
 
 // PoliciesNow are the policies and operator policies as they are now. Statistics, from which a poll has the effective
 // settings of queues, show a policy that was set, changed or deleted 5 to 6 s late (3.10.8, 4.0.5, 4.3.6).
@@ -129,6 +132,6 @@ func (now *PoliciesNow) merged(user, operator Table) Table {
 
 // sameDefinition compares definitions; an unknown one (nil) equals none.
 func sameDefinition(a, b Table) bool {
-	same := func(x, y any) bool { return sameValue(x, y) || sameJSON(x, y) }
+	same := func(x, y any) bool { return sameValue(x, y) || reflect.DeepEqual(x, y) }
 	return (a == nil) == (b == nil) && maps.EqualFunc(a, b, same)
 }

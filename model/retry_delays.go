@@ -50,7 +50,7 @@ func (d *RetryDelays) Range() string {
 	if d.Min.Value == d.Max.Value {
 		return ShortDuration(d.Min.Value)
 	}
-	return ShortDuration(d.Min.Value) + "…" + ShortDuration(d.Max.Value)
+	return Sayf("%s…%s", d.Min.Value, d.Max.Value)
 }
 
 // Words returns the delays and where they are set: "1st 30s (argument), then 1m, at most 5m (policy slow)".
@@ -58,7 +58,7 @@ func (d *RetryDelays) Words() string {
 	if d.Min.Value == d.Max.Value {
 		return Printable(d.Min.String()) + " each time"
 	}
-	return Printable("1st " + d.Min.String() + ", then " + ShortDuration(d.After(2)) + ", at most " + d.Max.String())
+	return Printable(Sayf("1st %s, then %s, at most %s", d.Min, d.After(2), d.Max))
 }
 
 // NextRetry returns when the first of the messages that a queue holds back is due, by this machine's clock.
@@ -86,7 +86,7 @@ func (t *Topology) HeldBack(q *Queue, now time.Time) string {
 	due := func(which string, at Opt[time.Time]) {
 		if at, known := at.Get(); known {
 			left := (max(at.Sub(now), 0) + time.Second - 1).Truncate(time.Second)
-			words += ", " + which + " in " + ShortDuration(left)
+			words += Sayf(", %s in %s", which, left)
 		}
 	}
 

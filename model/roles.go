@@ -96,7 +96,7 @@ func (r *roles) bufferReason(q *Queue) string {
 	says := r.heard[q.QueueRef]
 	consumed := q.Consumed()
 	if !consumed && r.isCommon(q) {
-		rests := says.buffer() == "" && r.isCommonTTL(q)
+		rests := (says.buffer() == "" || s.TTL.Set && !r.waitsFor(q.QueueRef, targets)) && r.isCommonTTL(q)
 		if rests || says.failed != "" {
 			return ""
 		}
@@ -104,25 +104,38 @@ func (r *roles) bufferReason(q *Queue) string {
 
 	waits := "messages wait for their own TTL"
 	if s.TTL.Set {
-		waits = fmt.Sprintf("messages wait %s (%s)", ShortDuration(s.TTL.Value), s.TTL.Source)
+		waits = Sayf("messages wait %s (%s)", s.TTL.Value, s.TTL.Source)
+	}
+
+	if s.DropsHead() {
+		waits += ", unless its limit pushes them out before"
 	}
 
 	then := "reach no queue then"
-	if len(targets) > 0 {
+	if hop, _ := r.t.Hop(q.QueueRef, Expired); len(targets) > 0 {
 		then = "then go to " + Names(targets)
+	} else if !hop.Route.Exact {
+		then = "then go by their own keys: only they can show where"
 	}
 
+	named := says.buffer() != "" && s.TTL.Set
+	named = named && r.waitsFor(q.QueueRef, targets)
+
 	switch {
-	case consumed && s.TTL.Set && says.buffer() != "" && len(targets) > 0:
+	case consumed && named:
 		return fmt.Sprintf("%s, %s; %q in its name (but it has consumers: they bypass the delay)", waits, then, says.buffer())
 	case consumed:
 		return ""
-	case r.leadsToFailed(q.QueueRef, targets) && (says.buffer() == "" || !s.TTL.Set):
+	case !named && r.leadsToFailed(q.QueueRef, targets):
 		// This is a worker without consumers at the moment, which dead-letters into its failed queue. A name like RetryQueue
 		// alone does not make it a buffer: after a retry's wait comes another try, not the failed queue.
 		return ""
+	case r.wasConsumed(q), r.keepsFailures(q, s):
+		return ""
 	case says.buffer() == "" && (says.failed != "" || len(targets) > 0) && r.archives(q, targets):
 		return "" // failures rest in it, until they expire into where they rest for good
+	case says.buffer() == "" && r.rejected[q.QueueRef] && !s.TTL.Set:
+		return "" // they rest: RabbitMQ takes a message's own TTL away when it dead-letters it (all versions)
 	case s.TTL.Set, r.anyConsumed(targets) && !r.returnsTo(targets, q.QueueRef):
 		return fmt.Sprintf("%s; %s, %s", q.unconsumed(), waits, then)
 	case says.buffer() != "" && says.failed == "":
@@ -159,6 +172,23 @@ func (q *Queue) sets(name string) bool {
 
 // works reports whether applications consume a queue, or did so earlier.
 func (r *roles) works(q *Queue) bool { return q.Consumed() || r.t.worked[q.QueueRef] }
+
+// wasConsumed reports whether most of what publishers sent to a queue was acknowledged there, and its name says neither
+// that messages wait there nor that they failed: its worker is away.
+func (r *roles) wasConsumed(q *Queue) bool {
+	sent := q.Published.Or(0)
+	return r.heard[q.QueueRef].plain() && sent > 0 && 2*q.Acked.Or(0) > sent
+}
+
+// keepsFailures reports whether a queue is named for failures alone, has no TTL, and nothing has left it by itself:
+// people reject there what is to be tried again.
+func (r *roles) keepsFailures(q *Queue, s *Settings) bool {
+	says := r.heard[q.QueueRef]
+	named := says.buffer() == "" && says.failed != "" && !says.weak
+	depth, _ := q.Depth()
+	rests := !s.TTL.Set && q.Published.Or(0) <= q.Taken().Or(0)+depth
+	return named && rests
+}
 
 // findResting finds queues that have no consumers, lead nowhere or only back to themselves, and get messages rejected
 // from a consumed queue: through a named exchange, beside a failed queue through an exchange that is named for
@@ -208,13 +238,51 @@ func (r *roles) endsTogether(q *Queue, hop *Hop) bool {
 	return true
 }
 
-// leadsToFailed reports whether everything that a queue dead-letters ends in queues that are named as failed queues, or
-// rest behind its dead-letter exchange.
+// leadsToFailed reports whether everything that a queue dead-letters ends in queues that are named as failed queues,
+// rest behind its dead-letter exchange, or keep what its consumers missed.
 func (r *roles) leadsToFailed(from QueueRef, targets []QueueRef) bool {
 	exchange := r.t.settings.of(from).DLX.Value
 	return len(targets) > 0 && !slices.ContainsFunc(targets, func(ref QueueRef) bool {
-		return r.heard[ref].failed == "" && !r.rests[resting{ref, exchange}]
+		return r.heard[ref].failed == "" && !r.rests[resting{ref, exchange}] && !r.keepsMissed(ref, from)
 	})
+}
+
+// keepsMissed reports whether a queue keeps what the consumers of another one missed, and is not its worker: nothing
+// consumes it, it leads nowhere, and it gets what consumers of further queues reject, or fewer messages were
+// acknowledged in it. Without counts, it is named after the other: reports.expired.
+func (r *roles) keepsMissed(ref, of QueueRef) bool {
+	q := r.t.Queues[ref]
+	if q.Applications().Or(1) != 0 || r.works(q) || r.t.settings.of(ref).DLX.Set {
+		return false
+	}
+	if here, there := q.Acked.Or(0), r.t.Queues[of].Acked.Or(0); here != there || r.rejected[ref] {
+		return here < there || r.rejected[ref] // a replay of failures acknowledges them, too
+	}
+	_, after := namedAfter(ref, of)
+	return after
+}
+
+// worksItself reports whether consumers of a queue do more than look at what another queue's consumers reject:
+// publishers or an exchange bring it other messages, too.
+func (r *roles) worksItself(ref QueueRef, hop *Hop) bool {
+	if r.heard[ref].failed != "" || !r.works(r.t.Queues[ref]) {
+		return false
+	}
+	if r.t.Queues[ref].Published.Or(0) > 0 {
+		return true
+	}
+
+	published := map[string]bool{}
+	for b := range r.t.BindingsTo(hop.From) {
+		published[b.Source] = true
+	}
+	for b := range r.t.BindingsTo(ref) {
+		if published[b.Source] || !slices.Contains(hop.Route.Through, b.From()) {
+			return true
+		}
+	}
+
+	return false
 }
 
 // archives reports whether a queue that gets what workers reject leads to queues where messages only rest: none of them
@@ -247,6 +315,15 @@ func (r *roles) findRejected() map[QueueRef]bool {
 	return rejected
 }
 
+// waitsFor reports whether messages that leave a queue of this name go on to a worker: applications consume it, or did
+// so earlier, or the queue is named after it. Otherwise waiting and retrying are an application's own business.
+func (r *roles) waitsFor(ref QueueRef, targets []QueueRef) bool {
+	return slices.ContainsFunc(targets, func(target QueueRef) bool {
+		says := r.heard[target]
+		return r.works(r.t.Queues[target]) || says.failed == "" && says.base == r.heard[ref].base
+	})
+}
+
 func (r *roles) anyConsumed(targets []QueueRef) bool {
 	return slices.ContainsFunc(targets, func(ref QueueRef) bool {
 		q, ok := r.t.Queues[ref]
@@ -270,7 +347,7 @@ func (r *roles) freeWorkers() {
 		var plain []QueueRef
 		for _, ref := range circle {
 			_, stated := r.statedWaits(ref)
-			if says := r.heard[ref]; !stated && says.buffer() == "" && says.failed == "" {
+			if !stated && r.heard[ref].plain() {
 				plain = append(plain, ref)
 			}
 		}
@@ -325,22 +402,15 @@ func (r *roles) workersOf(targets []QueueRef) []QueueRef {
 // withoutFailed removes what a user states to be no worker, and failed queues without consumers when there are other
 // queues: NServiceBus binds its error queue wherever it binds endpoints.
 func (r *roles) withoutFailed(workers []QueueRef) []QueueRef {
-	if slices.ContainsFunc(workers, r.takesNoWork) {
-		workers = Without(workers, r.takesNoWork)
+	workers = Without(workers, r.takesNoWork)
+	kept := Without(workers, func(ref QueueRef) bool {
+		return !r.isStated(ref, WorkerRole) && r.heard[ref].failed != "" && !r.t.Queues[ref].Consumed()
+	})
+	if len(kept) > 0 {
+		return kept
 	}
 
-	kept := make([]QueueRef, 0, len(workers))
-	for _, ref := range workers {
-		if r.isStated(ref, WorkerRole) || r.heard[ref].failed == "" || r.t.Queues[ref].Consumed() {
-			kept = append(kept, ref)
-		}
-	}
-
-	if len(kept) == 0 {
-		return workers
-	}
-
-	return kept
+	return workers
 }
 
 // crowd is the number of possible queues from which names decide which of them are meant, where each message's own key
@@ -379,7 +449,7 @@ func (r *roles) narrowed(ref QueueRef, reason Reason) []QueueRef {
 func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
 	says := r.heard[b.Queue]
 	exchange := r.entrance[b.Queue]
-	stated, _ := r.t.stated[b.Queue]
+	stated := r.t.stated[b.Queue]
 	switch {
 	case stated.Role != "":
 		return stated.Role, "as stated"
@@ -399,6 +469,10 @@ func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
 		return RetryBuffer, fmt.Sprintf("the exchange %s fills it, and is named for retries", Printable(exchange))
 	case says.failed != "":
 		return RetryBuffer, fmt.Sprintf("%q in its name", says.failed)
+	}
+
+	if r.rejected[b.Queue] {
+		return DelayedBuffer, "other workers' rejected messages go here"
 	}
 
 	return DelayedBuffer, "publishers fill it"
@@ -453,7 +527,7 @@ func (r *roles) retryEntrances() map[QueueRef]string {
 		}
 		retries, known := heard[b.Source]
 		if !known {
-			retries = listen(b.Source).retry != ""
+			retries = NamedForRetries(b.Source)
 			heard[b.Source] = retries
 		}
 

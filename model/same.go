@@ -1,7 +1,6 @@
 package model
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 )
@@ -11,25 +10,17 @@ import (
 // as a change.
 func sameStructure(a, b *Snapshot) bool {
 	return a.Overview.Version == b.Overview.Version &&
-		(a.Exchanges == nil) == (b.Exchanges == nil) && (a.Bindings == nil) == (b.Bindings == nil) &&
+		(a.Exchanges == nil) == (b.Exchanges == nil) &&
 		slices.EqualFunc(a.Queues, b.Queues, func(x, y Queue) bool {
 			return x.QueueRef == y.QueueRef && x.Type == y.Type && x.Durable == y.Durable && x.AutoDelete == y.AutoDelete &&
 				x.Exclusive == y.Exclusive && x.Policy == y.Policy && x.OperatorPolicy == y.OperatorPolicy &&
-				sameTable(x.Arguments, y.Arguments) && sameTable(x.PolicyDefinition, y.PolicyDefinition)
+				reflect.DeepEqual(x.Arguments, y.Arguments) && reflect.DeepEqual(x.PolicyDefinition, y.PolicyDefinition)
 		}) &&
 		slices.EqualFunc(a.Exchanges, b.Exchanges, func(x, y Exchange) bool {
 			return x.ExchangeRef == y.ExchangeRef && x.Type == y.Type && x.Internal == y.Internal && x.Policy == y.Policy &&
-				sameTable(x.Arguments, y.Arguments) && sameTable(x.PolicyDefinition, y.PolicyDefinition)
+				reflect.DeepEqual(x.Arguments, y.Arguments) && reflect.DeepEqual(x.PolicyDefinition, y.PolicyDefinition)
 		}) &&
-		slices.EqualFunc(a.Bindings, b.Bindings, func(x, y Binding) bool {
-			return x.VHost == y.VHost && x.Source == y.Source && x.Destination == y.Destination &&
-				x.ToExchange == y.ToExchange && x.PropertiesKey == y.PropertiesKey &&
-				x.RoutingKey == y.RoutingKey && sameTable(x.Arguments, y.Arguments)
-		}) &&
-		slices.EqualFunc(a.Policies, b.Policies, func(x, y Policy) bool {
-			return x.VHost == y.VHost && x.Name == y.Name && x.Operator == y.Operator && x.Pattern == y.Pattern &&
-				x.ApplyTo == y.ApplyTo && x.Priority == y.Priority && sameTable(x.Definition, y.Definition)
-		}) &&
+		reflect.DeepEqual(a.Bindings, b.Bindings) && reflect.DeepEqual(a.Policies, b.Policies) &&
 		reflect.DeepEqual(a.Seen, b.Seen) && slices.Equal(a.Stated, b.Stated)
 }
 
@@ -74,30 +65,4 @@ func sharing(earlier, s *Snapshot) *Snapshot {
 	}
 
 	return &shared
-}
-
-// sameTable compares tables as the management API writes them. An unknown one (nil) is not an empty one.
-func sameTable(a, b Table) bool {
-	return (a == nil) == (b == nil) && maps.EqualFunc(a, b, sameJSON)
-}
-
-func sameJSON(a, b any) bool {
-	switch a := a.(type) {
-	case Table:
-		b, ok := b.(Table)
-		return ok && sameTable(a, b)
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, sameJSON)
-	case []byte:
-		b, ok := b.([]byte)
-		return ok && slices.Equal(a, b)
-	}
-
-	switch b.(type) {
-	case Table, []any, []byte:
-		return false
-	}
-
-	return a == b
 }

@@ -64,6 +64,9 @@ type Settings struct {
 // DropHead is what a queue without an overflow setting does (all versions).
 const DropHead = "drop-head"
 
+// RejectPublish refuses what a full queue cannot take, dead letters of a classic one, too.
+const RejectPublish = "reject-publish"
+
 // settingsOfAll are the settings of all queues. Queues with equal settings share them: a broker has many queues and few
 // ways to declare one.
 type settingsOfAll map[QueueRef]*Settings
@@ -155,7 +158,7 @@ func (s Settings) Refuses() bool { return s.Bounded() && s.Overflow.Value != Dro
 // confirmed it (rabbit_fifo_dlx, 3.10 and later). Without overflow reject-publish the broker falls back to
 // at-most-once.
 func (s Settings) KeepsDeadLetters() bool {
-	return s.DLX.Set && s.Strategy.Value == "at-least-once" && s.Overflow.Value == "reject-publish"
+	return s.DLX.Set && s.Strategy.Value == "at-least-once" && s.Overflow.Value == RejectPublish
 }
 
 // settingReader reads one queue's settings by their policy names; the argument's name is the same with "x-" in front.
@@ -271,5 +274,5 @@ func (s Setting[T]) String() string {
 		value = ShortDuration(v)
 	}
 
-	return value + " (" + s.Source.String() + ")"
+	return Sayf("%s (%s)", value, s.Source)
 }

@@ -38,9 +38,11 @@ type partition struct {
 	flows       []Flow
 	failedAlone []Member
 	parkedAlone []Member
-	flowsOf     map[QueueRef][]*Flow
-	failed      map[QueueRef]bool // parked queues, too
-	worked      map[QueueRef]bool // workers of flows (no guesses on unknown consumers), and queues that had consumers
+
+	buffersAlone []Member
+	flowsOf      map[QueueRef][]*Flow
+	failed       map[QueueRef]bool // parked queues, too
+	worked       map[QueueRef]bool // workers of flows (no guesses on unknown consumers), and queues that had consumers
 }
 
 // NewTopology derives a topology from a snapshot, which must not change afterwards.
@@ -168,6 +170,14 @@ func (t *Topology) Queue(ref QueueRef) (*Queue, bool) {
 	return q, ok
 }
 
+// Known returns what is known of a queue; nothing when it is not in the snapshot.
+func (t *Topology) Known(ref QueueRef) *Queue {
+	if q, ok := t.Queue(ref); ok {
+		return q
+	}
+	return &Queue{QueueRef: ref}
+}
+
 // Exchange finds an exchange.
 func (t *Topology) Exchange(ref ExchangeRef) (*Exchange, bool) {
 	x, ok := t.exchanges[ref]
@@ -255,14 +265,13 @@ func (t *Topology) WorkersOf(failed QueueRef) (names []string) {
 }
 
 // FailedAt returns the workers in which messages failed that say that they left a queue last: the queue itself, or
-// those behind it where it is a buffer. They are unknown for a buffer that is gone.
+// those of its flows where it is a buffer or a failed queue. They are unknown for a buffer that is gone.
 func (t *Topology) FailedAt(left QueueRef) (names []string) {
 	if _, exists := t.Queues[left]; !exists && listen(left.Name).buffer() != "" {
 		return nil
 	}
 	for _, f := range t.flowsOf[left] {
-		switch f.Role(left) {
-		case DelayedBuffer, RetryBuffer:
+		if f.Role(left) != WorkerRole && !t.IsWorker(left) {
 			names = append(names, f.Worker.Queue.Name)
 		}
 	}

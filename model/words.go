@@ -2,7 +2,10 @@ package model
 
 import (
 	"fmt"
+	"reflect"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -28,29 +31,44 @@ func Plural[N int | int64](n N, noun string) string {
 	return Count(int64(n)) + " " + noun + "s"
 }
 
-// PluralAre returns "1 message is", "2 messages are".
-func PluralAre(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " is"
-	}
-	return Plural(n, noun) + " are"
-}
-
-// Sayf is fmt.Sprintf for people: queues become printable, lists of them become Names, durations are short.
+// Sayf is fmt.Sprintf for people: queues become printable, lists of them become Names, durations are short, and what %v
+// shows of a whole number is a Count. Words behind a number agree with it: "%v message(s) (is|are) lost".
 func Sayf(format string, values ...any) string {
+	if false {
+		_ = fmt.Sprintf(format, values...) // lets vet check the formats
+	}
+
+	const percent, one, several = "\x00", "$1", "$2"
+	format = strings.NewReplacer("%%", percent, "(s)", "(|s)").Replace(format)
+	pieces := strings.Split(format, "%")
+	form := several
 	for i, v := range values {
+		behind := &pieces[min(i+1, len(pieces)-1)] // its verb, and the text up to the next one
 		switch v := v.(type) {
 		case QueueRef:
-			values[i] = Printable(v.String())
+			values[i] = v.Printable()
 		case []QueueRef:
 			values[i] = Names(v)
 		case time.Duration:
 			values[i] = ShortDuration(v)
+		case int, int32, int64:
+			n := reflect.ValueOf(v).Int()
+			if form = several; n == 1 {
+				form = one
+			}
+			if strings.HasPrefix(*behind, "v") {
+				values[i] = Count(n)
+			}
 		}
+
+		*behind = choices.ReplaceAllString(*behind, form)
 	}
 
-	return fmt.Sprintf(format, values...)
+	return fmt.Sprintf(strings.ReplaceAll(strings.Join(pieces, "%"), percent, "%%"), values...)
 }
+
+// choices are the words in a format for one and for several: "(is|are)".
+var choices = regexp.MustCompile(`\(([^|()]*)\|([^|()]*)\)`)
 
 // ConsumerWords returns a number of consumers: "no consumers".
 func ConsumerWords(consumers Opt[int64]) string {

@@ -7,8 +7,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// CausesName names the file with the states of causes, beside the journal.
-const CausesName = "causes.json"
+// The files beside the journal with the states of causes, and with what watches have told.
+const (
+	CausesName = "causes.json"
+	AlarmsName = "alarms.json"
+)
 
 // damagedEnd is appended to the name of a damaged file that was set aside.
 const damagedEnd = ".damaged"

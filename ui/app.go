@@ -11,14 +11,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/polls"
 	"github.com/dlxtop/dlxtop/model/turns"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -32,7 +35,7 @@ type app struct {
 	poller   poller
 	counters [2]asking      // by lane: by passive declares, by totals
 	counts   []model.Counts // newer than the poll, newest last
-	history  *shell.History
+	history  *polls.History
 	looks    *shell.DueTimes
 	latest   shell.TopologyMsg // zero before the first answer
 
@@ -41,10 +44,11 @@ type app struct {
 	trail      []place // screens that were shown, latest last
 	palette    palette
 	notice     shell.NoticeMsg
-	waits      *model.InUse // the turn that something waits for; nil: none
-	leaving    bool         // the next press of the key for quitting quits, whatever is under way
-	saidUnkept bool         // the notice that choices cannot be stored was shown
-	next       string       // the context to switch to when the program has ended
+	waits      *model.InUse                 // the turn that something waits for; nil: none
+	leaving    bool                         // the next press of the key for quitting quits, whatever is under way
+	saidUnkept bool                         // the notice that choices cannot be stored was shown
+	empty      map[model.QueueRef]time.Time // since when each failed queue is empty; zero: it is not
+	next       string                       // the context to switch to when the program has ended
 }
 
 func newApp(ctx context.Context, given Options) app {
@@ -56,7 +60,7 @@ func newApp(ctx context.Context, given Options) app {
 	}
 
 	e := &shell.Env{Options: o, Work: shell.NewWork(ctx), Requests: &atomic.Int64{}}
-	e.Styles, e.Keys, e.Profile = &term.Styles{Plain: o.Plain}, shell.NewKeyMap(), termenv.Ascii
+	e.Profile = termenv.Ascii
 	e.Shown = e.Now()
 	e.Peeks.Store = o.Store
 	e.Marks, e.Background = shell.NewCauseMarks(e, o.Marks), turns.NewBackground()
@@ -73,7 +77,7 @@ func newApp(ctx context.Context, given Options) app {
 	a := app{
 		Env:     e,
 		poller:  poller{pause: o.Interval, looks: looks},
-		history: shell.NewHistory(), looks: looks,
+		history: polls.NewHistory(), looks: looks, empty: map[model.QueueRef]time.Time{},
 		palette: palette{env: e, field: term.NewTextField(""), recall: e.Commands.Recall()},
 		notice:  shell.NoticeMsg{Text: o.Trouble, Bad: true},
 	}
@@ -118,10 +122,14 @@ func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	before := a
 	cmd := a.update(msg)
 	a.leaveTrail(before)
+	a.followJobs()
 	switch msg.(type) {
 	case polledMsg, shell.AnswerMsg:
 		a.palette.refresh(&a)
+	case tea.KeyMsg, tea.MouseMsg, shell.PushMsg:
+		a.see()
 	}
+	cmd = tea.Batch(cmd, a.ring())
 
 	count := a.count()
 	read := a.prepare()
@@ -132,7 +140,7 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.width, a.height = msg.Width, msg.Height
-		if a.Styles.Plain {
+		if a.Plain {
 			a.width = min(a.width, term.PlainWidth)
 		}
 	case tea.KeyMsg:
@@ -153,7 +161,7 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 			return a.poll()
 		}
 	case backgroundMsg:
-		return a.background(msg)
+		a.background(msg)
 	case polledMsg:
 		return a.polled(msg)
 	case shell.AnswerMsg:
@@ -207,6 +215,8 @@ func (a *app) polled(msg polledMsg) tea.Cmd {
 	}
 
 	a.history.Record(a.Now(), msg.topology.Topology, msg.topology.Flows, msg.topology.Moves)
+	before := a.latest.Topology
+	a.Appeared(before, msg.topology.Topology)
 	a.latest = msg.topology
 	a.forget(a.Now())
 	a.latest.Topology = a.latest.Topology.Counted(a.counts)
@@ -214,20 +224,27 @@ func (a *app) polled(msg polledMsg) tea.Cmd {
 	a.latest.History = a.history
 	a.latest.Looks = a.looks
 	a.latest.Failed = failedIn(a.latest)
+	a.firstFailed(before)
 	cmd := a.refresh()
 	a.rest()
 
-	return tea.Batch(wait, cmd)
+	return tea.Batch(wait, cmd, a.listen())
 }
 
-func (a app) top() shell.Screen {
+func (a app) top() shell.Screen { return a.page().Screen }
+
+// page returns the visible screen.
+func (a app) page() shell.Page {
 	stack := a.tabs[a.tab].stack
-	return stack[len(stack)-1].Screen
+	return stack[len(stack)-1]
 }
 
 func (a *app) push(s shell.Screen) tea.Cmd {
 	var first tea.Cmd
-	p := a.NewPage(s)
+	p, again := s.(shell.Page)
+	if !again {
+		p = a.NewPage(s)
+	}
 	if a.latest.Topology != nil {
 		first = p.Take(a.latest)
 	}
@@ -246,13 +263,24 @@ func (a *app) back() tea.Cmd {
 	return nil
 }
 
-// popped closes the screen that asked for it, on any tab. It may be closed already, or covered: two keys that are read
-// at once both ask for it.
+// popped closes the screen that asked for it, on any tab, or makes it a job. It may be closed already, or covered: two
+// keys that are read at once both ask for it.
 func (a *app) popped(msg shell.PopMsg) {
 	for i := range a.tabs {
 		t := &a.tabs[i]
-		if top := len(t.stack) - 1; top > 0 && t.stack[top].Number == msg.Page {
+		top := len(t.stack) - 1
+		if top < 1 || t.stack[top].Number != msg.Page {
+			continue
+		}
+
+		r, runs := t.stack[top].Screen.(shell.Runner)
+
+		switch {
+		case !msg.Runs:
 			t.drop(top)
+		case runs && r.HowFar().Runs():
+			a.Detach(t.stack[top])
+			t.stack = t.stack[:top]
 		}
 	}
 }
@@ -276,20 +304,19 @@ func (a *app) handleKeys(msg tea.KeyMsg) tea.Cmd {
 
 // handleKey keeps the order: text input, the screen, global keys.
 func (a *app) handleKey(msg tea.KeyMsg) tea.Cmd {
-	k := a.Keys
 	a.notice = shell.NoticeMsg{}
-	a.leaving = a.leaving && term.Is(msg, k.Quit)
+	a.leaving = a.leaving && key.Matches(msg, press.Quit, press.ForceQuit)
 
 	switch {
-	case term.Is(msg, k.ForceQuit):
+	case press.Is(msg, press.ForceQuit):
 		if isBusy(a.top()) {
 			return a.toScreen(msg) // it stops the run; pressed again, the program ends
 		}
-		return tea.Quit
-	case term.Is(msg, k.Suspend):
+		return a.forceQuit()
+	case press.Is(msg, press.Suspend):
 		return a.suspendByKey()
 	case a.tooSmall():
-		if term.Is(msg, k.Quit) && a.unfinished() == "" {
+		if press.Is(msg, press.Quit) && a.unfinished() == "" {
 			return tea.Quit
 		}
 		return nil // the effect of other keys would be invisible
@@ -304,9 +331,9 @@ func (a *app) handleKey(msg tea.KeyMsg) tea.Cmd {
 		return a.toScreen(msg)
 	}
 
-	for _, c := range commands(k) {
+	for _, c := range commands() {
 		switch {
-		case !term.Is(msg, c.key):
+		case !press.Is(msg, c.key):
 		case c.pressed != nil:
 			return c.pressed(a)
 		default:
@@ -328,19 +355,36 @@ func (a *app) quit() tea.Cmd {
 	if len(a.tabs[a.tab].stack) > 1 {
 		return a.back()
 	}
-	why := a.unfinished()
+	return a.leave(a.unfinished(), press.Quit)
+}
+
+// forceQuit quits at once, unless that stops jobs: they are easily forgotten.
+func (a *app) forceQuit() tea.Cmd {
+	if a.RunningJobs() == 0 || a.tooSmall() {
+		return tea.Quit
+	}
+	return a.leave(a.unfinished(), press.ForceQuit)
+}
+
+func (a *app) leave(why string, again key.Binding) tea.Cmd {
 	if why == "" || a.leaving {
 		return tea.Quit
 	}
 	a.leaving = true
-	return a.refuse(why + ": " + a.Keys.Quit.Help().Key + " again quits")
+	return a.refuse(why + ": " + again.Help().Key + " again quits")
 }
 
 // unfinished returns what quitting would end, in words; "" when nothing is under way.
 func (a app) unfinished() string {
-	if runs := a.running(); runs != "" {
+	runs := a.running()
+	switch {
+	case runs == "":
+	case a.Journal != nil && a.RunningJobs() > 0:
+		return "not quit: " + runs + " would be stopped, and what is open then is in the journal, which resumes it"
+	default:
 		return "not quit: " + runs + " would be stopped"
 	}
+
 	if queue, watched := a.Watched(); watched {
 		return "not quit: the replay of " + queue.Printable() + " is still watched"
 	}
@@ -358,6 +402,9 @@ func (a app) running() string {
 		}
 	}
 
+	if n := a.RunningJobs(); n > 0 {
+		return model.Sayf("%v job(s) (:jobs)", n)
+	}
 	return ""
 }
 
@@ -378,13 +425,10 @@ func (a *app) poll() tea.Cmd {
 
 func (a *app) read() tea.Cmd {
 	cmd := a.poll()
-	if a.Styles.Plain { // ages, too
+	if a.Plain { // ages, too
 		cmd = tea.Batch(cmd, tea.ClearScreen)
 	}
 	return cmd
 }
 
-func (a *app) toScreen(msg tea.Msg) tea.Cmd {
-	t := &a.tabs[a.tab]
-	return t.page(len(t.stack) - 1).Take(msg)
-}
+func (a *app) toScreen(msg tea.Msg) tea.Cmd { return a.page().Take(msg) }

@@ -16,6 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/polls"
 	"github.com/dlxtop/dlxtop/model/trouble"
 	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/flows"
@@ -283,8 +284,8 @@ func TestWhatPollsAndCountsKnow(t *testing.T) {
 		}
 		return at(second)
 	}
-	arrival := func(seconds [2]int) shell.Arrival {
-		return shell.Arrival{After: moment(seconds[0]), Since: moment(seconds[1])}
+	arrival := func(seconds [2]int) polls.Arrival {
+		return polls.Arrival{After: moment(seconds[0]), Since: moment(seconds[1])}
 	}
 
 	for _, test := range must.Cases[struct {
@@ -296,7 +297,7 @@ func TestWhatPollsAndCountsKnow(t *testing.T) {
 		assert.Equal(t, arrival(test.Polls).With(head), arrival(test.Want), "%s", test.Name)
 	}
 
-	h := shell.NewHistory()
+	h := polls.NewHistory()
 	flows := []model.Flow{{Worker: model.Member{Queue: ref("q")}}}
 	topology := model.NewTopology(recording(queue("q", ready(1))))
 	for second := range 600 {
@@ -309,7 +310,7 @@ func TestWhatPollsAndCountsKnow(t *testing.T) {
 
 // The bound on the next due time shrinks while nothing leaves, and starts again when something may have left.
 func TestHeadArrived(t *testing.T) {
-	h := shell.NewHistory()
+	h := polls.NewHistory()
 	start := newClock().now()
 	flows := []model.Flow{{Worker: model.Member{Queue: ref("q")}}}
 	at := func(second int, ready, went int64) {

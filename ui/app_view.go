@@ -12,6 +12,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -28,15 +29,12 @@ func (a *app) prepare() tea.Cmd {
 	if a.tooSmall() || a.latest.Topology == nil {
 		return nil
 	}
-	s, ok := a.top().(shell.Preparing)
+	page := a.page()
+	s, ok := page.Screen.(shell.Preparing)
 	if !ok {
 		return nil
 	}
-	t := &a.tabs[a.tab]
-	page := t.page(len(t.stack) - 1)
-	var cmd tea.Cmd
-	page.Screen, cmd = s.Prepare(a.width, a.height-aboveScreen-len(a.below()))
-	return page.Asked(cmd)
+	return page.Asked(s.Prepare(a.width, a.height-aboveScreen-len(a.below())))
 }
 
 func (a app) below() []string {
@@ -48,8 +46,8 @@ func (a app) below() []string {
 
 // View draws the whole terminal from the state that Update left: it reads nothing, not even the clock.
 func (a app) View() string {
-	frame := a.frame()
-	if a.Styles.Plain {
+	frame := a.Styles.Dress(a.frame())
+	if a.Plain {
 		frame = term.Undrawn(frame)
 	}
 	if a.Ascii {
@@ -65,10 +63,9 @@ func (a app) frame() string {
 	}
 	if a.tooSmall() {
 		words := fmt.Sprintf("dlxtop needs %d x %d, this is %d x %d.", minWidth, minHeight, a.width, a.height)
-		keys := a.Keys
-		next := keys.Quit.Help().Key + " quits."
+		next := press.Quit.Help().Key + " quits."
 		if why := a.unfinished(); why != "" {
-			next = keys.Quit.Help().Key + " does " + why + "; " + keys.ForceQuit.Help().Key + " quits."
+			next = press.Quit.Help().Key + " does " + why + "; " + press.ForceQuit.Help().Key + " quits."
 		}
 		return term.Block(term.Wrap(words+" "+next, a.width), a.width, a.height)
 	}
@@ -88,13 +85,12 @@ func (a app) body(width, height int) string {
 	if a.latest.Topology != nil {
 		return a.top().View(width, height)
 	}
-	s := a.Styles
 	cause, next := a.poller.trouble()
 	if cause == "" {
-		return term.Block([]string{"", "   " + s.Muted.Render("reading the broker …")}, width, height)
+		return term.Block([]string{"", "   " + term.Muted.Render("reading the broker …")}, width, height)
 	}
-	lines := append([]string{""}, shell.Indented(s.Danger, cause, width)...)
-	lines = append(lines, shell.Indented(term.Style{}, next, width)...)
+	lines := append([]string{""}, shell.Indented(term.Danger, cause, width)...)
+	lines = append(lines, shell.Indented(term.Text, next, width)...)
 	return term.Block(lines, width, height)
 }
 
@@ -102,7 +98,7 @@ func (a app) body(width, height int) string {
 func (a app) headerLine() string {
 	line := term.Pad(a.header(), a.width)
 	if a.Production {
-		return a.Styles.Production.Under(line)
+		return term.Production.Under(line)
 	}
 	return line
 }
@@ -110,32 +106,42 @@ func (a app) headerLine() string {
 // header says what is shown, how bad it is, and how old the data is. If there is little room the node's name is dropped
 // first: what the user chose, and how fresh it is, must stay.
 func (a app) header() string {
-	s := a.Styles
 	between := "   "
 	if a.width < 100 {
 		between = "  "
 	}
 
-	left := []string{s.Title.Render(" dlxtop")}
+	left := []string{term.Title.Render(" dlxtop")}
 	if title := model.Printable(a.Title); title != "" {
 		if a.Production {
-			left = append(left, s.Strong.Render(title+" production"))
+			left = append(left, term.Strong.Render(title+" production"))
 		} else {
-			left = append(left, s.Strong.Render(title))
+			left = append(left, term.Strong.Render(title))
 		}
 	}
 
 	if a.ReadOnly {
-		left = append(left, s.Warning.Render("read only"))
+		left = append(left, term.Warning.Render("read only"))
+	}
+
+	if n := a.RunningJobs(); n > 0 {
+		left = append(left, term.Accent.Render(model.Plural(n, "job")))
+	}
+	if n := len(a.News); n > 0 {
+		words := term.MarkWarning + " " + a.News[n-1].Kind
+		if n > 1 {
+			words += " +" + model.Count(n-1)
+		}
+		left = append(left, term.Warning.Render(words))
 	}
 
 	right := a.freshness() + between + a.Shown.Format("15:04:05") + " "
 	if t := a.latest.Topology; t != nil {
 		o := t.Snapshot.Overview
-		vhost := s.Muted.Render("vhost ") + a.vhostName()
+		vhost := term.Muted.Render("vhost ") + a.vhostName()
 		right = a.findingsCount() + between + right
 		if words := clusterWords(t.Snapshot); words != "" {
-			right = s.Danger.Render(words) + between + right
+			right = term.Danger.Render(words) + between + right
 		}
 
 		width := func() int {
@@ -144,16 +150,16 @@ func (a app) header() string {
 		add := func(words string) {
 			before := right
 			right = words + between + right
-			if s.Plain || width()+ansi.StringWidthWc(o.Version.String()) > a.width { // the screens have it
+			if a.Plain || width()+ansi.StringWidthWc(o.Version.String()) > a.width { // the screens have it
 				right = before
 			}
 		}
 
 		if n := t.Parked(); n > 0 {
-			add(s.Muted.Render(model.Count(n) + " parked"))
+			add(term.Muted.Render(model.Count(n) + " parked"))
 		}
 		if n := a.latest.Failed; n > 0 {
-			add(s.Danger.Render(model.Count(n) + " failed"))
+			add(term.Danger.Render(model.Count(n) + " failed"))
 		}
 
 		taken := width()
@@ -172,7 +178,7 @@ func (a app) header() string {
 		left = append(left, node, vhost)
 	}
 
-	return term.Spread(strings.Join(left, between), between+right, a.width)
+	return term.Spread(strings.Join(left, between), between[1:]+right, a.width) // it adds a blank
 }
 
 func (a app) vhostName() string {
@@ -227,7 +233,7 @@ func clusterWords(s *model.Snapshot) string {
 }
 
 func (a app) findingsCount() string {
-	s, words := a.Styles, []string(nil)
+	var words []string
 	for _, level := range []findings.Level{findings.LevelError, findings.LevelWarning, findings.LevelInfo} {
 		if level == findings.LevelInfo && words != nil && a.width < 100 {
 			break // worse ones need the room
@@ -247,12 +253,12 @@ func (a app) findingsCount() string {
 			name = model.Count(n)
 		}
 		if mark := shell.LevelMark(level); n > 0 {
-			words = append(words, s.Mark(mark).Render(mark+" "+name))
+			words = append(words, term.StyleOf(mark).Render(mark+" "+name))
 		}
 	}
 
 	if words == nil {
-		return s.Muted.Render("no findings")
+		return term.Muted.Render("no findings")
 	}
 
 	return strings.Join(words, "  ")
@@ -261,7 +267,6 @@ func (a app) findingsCount() string {
 // freshness says how old the data is and what is being done about it.
 func (a app) freshness() string {
 	p := &a.poller
-	s := a.Styles
 	now := a.Shown
 	if p.err != nil {
 		next := "retry in " + shell.Age(max(0, p.next.Sub(now)))
@@ -271,31 +276,30 @@ func (a app) freshness() string {
 		case p.paused:
 			next = "paused"
 		}
-		return s.Danger.Render("! lost " + shell.Age(now.Sub(p.lostAt)) + "  " + next)
+		return term.Danger.Render("! lost " + shell.Age(now.Sub(p.lostAt)) + "  " + next)
 	}
 
 	switch {
-	case p.last == nil:
-		return s.Muted.Render("connecting …")
+	case p.last.Topology == nil:
+		return term.Muted.Render("connecting …")
 	case p.paused:
-		return s.Warning.Render("paused, " + shell.Age(now.Sub(p.readAt)) + " old")
+		return term.Warning.Render("paused, " + shell.Age(now.Sub(p.readAt)) + " old")
 	}
 
 	old := now.Sub(p.readAt)
 	every := shell.RoundUp(p.pause)
 	switch {
 	case old > p.pause+2*p.took+2*time.Second:
-		return s.Warning.Render("slow, " + shell.Age(old) + " old")
-	case every > shell.RoundUp(a.Interval) && !s.Plain: // the broker is slow
-		return s.Good.Render(shell.Age(old) + " old, every " + shell.Age(every))
+		return term.Warning.Render("slow, " + shell.Age(old) + " old")
+	case every > shell.RoundUp(a.Interval) && !a.Plain: // the broker is slow
+		return term.Good.Render(shell.Age(old) + " old, every " + shell.Age(every))
 	}
 
-	return s.Good.Render("live " + model.ShortDuration(a.Interval))
+	return term.Good.Render("live " + model.ShortDuration(a.Interval))
 }
 
 // tabLine names the tabs and, at the right, the path to the visible screen.
 func (a app) tabLine() string {
-	s := a.Styles
 	tabs := strings.Join(a.tabLabels(), "")
 	stack := a.tabs[a.tab].stack
 	var path []string
@@ -311,31 +315,31 @@ func (a app) tabLine() string {
 		way = "…" + term.Behind(way, n-room+1)
 	}
 
-	return term.Spread(tabs, s.Strong.Render(way)+" ", a.width)
+	return term.Spread(tabs, term.Strong.Render(way)+" ", a.width)
 }
 
 // tabLabels returns the tabs as drawn: the key, the name, and a count, each in its style.
 func (a app) tabLabels() (labels []string) {
-	s, between := a.Styles, " "
+	between := " "
 	if a.width < 80 {
 		between = ""
 	}
 
 	for i := range a.tabs {
-		count, look := "", s.Text
+		count, look := "", term.Text
 		if of := numbered[i].count; of != nil {
 			if n, mark := of(a.latest); n > 0 {
-				count, look = " "+model.Count(n), s.Mark(mark)
+				count, look = " "+model.Count(n), term.StyleOf(mark)
 			}
 		}
 
-		help := a.Keys.Screens[i].Help()
+		help := shell.Screens[i].Help()
 		name := help.Key + " " + strings.ToUpper(help.Desc[:1]) + help.Desc[1:]
 		switch {
-		case i == a.tab && s.Plain:
+		case i == a.tab && a.Plain:
 			labels = append(labels, between+"["+name+count+"]")
 		case i == a.tab:
-			labels = append(labels, between+s.Selected.Render(" "+name+count+" "))
+			labels = append(labels, between+term.Selected.Render(" "+name+count+" "))
 		default:
 			labels = append(labels, between+" "+name+look.Render(count)+" ")
 		}
@@ -345,34 +349,32 @@ func (a app) tabLabels() (labels []string) {
 }
 
 func (a app) rule() string {
-	s := a.Styles
-	if a.poller.err == nil || a.poller.last == nil {
-		return s.Border.Render(strings.Repeat("─", a.width))
+	if a.poller.err == nil || a.poller.last.Topology == nil {
+		return term.Border.Render(strings.Repeat("─", a.width))
 	}
 	words := fmt.Sprintf(" stale: this is how it was at %s, %s ago ",
 		a.poller.readAt.Format("15:04:05"), shell.Age(a.Shown.Sub(a.poller.readAt)))
 	rest := max(0, a.width-ansi.StringWidthWc(words)-3)
-	return s.Danger.Render("───" + words + strings.Repeat("─", rest))
+	return term.Danger.Render("───" + words + strings.Repeat("─", rest))
 }
 
 // noticeLines show what just happened, or else what is wrong with the connection: in full, because the next step is at
 // the end, or as far as there is room, with a mark.
 func (a app) noticeLines() []string {
-	s := a.Styles
-	text, style := "", s.Strong
+	text, style := "", term.Strong
 	cause, next := a.poller.trouble()
 	switch {
 	case a.notice.Text != "" && a.notice.Bad:
-		text, style = "! "+a.notice.Text, s.Danger
+		text, style = "! "+a.notice.Text, term.Danger
 	case a.notice.Text != "":
 		text = a.notice.Text
 	case a.waits != nil:
-		text, style = "waits: "+a.waits.Words(), s.Warning
+		text, style = "waits: "+a.waits.Words(), term.Warning
 	case cause != "" && a.latest.Topology != nil:
-		text, style = "! "+cause+": "+next, s.Danger
+		text, style = "! "+cause+": "+next, term.Danger
 	case a.latest.Topology != nil && len(a.latest.Topology.Snapshot.Missing) > 0:
 		text = "! not read: " + strings.Join(a.latest.Topology.Snapshot.Missing, "; ")
-		style = s.Warning
+		style = term.Warning
 	}
 
 	lines := term.Wrap(text, a.width-2)
@@ -419,14 +421,14 @@ const hintGap = 2 // columns after a hint
 
 // hints returns the active keys, most useful first, and at the right those that are always active.
 func (a app) hints() (own, always []hint) {
-	k, top := a.Keys, a.top()
-	last := term.Describe(k.Quit, "quit")
+	top := a.top()
+	last := press.Describe(press.Quit, "quit")
 	if len(a.tabs[a.tab].stack) > 1 {
-		last = term.Describe(k.Quit, "back")
+		last = press.Describe(press.Quit, "back")
 	}
 
-	keys := term.Named(last, k.Help, k.Palette)
-	if _, help := top.(helpScreen); help {
+	keys := term.Named(last, press.Help, press.Palette)
+	if _, help := top.(*helpScreen); help {
 		keys = keys[:1]
 	}
 	if !top.Typing() {
@@ -443,7 +445,7 @@ func (a app) hints() (own, always []hint) {
 		always[i].to += room
 	}
 
-	if a.Styles.Plain && !top.Typing() {
+	if a.Plain && !top.Typing() {
 		return nil, always // they change from row to row, and the help has them
 	}
 
@@ -455,7 +457,7 @@ func (a app) footer() string {
 	write := func(hints []hint) string {
 		text := " "
 		for _, h := range hints {
-			text += a.Styles.Accent.Render(h.Help().Key) + " " + h.Help().Desc + strings.Repeat(" ", hintGap)
+			text += term.Accent.Render(h.Help().Key) + " " + h.Help().Desc + strings.Repeat(" ", hintGap)
 		}
 		return text
 	}
@@ -496,16 +498,15 @@ func (a *app) handleMouse(msg tea.MouseMsg) tea.Cmd {
 // clickHint presses the key that the footer shows in a column. Consent, and anything with a cost, needs a key: a mouse
 // slips easily.
 func (a *app) clickHint(x int) tea.Cmd {
-	k := a.Keys
 	_, rows := a.top().(shell.Clickable) // enter opens one; elsewhere it agrees
 	opens := rows && !a.top().Typing()
 	own, always := a.hints()
 	for _, h := range append(own, always...) {
-		if x < h.from || x >= h.to || sharesKey(h.Binding, k.Insist) || !opens && sharesKey(h.Binding, k.Confirm) {
+		if x < h.from || x >= h.to || sharesKey(h.Binding, press.Insist) || !opens && sharesKey(h.Binding, press.Confirm) {
 			continue
 		}
-		if press, ok := shell.PressOf(h.Keys()[0]); ok {
-			return a.handleKey(press)
+		if pressed, ok := shell.PressOf(h.Keys()[0]); ok {
+			return a.handleKey(pressed)
 		}
 	}
 

@@ -41,31 +41,20 @@ func askBackground(e *shell.Env) tea.Cmd {
 	return tea.Batch(ask, wait)
 }
 
-func (a *app) background(msg backgroundMsg) tea.Cmd {
+func (a *app) background(msg backgroundMsg) {
 	a.Asking = false
-	if !msg.known || a.Light == msg.light {
-		return nil
+	if msg.known {
+		a.Light = msg.light
+		dress(a.Env, a.Theme)
 	}
-	a.Light = msg.light
-	return a.dressed(a.Theme)
 }
 
-// dressed switches everything on the screen to the styles of a theme.
-func (a *app) dressed(theme term.Theme) tea.Cmd {
-	dress(a.Env, theme)
-	for i := range a.tabs {
-		a.tabs[i].seen = nil // existing rows keep their styles
-	}
-	return a.refresh()
-}
-
+// dress switches everything on the screen to the styles of a theme.
 func dress(e *shell.Env, theme term.Theme) {
 	e.Theme = theme
-	if e.Styles.Plain {
-		*e.Styles = *term.PlainStyles()
-		return
+	if e.Styles = term.PlainStyles(); !e.Plain {
+		e.Styles = e.OwnThemes.Styles(theme, e.Profile, e.Light)
 	}
-	*e.Styles = *e.OwnThemes.Styles(theme, e.Profile, e.Light)
 }
 
 // keyboard is the terminal that keys come from, without the answer to askBackground: its letters must never be taken

@@ -63,9 +63,9 @@ func TestCauseInSeveralQueues(t *testing.T) {
 func TestPlansOfACauseScroll(t *testing.T) {
 	term := failedQueues().onSMTP(t).press("r").await("replay 64 messages of 2 queues").resize(60, 16).await("…")
 	const pageDown, pageUp = "\x1b[6~", "\x1b[5~"
-	term.awaitGone("undoes it").press(pageDown).await("from ", "1–2 of 22")
-	term.press(strings.Repeat(pageDown, 20)).await("marked redelivered", "21–22 of 22")
-	term.press(strings.Repeat(pageUp, 20)).await("reaches", "…").awaitGone("of 22")
+	term.awaitGone("undoes it").press(pageDown).await("from ", "1–2 of 20")
+	term.press(strings.Repeat(pageDown, 20)).await("marked redelivered", "19–20 of 20")
+	term.press(strings.Repeat(pageUp, 20)).await("reaches", "…").awaitGone("of 20")
 	term.press("G").await("── " + failedQueue)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/flows"
 	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 	"github.com/dlxtop/dlxtop/ui/trace"
@@ -83,7 +84,7 @@ func showAlone(i int) effect {
 }
 
 // commands returns all of them, first the numbered screens.
-func commands(k *shell.KeyMap) (all []command) {
+func commands() (all []command) {
 	turn := func(by int) effect {
 		return func(a *app) tea.Cmd { return a.show((a.tab + by + len(a.tabs)) % len(a.tabs)) }
 	}
@@ -91,15 +92,15 @@ func commands(k *shell.KeyMap) (all []command) {
 	for i, screen := range numbered {
 		show := func(a *app) tea.Cmd { return a.show(i) }
 		all = append(all, command{
-			key: k.Screens[i], name: shell.Tabs[i], does: screen.does, run: showAlone(i), pressed: show,
+			key: shell.Screens[i], name: shell.Tabs[i], does: screen.does, run: showAlone(i), pressed: show,
 		})
 	}
 
 	return append(all, []command{
-		{key: k.NextScreen, does: "next screen", run: turn(1)},
-		{key: k.PrevScreen, does: "previous screen", run: turn(-1)},
+		{key: press.NextScreen, does: "next screen", run: turn(1)},
+		{key: press.PrevScreen, does: "previous screen", run: turn(-1)},
 		{
-			key:  k.Palette,
+			key:  press.Palette,
 			does: "a command, or a flow or queue by a part of its name; the line completes them", run: (*app).openPalette,
 		},
 		{
@@ -116,14 +117,24 @@ func commands(k *shell.KeyMap) (all []command) {
 			names: (*app).exchangeNames, open: openTap,
 		},
 
-		{key: k.Undo, name: "undo", does: "undo the last action", run: (*app).undo},
-		{key: k.Pause, name: "pause", does: "stop reading the broker; read it again", run: (*app).pause},
-		{key: k.ReadNow, name: "read", does: "read the broker again now", run: (*app).read},
-		{key: k.Help, name: "help", does: "help: the keys of this screen", run: (*app).help},
-		{key: k.Back, does: "back", run: (*app).back},
+		{key: press.Undo, name: "undo", does: "undo the last action", run: (*app).undo},
+		{key: press.Pause, name: "pause", does: "stop reading the broker; read it again", run: (*app).pause},
+		{key: press.ReadNow, name: "read", does: "read the broker again now", run: (*app).read},
+		{key: press.Help, name: "help", does: "help: the keys of this screen", run: (*app).help},
+		{key: press.Back, does: "back", run: (*app).back},
 		{
-			key: k.Last, name: "last", does: "the screen seen before this one, as with `cd -`; twice: this one again",
+			key: press.Last, name: "last", does: "the screen seen before this one, as with `cd -`; twice: this one again",
 			run: (*app).last,
+		},
+
+		{
+			name: "jobs", does: "what runs in the background, and what ran there",
+			run: func(a *app) tea.Cmd {
+				if _, here := a.top().(*act.JobsScreen); here {
+					return nil
+				}
+				return a.push(act.NewJobsScreen(a.Env))
+			},
 		},
 		{name: "columns", does: "hide and show columns of this list", run: (*app).columns},
 		{
@@ -132,16 +143,19 @@ func commands(k *shell.KeyMap) (all []command) {
 		},
 		{
 			name: "theme", does: "other colours, until you leave", word: "theme", offline: true, names: (*app).themeNames,
-			open: func(a *app, n name) tea.Cmd { return a.dressed(term.Theme(n.Name)) },
+			open: func(a *app, n name) tea.Cmd {
+				dress(a.Env, term.Theme(n.Name))
+				return nil
+			},
 		},
 
-		{key: k.Quit, does: "back; on the first screen of a tab it quits", run: (*app).quit},
+		{key: press.Quit, does: "back; on the first screen of a tab it quits", run: (*app).quit},
 		{
-			key: k.ForceQuit, name: "quit", short: "q", does: "quit, always, with the terminal restored",
-			run: func(*app) tea.Cmd { return tea.Quit },
+			key: press.ForceQuit, name: "quit", short: "q", run: (*app).forceQuit,
+			does: "quit, with the terminal restored; it only asks where jobs run",
 		},
 		{
-			key: k.Suspend, does: "suspend; `fg` continues and reads the broker again", run: (*app).suspendByKey,
+			key: press.Suspend, does: "suspend; `fg` continues and reads the broker again", run: (*app).suspendByKey,
 		},
 		{
 			name: "context", does: "go to another broker", word: "context", offline: true,
@@ -151,8 +165,8 @@ func commands(k *shell.KeyMap) (all []command) {
 }
 
 // sharedKeys returns the keys of the commands.
-func sharedKeys(k *shell.KeyMap) (keys []term.Key) {
-	for _, c := range commands(k) {
+func sharedKeys() (keys []term.Key) {
+	for _, c := range commands() {
 		if len(c.key.Keys()) > 0 {
 			keys = append(keys, term.Key{Binding: c.key, Does: c.does})
 		}
@@ -223,8 +237,7 @@ func (a *app) goToContext(n name) tea.Cmd {
 	}
 
 	if runs := a.running(); runs != "" {
-		return a.refuse(fmt.Sprintf("not left for %s: %s would be stopped; wait for its end, or stop it with %s", n.shown,
-			runs, a.Keys.ForceQuit.Help().Key))
+		return a.refuse(fmt.Sprintf("not left for %s: %s would be stopped; wait for the end, or stop it", n.shown, runs))
 	}
 
 	a.next = n.Name

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/dashboard"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -29,7 +30,8 @@ func Ask(ctx context.Context, f dashboard.Form) error {
 	}
 
 	own, _ := term.ParseThemes(f.OwnThemes)
-	m := newForm(ctx, f, own.Styles(theme, profile, false))
+	m := newForm(ctx, f)
+	m.env.Styles = own.Styles(theme, profile, false)
 	m.env.Ascii = !term.UTF8(os.Getenv)
 	_, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(),
 		tea.WithOutput(screen)).Run()
@@ -55,9 +57,8 @@ type form struct {
 	typed         bool
 }
 
-func newForm(ctx context.Context, f dashboard.Form, styles *term.Styles) form {
+func newForm(ctx context.Context, f dashboard.Form) form {
 	m := form{Form: f, wrong: -1, env: newApp(ctx, Options{}).Env}
-	m.env.Styles = styles
 	for _, text := range f.Texts {
 		m.fields = append(m.fields, term.NewTextField(text))
 	}
@@ -80,19 +81,17 @@ func (m form) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 }
 
 func (m *form) handleKey(msg tea.KeyMsg) tea.Cmd {
-	k := m.env.Keys
 	switch {
-	case term.Is(msg, k.ForceQuit), term.Is(msg, k.Cancel), term.Is(msg, k.Quit) && !m.typed && !msg.Paste:
+	case press.Is(msg, press.ForceQuit), press.Is(msg, press.Cancel), press.Is(msg, press.Quit) && !m.typed && !msg.Paste:
 		return tea.Quit
 	case m.request != 0:
-	case term.Is(msg, k.Accept):
+	case press.Is(msg, press.Accept):
 		return m.try()
-	case term.Is(msg, k.NextPane), msg.Type == tea.KeyDown:
+	case press.Is(msg, press.NextPane), msg.Type == tea.KeyDown:
 		m.at = min(m.at+1, len(m.fields)-1)
-	case term.Is(msg, k.PrevPane), msg.Type == tea.KeyUp:
+	case press.Is(msg, press.PrevPane), msg.Type == tea.KeyUp:
 		m.at = max(m.at-1, 0)
 	default:
-		m.fields = append([]term.TextField(nil), m.fields...)
 		before := m.fields[m.at].Text()
 		if m.fields[m.at].Update(msg); m.fields[m.at].Text() != before {
 			m.typed = true
@@ -146,12 +145,11 @@ func (m form) View() string {
 	if m.width == 0 {
 		return ""
 	}
-	s, k := m.env.Styles, m.env.Keys
-	l := shell.NewDialogLines(s, m.width)
+	l := shell.NewDialogLines(m.width)
 	say := func(text string, look term.Style) {
 		l.Lines = append(l.Lines, look.Wrap("", text, l.Width)...)
 	}
-	say(m.Why, s.Text)
+	say(m.Why, term.Text)
 	l.Blank()
 
 	for i := range m.fields {
@@ -159,29 +157,29 @@ func (m form) View() string {
 		text := m.shown(i, l.Width-shell.LabelWidth-4)
 		switch {
 		case i == m.wrong:
-			mark = s.Danger.Render(term.MarkError) + " "
+			mark = term.Danger.Render(term.MarkError) + " "
 		case i < m.tried:
-			mark = s.Good.Render("✓") + " "
+			mark = term.Good.Render("✓") + " "
 		case i == m.at:
-			mark = s.Accent.Render(term.MarkCursor) + " "
+			mark = term.Accent.Render(term.MarkCursor) + " "
 		}
 
-		l.Lines = append(l.Lines, mark+s.Muted.Render(term.Pad(m.Names[i], shell.LabelWidth))+text)
+		l.Lines = append(l.Lines, mark+term.Muted.Render(term.Pad(m.Names[i], shell.LabelWidth))+text)
 	}
 
 	l.Blank()
 	switch {
 	case m.request != 0:
-		say("trying "+m.Names[m.at]+" …", s.Accent)
+		say("trying "+m.Names[m.at]+" …", term.Accent)
 	case m.err != nil:
-		say(term.MarkError+" "+m.Names[m.wrong]+": "+m.err.Error(), s.Danger)
+		say(term.MarkError+" "+m.Names[m.wrong]+": "+m.err.Error(), term.Danger)
 	}
 
-	say(m.Names[m.at]+": "+m.Notes[m.at], s.Muted)
+	say(m.Names[m.at]+": "+m.Notes[m.at], term.Muted)
 	l.Blank()
-	l.Keys(term.Named(term.Describe(k.Confirm, "try"), term.Describe(k.NextPane, "next"),
-		term.Describe(k.Cancel, "leave"))...)
-	page := l.Page(m.Title, m.width, m.height)
+	l.Keys(term.Named(press.Describe(press.Confirm, "try"), press.Describe(press.NextPane, "next"),
+		press.Describe(press.Cancel, "leave"))...)
+	page := m.env.Styles.Dress(l.Page(m.Title, m.width, m.height))
 	if m.env.Ascii {
 		return term.ASCII(page)
 	}
@@ -197,7 +195,7 @@ func (m form) shown(i, width int) string {
 	}
 
 	if i == m.at {
-		return f.View(m.env.Styles, width)
+		return f.View(width)
 	}
 
 	return term.Cut(model.Printable(f.Text()), width)

@@ -190,11 +190,11 @@ func TestReplayedIsShown(t *testing.T) {
 // What was read is shown, with why it is incomplete; a reading that ends earlier than the previous one removes nothing.
 func TestRecordThatCannotBeReadToItsEnd(t *testing.T) {
 	e := newApp(t.Context(), failed(0)).Env
-	var r shell.Screen = act.NewRecordScreen(e, plan.Record{ID: 7, Operation: plan.Replay})
+	r := act.NewRecordScreen(e, plan.Record{ID: 7, Operation: plan.Replay})
 	answer := func(rows []act.EntryRow, err error) string {
-		r, _ = r.Update(shell.TopologyMsg{})
-		r, _ = r.Update(shell.EndedMsg[act.Entries]{
-			Request: r.(act.RecordScreen).Request, Result: act.Entries{Rows: rows}, Err: err,
+		r.Update(shell.TopologyMsg{})
+		r.Update(shell.EndedMsg[act.Entries]{
+			Request: r.(*act.RecordScreen).Request, Result: act.Entries{Rows: rows}, Err: err,
 		})
 		return ansi.Strip(r.View(80, 19))
 	}
@@ -223,27 +223,27 @@ func TestSlowReadingsOfTheJournalAreShown(t *testing.T) {
 	e := newApp(t.Context(), journaled(t, 0, 0)).Env
 	record := act.NewRecordScreen(e, plan.Record{ID: 1})
 	list := act.NewJournalScreen(e)
-	record, _ = record.Update(shell.TopologyMsg{})
-	list, _ = list.Update(shell.TopologyMsg{})
-	ofRecord := record.(act.RecordScreen).Request
-	ofList := list.(act.JournalScreen).Request
+	record.Update(shell.TopologyMsg{})
+	list.Update(shell.TopologyMsg{})
+	ofRecord := record.(*act.RecordScreen).Request
+	ofList := list.(*act.JournalScreen).Request
 
 	for range 2 {
-		record, _ = record.Update(shell.TopologyMsg{})
-		list, _ = list.Update(shell.TopologyMsg{})
+		record.Update(shell.TopologyMsg{})
+		list.Update(shell.TopologyMsg{})
 	}
 
-	record, _ = record.Update(shell.EndedMsg[act.Entries]{
+	record.Update(shell.EndedMsg[act.Entries]{
 		Request: ofRecord, Result: act.Entries{Rows: []act.EntryRow{{Position: 1, Id: "m-1"}}},
 	})
-	list, _ = list.Update(shell.EndedMsg[[]plan.Record]{
+	list.Update(shell.EndedMsg[[]plan.Record]{
 		Request: ofList, Result: []plan.Record{{ID: 4711, Broker: "mq1:5672"}},
 	})
 	assert.Contains(t, record.View(80, 19), "m-1", "the messages are not shown")
 	assert.Contains(t, list.View(80, 19), "4711", "the records are not shown")
-	_, next := record.Update(shell.TopologyMsg{})
+	next := record.Update(shell.TopologyMsg{})
 	assert.That(t, next != nil, "the messages are not read again")
-	_, next = list.Update(shell.TopologyMsg{})
+	next = list.Update(shell.TopologyMsg{})
 	assert.That(t, next != nil, "the records are not read again")
 }
 
@@ -261,14 +261,13 @@ func TestUndoSaysWhyALookFailed(t *testing.T) {
 
 // Leaving an undo after agreeing, while its plan is made again, does not start it.
 func TestUndoLeftWhileItIsChecked(t *testing.T) {
-	u := act.NewUndoScreen(newApp(t.Context(), failed(0)).Env, 0).(act.FollowUpScreen)
+	u := act.NewUndoScreen(newApp(t.Context(), failed(0)).Env, 0).(*act.FollowUpScreen)
 	u.State, u.Request = shell.DialogChecking, u.Env.NewRequest()
 	answer := shell.PlannedMsg[act.FollowUp]{Plan: act.Undoing{{}}}
 	answer.Request = u.Request
-	left, _ := u.Update(tea.KeyMsg{Type: tea.KeyEsc})
-	after, cmd := left.Update(answer)
-	state := after.(act.FollowUpScreen).State
-	assert.That(t, state != shell.DialogRunning, "it runs")
+	u.Update(tea.KeyMsg{Type: tea.KeyEsc})
+	cmd := u.Update(answer)
+	assert.That(t, u.State != shell.DialogRunning, "it runs")
 	assert.That(t, cmd == nil, "it has a command")
 }
 

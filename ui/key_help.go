@@ -15,6 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/flows"
 	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -33,14 +34,13 @@ type Key struct {
 
 // KeyHelp returns what every key does, place by place. docs/keys.md is generated from it.
 func KeyHelp() []KeyGroup {
-	k := shell.NewKeyMap()
-	e := &shell.Env{Terminal: shell.Terminal{Keys: k, Styles: &term.Styles{}}}
-	detail, copies, filter := messages.OtherKeys(e)
+	e := &shell.Env{}
+	detail, copies, filter, like := messages.OtherKeys(e)
 	dialog, choice := act.OtherKeys(e)
 	line := palette{env: e}
-	rows := term.NewList(term.NewTable[int, int](e.Kit(), nil, nil, nil, nil), nil)
-	list := group("in every list", append(motions(k), rows.Keys()...))
-	groups := []KeyGroup{group("everywhere", sharedKeys(k)), list}
+	rows := term.NewList(term.NewTable[int, int](e.Plain, nil, nil, nil, nil), nil)
+	list := group("in every list", append(motions(), rows.Keys(nil)...))
+	groups := []KeyGroup{group("everywhere", sharedKeys()), list}
 	for _, place := range []struct {
 		name string
 		keys []term.Key
@@ -50,17 +50,19 @@ func KeyHelp() []KeyGroup {
 		{"on the causes of failed messages", causes.NewFailedScreen(e, model.QueueRef{}).Keys()},
 		{"on Findings", flows.NewFindingsScreen(e).Keys()},
 		{"on Journal", act.NewJournalScreen(e).Keys()},
+		{"on jobs", act.NewJobsScreen(e).Keys()},
 
 		{"on a flow", flows.NewFlowScreen(e, model.QueueRef{}).Keys()},
 		{"on messages", messages.NewScreen(e, model.QueueRef{}).Keys()},
 		{"in the detail of a message", detail},
 		{"on what was found", messages.NewFindScreen(e, "", nil).Keys()},
-		{"after " + k.Copy.Help().Key + ", what to copy", copies},
+		{"after " + press.Copy.Help().Key + ", what to copy", copies},
+		{"after " + press.Narrow.Help().Key + ", only messages", like},
 
 		{"in a dialog", dialog},
 		{"where a queue is chosen", choice},
 		{"in a filter", filter},
-		{"after " + k.Palette.Help().Key, line.keys(nil, nil)},
+		{"after " + press.Palette.Help().Key, line.keys(nil, nil)},
 	} {
 		g := group(place.name, place.keys)
 		g.Keys = slices.DeleteFunc(g.Keys, func(k Key) bool {
@@ -73,8 +75,8 @@ func KeyHelp() []KeyGroup {
 	return groups
 }
 
-func motions(k *shell.KeyMap) (keys []term.Key) {
-	for _, b := range k.Motions() {
+func motions() (keys []term.Key) {
+	for _, b := range press.Motions() {
 		keys = append(keys, term.Key{Binding: b, Does: b.Help().Desc})
 	}
 	return keys
@@ -89,7 +91,7 @@ func group(place string, keys []term.Key) KeyGroup {
 		}
 		var names []string
 		for _, pressed := range k.Binding.Keys() {
-			names = append(names, term.KeyName(pressed))
+			names = append(names, press.KeyName(pressed))
 		}
 		g.Keys = append(g.Keys, Key{names, k.Does})
 	}
@@ -126,7 +128,7 @@ type helpBlock struct {
 }
 
 func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
-	if h, ok := of.(helpScreen); ok {
+	if h, ok := of.(*helpScreen); ok {
 		return h
 	}
 	tabs := term.Key{
@@ -134,10 +136,10 @@ func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
 		Does:    "the screens " + strings.Join(shell.Tabs[:], ", "),
 	}
 
-	h := helpScreen{env: e}
-	h.blocks[0] = []helpBlock{{"on " + of.Title(), meanings(of.Keys())}, {"to move", motions(e.Keys)}}
+	h := &helpScreen{env: e}
+	h.blocks[0] = []helpBlock{{"on " + of.Title(), meanings(of.Keys())}, {"to move", motions()}}
 	h.blocks[1] = []helpBlock{
-		{"everywhere", append([]term.Key{tabs}, sharedKeys(e.Keys)[len(shell.Tabs):]...)},
+		{"everywhere", append([]term.Key{tabs}, sharedKeys()[len(shell.Tabs):]...)},
 	}
 	return h
 }
@@ -158,7 +160,7 @@ func meanings(keys []term.Key) (named []term.Key) {
 // twoColumns is the width from which the keys of the screen and those of all screens stand side by side.
 const twoColumns = 100
 
-func (h helpScreen) lines(width int) []string {
+func (h *helpScreen) lines(width int) []string {
 	if width < twoColumns {
 		return append(h.column(h.blocks[0], width), h.column(h.blocks[1], width)...)
 	}
@@ -175,16 +177,15 @@ func (h helpScreen) lines(width int) []string {
 	return left
 }
 
-func (h helpScreen) column(blocks []helpBlock, width int) (lines []string) {
-	s := h.env.Styles
+func (h *helpScreen) column(blocks []helpBlock, width int) (lines []string) {
 	const indent, room = "   ", 11
 	for _, b := range blocks {
-		lines = append(lines, indent+s.Heading.Render(b.title))
+		lines = append(lines, indent+term.Heading.Render(b.title))
 		for _, k := range b.keys {
 			first, size := utf8.DecodeRuneInString(k.Does)
-			lead := indent + s.Accent.Render(term.Pad(k.Help().Key, room)) + " "
+			lead := indent + term.Accent.Render(term.Pad(k.Help().Key, room)) + " "
 			does := strings.ToUpper(string(first)) + k.Does[size:] + "."
-			lines = append(lines, s.Text.Wrap(lead, does, width-len(indent)-room-3)...)
+			lines = append(lines, term.Text.Wrap(lead, does, width-len(indent)-room-3)...)
 		}
 		lines = append(lines, "")
 	}
@@ -192,38 +193,36 @@ func (h helpScreen) column(blocks []helpBlock, width int) (lines []string) {
 	return lines
 }
 
-func (h helpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
+func (h *helpScreen) Update(msg tea.Msg) (cmd tea.Cmd) {
 	if msg, ok := msg.(tea.KeyMsg); ok {
-		h.text.Key(h.env.Keys, msg)
+		h.text.Key(msg)
 		cmd, _ = term.Press(h.Keys(), msg)
 	}
 
-	return h, cmd
+	return cmd
 }
 
-func (h helpScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+func (h *helpScreen) Prepare(width, height int) tea.Cmd {
 	h.text.Prepare(width, height-2, h.lines)
-	return h, nil
+	return nil
 }
 
-func (h helpScreen) Title() string { return "help" }
-func (h helpScreen) Typing() bool  { return false }
+func (h *helpScreen) Title() string { return "help" }
+func (h *helpScreen) Typing() bool  { return false }
 
 // Keys makes a second "?" close the help.
-func (h helpScreen) Keys() []term.Key {
-	k := h.env.Keys
-	return append([]term.Key{term.On(k.Help, "", shell.Pop).As("close")},
-		term.Named(k.Up, k.Down, k.PageUp, k.PageDown)...)
+func (h *helpScreen) Keys() []term.Key {
+	return append([]term.Key{term.On(press.Help, "", shell.Pop).As("close")},
+		term.Named(press.Up, press.Down, press.PageUp, press.PageDown)...)
 }
 
-func (h helpScreen) View(width, height int) string {
-	s := h.env.Styles
-	marks := "   " + s.Danger.Render(term.MarkError) + " lost or will be   " +
-		s.Warning.Render(term.MarkWarning) + " risky   " +
-		s.Accent.Render(term.MarkCursor) + " cursor   " + s.Chosen.Render(term.MarkChosen) + " selected   " +
-		s.Muted.Render("?") + " not known"
+func (h *helpScreen) View(width, height int) string {
+	marks := "   " + term.Danger.Render(term.MarkError) + " lost or will be   " +
+		term.Warning.Render(term.MarkWarning) + " risky   " +
+		term.Accent.Render(term.MarkCursor) + " cursor   " + term.Chosen.Render(term.MarkChosen) + " selected   " +
+		term.Muted.Render("?") + " not known"
 
 	text := term.Block(h.text.Seen(), width, height-2)
-	return text + "\n" + term.Block([]string{term.Partition(s, "", h.text.Position(), width), term.Cut(marks, width)},
+	return text + "\n" + term.Block([]string{term.Partition("", h.text.Position(), width), term.Cut(marks, width)},
 		width, 2)
 }

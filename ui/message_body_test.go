@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/muesli/termenv"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
@@ -25,7 +24,6 @@ import (
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // packed is JSON in gzip, with JSON in one of its strings.
@@ -73,11 +71,10 @@ func TestBrokenJSONIsNamed(t *testing.T) {
 func TestDressedBodyIsTheBody(t *testing.T) {
 	m := message.Message{Body: []byte(`{"name":"关羽 ` + strings.Repeat("x世", 40) + `","n":[1,"{\"a\":1}"]}`)}
 	m.BodyBytes = len(m.Body)
-	s := term.NewStyles(term.Dark, termenv.TrueColor)
 	for _, l := range body.Read(&m).Lines {
 		for width := 2; width < 100; width++ {
 			var got strings.Builder
-			for _, line := range shell.Dressed(s, l, width) {
+			for _, line := range shell.Dressed(l, width) {
 				text := ansi.Strip(line)
 				assert.That(t, ansi.StringWidthWc(text) <= width, "%q is wider than %d", text, width)
 				got.WriteString(text)
@@ -113,7 +110,7 @@ func TestDumpFitsItsPane(t *testing.T) {
 	m := message.Message{Body: []byte("\xff\xfe" + strings.Repeat("0123456789", 9)), BodyBytes: 92}
 	v := body.Read(&m)
 	for width, each := range map[int]int{28: 4, 43: 4, 44: 8, 75: 12, 76: 16, 200: 16} {
-		lines := shell.ViewLines(&term.Styles{}, &v, width, false)
+		lines := shell.ViewLines(&v, width, false)
 		want := (92 + each - 1) / each
 		must.Equal(t, len(lines), want, "%d lines in %d columns, want %d: %q", len(lines), width, want, lines[0])
 		assert.That(t, ansi.StringWidthWc(lines[0]) <= width, "%d lines in %d columns, want %d: %q", len(lines), width, want,

@@ -118,6 +118,16 @@ func TestLongBodyScrolls(t *testing.T) {
 	term.press("g").await("line 0")
 }
 
+// The column with the name of a message is there for those whose routing key does not say it.
+func TestNamesOfMessages(t *testing.T) {
+	named := func(name string) message.Message {
+		return message.Message{RoutingKey: "order.placed", Properties: message.Properties{Type: name}}
+	}
+
+	holding(named("order.placed"), named("App.OrderPlaced")).onFailed(t, 120, 24).await(" NAME ", " App.OrderPlaced ")
+	holding(named("order.placed")).onFailed(t, 120, 24).await("ROUTING KEY").lacks(" NAME ", "the key says the same")
+}
+
 func TestRereadKeepsCursorAndSelection(t *testing.T) {
 	term := failed(30).onFailed(t)
 	term.press(keyDown, keyDown, " ", keyDown) // selects #3, and goes on to #5
@@ -253,9 +263,7 @@ func TestManyMessagesScrollQuickly(t *testing.T) {
 	}
 
 	term := newTerminal(t, holding(many...), 120, 36, withQueue(failedQueue), func(a *app) {
-		top := a.tabs[0].stack[1].Screen.(messages.Screen)
-		top.Limit = len(many)
-		a.tabs[0].stack[1].Screen = top
+		a.tabs[0].stack[1].Screen.(*messages.Screen).Limit = len(many)
 	})
 
 	term.await(model.Count(int64(len(many))) + " messages")
@@ -322,7 +330,7 @@ func TestDeliveryBudget(t *testing.T) {
 func TestTheLimitOfALookIsNoGrowth(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), frozen(&recorded{snapshot: recording()}))
-	s := messages.NewScreen(a.Env, ref("failed")).(messages.Screen)
+	s := messages.NewScreen(a.Env, ref("failed")).(*messages.Screen)
 	list := message.MessageList{{Position: 1}, {Position: 2}, {Position: 3}}
 	rows := must.Get(shell.MessageRows(list, ref("failed"), false, func(int, *message.Message) {}))(t)
 	s.Rows, s.Limit = rows, messages.PeekMost

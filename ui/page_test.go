@@ -16,6 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/polls"
 	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -37,9 +38,9 @@ func (o *overhearing) of(msg tea.Msg) int {
 	return under(o, func() int { return o.kinds[fmt.Sprintf("%T", msg)] })
 }
 
-func (o *overhearing) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+func (o *overhearing) Update(msg tea.Msg) tea.Cmd {
 	o.change(func() { o.kinds[fmt.Sprintf("%T", msg)]++ })
-	return o, nil
+	return nil
 }
 
 // A look, a plan, the progress of a run and its end come to the screen that requested them. A screen below it on the
@@ -351,14 +352,14 @@ func TestHiddenTabsKeepNoOldPoll(t *testing.T) {
 		a = next.(app)
 	}
 
-	var polls []weak.Pointer[model.Topology]
+	var kept []weak.Pointer[model.Topology]
 
 	poll := func() {
 		topology := model.NewTopology(busyBroker())
-		polls = append(polls, weak.Make(topology))
+		kept = append(kept, weak.Make(topology))
 		found := findings.Of(topology)
 		a.poller.inFlight = a.NewRequest()
-		update(polledMsg{request: a.poller.inFlight, topology: shell.TopologyMsg{
+		update(polledMsg{request: a.poller.inFlight, poll: polls.Poll{Topology: topology}, topology: shell.TopologyMsg{
 			Topology: topology, Flows: topology.Flows(), Findings: found, About: findings.NewAbout(found),
 		}})
 	}
@@ -382,8 +383,8 @@ func TestHiddenTabsKeepNoOldPoll(t *testing.T) {
 
 	runtime.GC()
 	runtime.GC()
-	for i, p := range polls[:len(polls)-1] {
-		assert.That(t, p.Value() == nil, "poll %d of %d is still in memory", i+1, len(polls))
+	for i, p := range kept[:len(kept)-1] {
+		assert.That(t, p.Value() == nil, "poll %d of %d is still in memory", i+1, len(kept))
 	}
 
 	for tab := range a.tabs {
@@ -391,7 +392,7 @@ func TestHiddenTabsKeepNoOldPoll(t *testing.T) {
 		assert.Equal(t, a.View(), screens[tab], "it shows")
 	}
 
-	last := polls[len(polls)-1].Value()
+	last := kept[len(kept)-1].Value()
 	must.That(t, last != nil, "the newest poll is not the one that is shown")
 	assert.That(t, last == a.latest.Topology, "the newest poll is not the one that is shown")
 }
@@ -405,14 +406,9 @@ func TestCausesReadInAHiddenTabNameTheirWorkers(t *testing.T) {
 	topology := model.NewTopology(source.snapshot)
 	poll := shell.TopologyMsg{Topology: topology, Flows: topology.Flows()}
 	screen := causes.NewFailedScreen(a.Env, model.QueueRef{})
-	update := func(msg tea.Msg) { screen, _ = screen.Update(msg) }
+	update := func(msg tea.Msg) { screen.Update(msg) }
 
-	prepare := func() (cmd tea.Cmd) {
-		screen, cmd = screen.(interface {
-			Prepare(width, height int) (shell.Screen, tea.Cmd)
-		}).Prepare(120, 30)
-		return cmd
-	}
+	prepare := func() tea.Cmd { return screen.(shell.Preparing).Prepare(120, 30) }
 
 	update(poll)
 

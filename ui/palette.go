@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -103,16 +104,15 @@ func (p *palette) handle(msg tea.KeyMsg, a *app) (chosen effect) {
 
 // keys returns the keys of the line; chosen becomes what is to run.
 func (p *palette) keys(a *app, chosen *effect) []term.Key {
-	k := p.env.Keys
 	complete := func(by int) func() { return func() { p.complete(a, by) } }
 	move := func(by int) func() { return func() { p.move(a, by) } }
 	return []term.Key{
-		term.On(k.Accept, "run the command", func() { *chosen = p.accept(a) }),
-		term.On(k.Abandon, "close the line", p.close),
-		term.On(k.Complete, "complete the command, or a name; again: the next one", complete(1)),
-		term.On(k.CompleteBack, "complete the one before", complete(-1)),
-		term.On(k.ChooseUp, "the suggestion before; from the first one, the command before", move(-1)),
-		term.On(k.ChooseDown, "the suggestion after; in earlier commands, the command after", move(1)),
+		term.On(press.Accept, "run the command", func() { *chosen = p.accept(a) }),
+		term.On(press.Abandon, "close the line", p.close),
+		term.On(press.Complete, "complete the command, or a name; again: the next one", complete(1)),
+		term.On(press.CompleteBack, "complete the one before", complete(-1)),
+		term.On(press.ChooseUp, "the suggestion before; from the first one, the command before", move(-1)),
+		term.On(press.ChooseDown, "the suggestion after; in earlier commands, the command after", move(1)),
 	}
 }
 
@@ -173,7 +173,7 @@ func (p *palette) search(a *app) {
 	typed := strings.TrimLeft(p.field.Text(), " ")
 	word, argument, more := strings.Cut(typed, " ")
 
-	all := slices.DeleteFunc(commands(a.Keys), func(c command) bool {
+	all := slices.DeleteFunc(commands(), func(c command) bool {
 		return c.name == "" || c.offline && len(c.names(a)) == 0
 	})
 	for c := range model.Each(all) {
@@ -253,13 +253,13 @@ func actions(of shell.Screen, typed string) []suggestion {
 		if !b.Named() || slices.Contains(wordless, b.Keys()[0]) || nearness(strings.ToLower(words), typed) > contains {
 			continue
 		}
-		press, ok := shell.PressOf(b.Keys()[0])
+		pressed, ok := shell.PressOf(b.Keys()[0])
 		if !ok {
 			continue
 		}
 		found = append(found, suggestion{
 			text: words, does: "key " + b.Help().Key,
-			run: func(a *app) tea.Cmd { return a.handleKey(press) },
+			run: func(a *app) tea.Cmd { return a.handleKey(pressed) },
 		})
 	}
 
@@ -271,7 +271,7 @@ var wordless = []string{"enter", "esc", "tab", "shift+tab", "up", "down", "left"
 
 func (p palette) nothing() string {
 	word, argument, _ := strings.Cut(strings.TrimSpace(p.field.Text()), " ")
-	for _, c := range commands(p.env.Keys) {
+	for _, c := range commands() {
 		if c.name == word && c.names != nil && (c.offline || !p.unread) {
 			return "there is no " + c.word + " " + model.Printable(strings.TrimSpace(argument))
 		}
@@ -286,14 +286,13 @@ func (p palette) nothing() string {
 
 // view returns the typed text, and its suggestions.
 func (p palette) view(width int) []string {
-	s := p.env.Styles
-	hints := s.Muted.Render("tab completes   ↑ ↓ choose, earlier ones   esc closes ")
+	hints := term.Muted.Render("tab completes   ↑ ↓ choose, earlier ones   esc closes ")
 	if ansi.StringWidthWc(p.field.Text()) > width-6-ansi.StringWidthWc(hints) {
 		hints = ""
 	}
 
 	room := width - 4 - ansi.StringWidthWc(hints)
-	lines := []string{term.Spread(s.Accent.Render(" : ")+p.field.View(s, room), hints, width)}
+	lines := []string{term.Spread(term.Accent.Render(" : ")+p.field.View(room), hints, width)}
 	first := max(0, min(p.at-paletteRows+2, len(p.found)-paletteRows))
 	texts := 0
 	for _, c := range p.found[first:min(first+paletteRows, len(p.found))] {
@@ -303,10 +302,10 @@ func (p palette) view(width int) []string {
 	texts = min(texts, width*3/5)
 	for i := first; i < min(first+paletteRows, len(p.found)); i++ {
 		c := p.found[i]
-		mark, look := "  ", s.Text
+		mark, look := "  ", term.Text
 		if i == p.at {
-			mark = s.Accent.Render(term.MarkCursor) + " "
-			look = s.Strong
+			mark = term.Accent.Render(term.MarkCursor) + " "
+			look = term.Strong
 		}
 
 		text := term.CutMiddle(c.text, texts)
@@ -314,10 +313,10 @@ func (p palette) view(width int) []string {
 			text += " " + c.of
 		}
 
-		line := " " + mark + look.Render(term.Pad(text, texts)) + "   " + s.Muted.Render(c.does)
+		line := " " + mark + look.Render(term.Pad(text, texts)) + "   " + term.Muted.Render(c.does)
 		if i == first+paletteRows-1 && (i < len(p.found)-1 || p.hidden > 0) {
 			count := model.Count(len(p.found)-i-1+p.hidden) + " more "
-			line = term.Spread(term.Cut(line, width-len(count)-1), s.Muted.Render(count), width)
+			line = term.Spread(term.Cut(line, width-len(count)-1), term.Muted.Render(count), width)
 		}
 
 		lines = append(lines, term.Cut(line, width))
@@ -328,7 +327,7 @@ func (p palette) view(width int) []string {
 		if words == "" {
 			words = p.nothing()
 		}
-		lines = append(lines, "   "+term.Cut(s.Danger.Render(term.MarkError+" "+words), width-4))
+		lines = append(lines, "   "+term.Cut(term.Danger.Render(term.MarkError+" "+words), width-4))
 	}
 
 	for len(lines) < paletteRows+1 {

@@ -3,20 +3,20 @@ package ui
 import (
 	"context"
 	"fmt"
-	"reflect"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/bubbles/key"
-
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -166,29 +166,15 @@ func TestKeyHelpHasEveryKey(t *testing.T) {
 		}
 	}
 
-	var visit func(name string, v reflect.Value)
-
-	visit = func(name string, v reflect.Value) {
-		if b, ok := v.Interface().(key.Binding); ok {
-			for _, pressed := range b.Keys() {
-				assert.That(t, slices.Contains(explained, term.KeyName(pressed)), "%s (%s) is not in KeyHelp", name,
-					pressed)
-			}
-			return
-		}
-
-		for i := range v.NumField() {
-			if field := v.Field(i); field.Kind() == reflect.Array {
-				for j := range field.Len() {
-					visit(v.Type().Field(i).Name, field.Index(j))
-				}
-			} else {
-				visit(v.Type().Field(i).Name, field)
-			}
+	source := must.Get(os.ReadFile("press/keys.go"))(t)
+	declared := regexp.MustCompile(`(?m)^\t(\w+) += (?:bind\(|named\("[^"]+", )"([^"]+)"`)
+	keys := declared.FindAllStringSubmatch(string(source), -1)
+	must.That(t, len(keys) > 60, "press declares %d keys", len(keys))
+	for _, of := range keys {
+		for pressed := range strings.SplitSeq(of[2], ",") {
+			assert.That(t, slices.Contains(explained, press.KeyName(pressed)), "%s (%s) is not in KeyHelp", of[1], pressed)
 		}
 	}
-
-	visit("", reflect.ValueOf(*shell.NewKeyMap()))
 }
 
 // "-" goes to the previous screen, across tabs, and back again; a closed one is opened again.
@@ -254,7 +240,7 @@ func TestContextIsChosenWithoutABroker(t *testing.T) {
 func TestContextWaitsForWhatRuns(t *testing.T) {
 	o := going(5)
 	a := newApp(t.Context(), o)
-	busy := act.NewUndoScreen(a.Env, 7).(act.FollowUpScreen)
+	busy := act.NewUndoScreen(a.Env, 7).(*act.FollowUpScreen)
 	busy.State = shell.DialogRunning
 	a.tabs[1].stack = append(a.tabs[1].stack, a.NewPage(busy))
 	a.goToContext(name{QueueRef: model.QueueRef{Name: "staging"}, shown: "staging"})

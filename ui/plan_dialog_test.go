@@ -349,7 +349,7 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 	p.Plan = plan.Plan{Operation: plan.Replay, From: ref(failedQueue), Risks: risks, Strips: []string{"x-death"}}
 	p.ChangedAt, p.Changes = e.Now(), changed
 
-	u := act.NewUndoScreen(e, 1).(act.FollowUpScreen)
+	u := act.NewUndoScreen(e, 1).(*act.FollowUpScreen)
 	u.State, u.ChangedAt, u.Changes = shell.DialogAsking, e.Now(), changed
 
 	undo := plan.UndoPlan{Record: plan.Record{ID: 1, Operation: plan.Replay}, Back: ref(failedQueue), Risks: risks}
@@ -361,7 +361,7 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 
 	u.Is = act.Undoing{{Id: 1, Undo: undo}}
 
-	r := act.NewResumeScreen(e, 1).(act.FollowUpScreen)
+	r := act.NewResumeScreen(e, 1).(*act.FollowUpScreen)
 	r.State = shell.DialogAsking
 	var rest resume.Run
 	rest.Record = plan.Record{ID: 1, Operation: plan.Replay, From: ref(failedQueue), Planned: 500}

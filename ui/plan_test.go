@@ -439,6 +439,7 @@ func TestEditOnARealBroker(t *testing.T) {
 	assert.Equal(t, d.Priority, 3)
 	assert.That(t, d.Headers[message.ReplayHeader] != nil, "%v %+v %d bytes", d.Headers, d.Priority, len(d.Body))
 	must.Do(t, d.Nack(false, true))
+	holds(t, channel, "ui.edit.worker", 1)
 	term.press(keyEnter, "u").agree("bring back", "1 of 1 message brought back")
 	holds(t, channel, "ui.edit.failed", 1)
 	d = take(t, channel, "ui.edit.failed", true)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/polls"
 	"github.com/dlxtop/dlxtop/model/trouble"
-	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
@@ -35,9 +35,7 @@ type poller struct {
 	wanted time.Time // a poll is wanted by then: see soon
 	paused bool
 
-	last   *model.Topology // of the last success
-	recent watch.Polls
-	found  findings.Memory
+	last   polls.Poll    // the last success
 	readAt time.Time     // when that was current: when it was requested, at the latest
 	took   time.Duration // by that poll
 	lostAt time.Time     // when the first of consecutive errors occurred
@@ -66,8 +64,7 @@ func (q *asking) answered(err error, pause time.Duration) time.Duration {
 type polledMsg struct {
 	request  shell.Request
 	took     time.Duration
-	recent   watch.Polls
-	found    findings.Memory
+	poll     polls.Poll
 	topology shell.TopologyMsg
 	err      error
 }
@@ -100,38 +97,32 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 		}
 
 		var own model.QueueSet
-		before, recent := asked.last, asked.recent
-		if before != nil {
+		if before := asked.last.Topology; before != nil {
 			if broker != nil {
 				own = broker.Held(snapshot.TakenAt.Add(-model.LateStatistics))
 			}
 			snapshot.LeaveOut(own, before.Snapshot)
 		}
 
-		topology := before.Next(snapshot)
-		if broker != nil {
-			topology = topology.Confirmed(shell.Counted(ctx, broker, findings.Unconfirmed(topology)), false)
-		}
-		e.Peeks.AddStored(topology) // what others have read
-		if before != nil {
-			recent = recent.After(model.MovesBetween(before.Snapshot, snapshot), snapshot.TakenAt.Sub(before.Snapshot.TakenAt))
-		}
+		poll := asked.last.Next(snapshot, func(t *model.Topology) *model.Topology {
+			if broker == nil {
+				return t
+			}
+			return t.Confirmed(shell.Counted(ctx, broker, findings.Unconfirmed(t)), false)
+		})
+		e.Peeks.AddStored(poll.Topology) // what others have read
 
-		moves := recent.Moves()
-		losing := findings.LosingNow(topology, moves, recent.Span())
-		found := findings.Together(topology, findings.Sort(slices.Concat(findings.Of(topology), losing)))
 		return polledMsg{
 			request: asked.inFlight,
-			recent:  recent,
-			found:   asked.found.Mark(found, snapshot.TakenAt),
+			poll:    poll,
 			took:    time.Since(began),
 			topology: shell.TopologyMsg{
 				Held:     own,
-				Topology: topology,
-				Moves:    moves,
-				Flows:    topology.Flows(),
-				Findings: found,
-				About:    findings.NewAbout(found),
+				Topology: poll.Topology,
+				Moves:    poll.Recent.Moves(),
+				Flows:    poll.Topology.Flows(),
+				Findings: poll.Findings,
+				About:    findings.NewAbout(poll.Findings),
 			},
 		}
 	})
@@ -152,9 +143,7 @@ func (p *poller) answered(msg polledMsg, e *shell.Env) (ok bool, wait tea.Cmd) {
 	p.pause = shell.Pace{Least: e.Interval, Most: slowestPoll, Share: pollShare - 1}.Every(msg.took)
 	pause := p.asking.answered(msg.err, p.pause)
 	if msg.err == nil {
-		p.last = msg.topology.Topology
-		p.recent = msg.recent
-		p.found = msg.found
+		p.last = msg.poll
 		p.took = msg.took
 		p.readAt = now.Add(-msg.took.Truncate(time.Second))
 	}
@@ -278,7 +267,7 @@ func (a *app) count() tea.Cmd {
 		queues[0], queues[1] = screen.Watched()
 	}
 
-	more, others := a.latest.Topology.CountableOf(a.Unsettled())
+	more, others := a.latest.Topology.CountableOf(append(a.Unsettled(), a.Fresh()...))
 	for lane, refs := range [2][]model.QueueRef{more, others} {
 		queues[lane] = append(queues[lane], slices.DeleteFunc(refs, func(ref model.QueueRef) bool {
 			return slices.Contains(queues[lane], ref)
@@ -345,5 +334,5 @@ func (a *app) forget(now time.Time) {
 
 // failedIn returns how many messages all failed queues hold, as far as known.
 func failedIn(latest shell.TopologyMsg) int64 {
-	return shell.ReadyIn(latest.Topology, causes.FailedRefs(latest, model.QueueRef{})).Or(0)
+	return polls.ReadyIn(latest.Topology, causes.FailedRefs(latest, model.QueueRef{})).Or(0)
 }

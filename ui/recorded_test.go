@@ -57,6 +57,10 @@ func (b *recordedBroker) Lost(ctx context.Context) error {
 	return nil
 }
 
+func (*recordedBroker) Begin(context.Context, *plan.Run, int64) error { return nil }
+
+func (*recordedBroker) End(*plan.Run, string) {}
+
 func (b *recordedBroker) User() string {
 	outsideView("the broker")
 	return "guest"
@@ -434,12 +438,12 @@ func TestBackgroundIsWaitedFor(t *testing.T) {
 	a.Asking = true
 	dress(a.Env, term.Auto)
 	assert.That(t, a.View() == "", "something is drawn before the terminal has said its background")
-	dark := a.Styles.Danger
+	dark := a.Styles
 	m, _ := a.Update(backgroundMsg{})
 	assert.That(t, m.View() != "", "without an answer, what is drawn is not for a dark background")
-	assert.Equal(t, a.Styles.Danger, dark, "without an answer, what is drawn is not for a dark background")
+	assert.Equal(t, a.Styles, dark, "without an answer, what is drawn is not for a dark background")
 	m.Update(backgroundMsg{known: true, light: true})
-	assert.That(t, a.Styles.Danger != dark, "a light background has the colours of a dark one")
+	assert.That(t, a.Styles != dark, "a light background has the colours of a dark one")
 }
 
 // Another theme is selected without leaving, and the screen has its colours at once.
@@ -454,7 +458,7 @@ func TestThemeOfTheMoment(t *testing.T) {
 	terminal.await("ucenter@user").press(":theme").await("theme THEME")
 	terminal.press(" li", keyEnter).awaitGone("tab completes").press("q")
 	terminal.awaitEnd()
-	assert.Equal(t, *e.Styles, *term.NewStyles(term.Light, termenv.TrueColor), "the theme is %s", e.Theme)
+	assert.Equal(t, e.Styles, term.NewStyles(term.Light, termenv.TrueColor), "the theme is %s", e.Theme)
 	assert.Equal(t, e.Theme, term.Light)
 	other := busy().open(t, 80, 24).await("ucenter@user")
 	other.press(":theme sepia", keyEnter).await("there is no theme sepia")

@@ -118,9 +118,8 @@ func (a *app) suspend(over bool) tea.Cmd {
 
 // suspendByKey does so unless something is in flight that a broker would not wait for: it closes silent connections.
 func (a *app) suspendByKey() tea.Cmd {
-	if isBusy(a.top()) {
-		return a.refuse("not suspended: what runs here would lose its connection; wait for its end, or stop it with " +
-			a.Keys.ForceQuit.Help().Key)
+	if runs := a.running(); runs != "" {
+		return a.refuse("not suspended: " + runs + " would lose the connection; wait for the end, or stop it")
 	}
 	return a.suspend(false)
 }

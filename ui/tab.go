@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/flows"
 	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/trace"
 )
@@ -47,10 +48,10 @@ func (a *app) rest() {
 		if i == a.tab || t.seen == nil {
 			continue
 		}
-		t.seen, t.stack = nil, slices.Clone(t.stack)
-		for j, p := range t.stack {
+		t.seen = nil
+		for _, p := range t.stack {
 			if _, ok := p.Screen.(interface{ Rests() }); ok {
-				t.stack[j].Screen, _ = p.Update(shell.RestMsg{})
+				p.Update(shell.RestMsg{})
 			}
 		}
 	}
@@ -59,15 +60,9 @@ func (a *app) rest() {
 func (t *tab) send(msg tea.Msg) tea.Cmd {
 	cmds := make([]tea.Cmd, len(t.stack))
 	for i := range t.stack {
-		cmds[i] = t.page(i).Take(msg)
+		cmds[i] = t.stack[i].Take(msg)
 	}
 	return tea.Batch(cmds...)
-}
-
-// page returns a screen of the stack that may change: what the app was before keeps the old one.
-func (t *tab) page(i int) *shell.Page {
-	t.stack = slices.Clone(t.stack)
-	return &t.stack[i]
 }
 
 // drop closes the screens above the first n. Their operations on the broker end with them.
@@ -99,10 +94,7 @@ type reopening interface {
 	Reopening() func() shell.Screen
 }
 
-func (a app) at() shell.Request {
-	stack := a.tabs[a.tab].stack
-	return stack[len(stack)-1].Number
-}
+func (a app) at() shell.Request { return a.page().Number }
 
 func (a app) place() place {
 	p := place{tab: a.tab}
@@ -129,7 +121,7 @@ func (a *app) leaveTrail(before app) {
 func (a *app) last() tea.Cmd {
 	if isBusy(a.top()) {
 		return a.refuse("not left: what runs here would be stopped; wait for its end, or stop it with " +
-			a.Keys.ForceQuit.Help().Key)
+			press.ForceQuit.Help().Key)
 	}
 	for i, p := range slices.Backward(a.trail) {
 		if p.way[len(p.way)-1].page == a.at() || !a.reaches(p) {
@@ -212,7 +204,13 @@ func (a *app) answer(msg shell.AnswerMsg) tea.Cmd {
 		t := &a.tabs[i]
 		at := slices.IndexFunc(t.stack, func(p shell.Page) bool { return p.Number == msg.Page })
 		if at >= 0 {
-			return tea.Batch(t.page(at).Take(msg.Msg), soon)
+			return tea.Batch(t.stack[at].Take(msg.Msg), soon)
+		}
+	}
+
+	for _, j := range a.Jobs {
+		if j.Number == msg.Page && j.Screen != nil {
+			return tea.Batch(j.Take(msg.Msg), soon)
 		}
 	}
 
@@ -224,7 +222,7 @@ func (a *app) answer(msg shell.AnswerMsg) tea.Cmd {
 }
 
 func (a *app) tapHere() tea.Cmd {
-	if flow, ok := a.top().(flows.FlowScreen); ok && flow.Flow != nil {
+	if flow, ok := a.top().(*flows.FlowScreen); ok && flow.Flow != nil {
 		return trace.TapFlow(a.Env, a.latest.Topology, flow.Flow, flow.Cursor)
 	}
 	return a.refuse("name an exchange: tap EXCHANGE")
@@ -234,7 +232,7 @@ func (a *app) undo() tea.Cmd {
 	if a.Journal == nil {
 		return a.refuse("there is no journal to undo from: dlxtop was started with --no-journal")
 	}
-	if f, open := a.top().(act.FollowUpScreen); open {
+	if f, open := a.top().(*act.FollowUpScreen); open {
 		if _, resumes := f.Is.(act.Resuming); !resumes {
 			return nil
 		}
@@ -290,5 +288,5 @@ func (a *app) columns() tea.Cmd {
 		return a.refuse("columns are chosen on 1 flows, 2 queues and 3 failed")
 	}
 
-	return a.push(shell.ColumnsScreen{Env: a.Env, List: list, Titles: titles, Hidden: hidden})
+	return a.push(&shell.ColumnsScreen{Env: a.Env, List: list, Titles: titles, Hidden: hidden})
 }

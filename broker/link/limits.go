@@ -3,7 +3,6 @@ package link
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strconv"
 	"time"
 
@@ -23,35 +22,6 @@ var limitPauses = []time.Duration{
 	50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond,
 }
 
-// limits are those for which RabbitMQ closes a connection with 530, the code for everything that is not allowed: only
-// the text says which limit it is. Names in it are quoted, and may contain anything. 4.0.5 names the node where it
-// means the channels' user, so no name is taken from the text.
-var limits = []struct {
-	words   *regexp.Regexp // with the number
-	reached trouble.Trouble
-}{
-	{ // 3.10.8 and 4.0.5 say "of (1)", 4.3.6 "of 1"
-		regexp.MustCompile(`(?s)opened for user '.*' has reached the maximum allowed user limit of \(?(\d+)\)?$`),
-		trouble.ChannelsOfUser,
-	},
-	{ // 4.0.5 says "of (3)", 4.3.6 "of 3"; 3.10.8 has no such limit
-		regexp.MustCompile(`(?s)opened on node '.*' has reached the maximum allowed limit of \(?(\d+)\)?$`),
-		trouble.ChannelsOfNode,
-	},
-	{ // 3.10.8, 4.0.5, 4.3.6
-		regexp.MustCompile(`(?s)connection refused for user '.*': user connection limit \((\d+)\) is reached$`),
-		trouble.ConnectionsOfUser,
-	},
-	{ // 3.10.8, 4.0.5, 4.3.6
-		regexp.MustCompile(`(?s)access to vhost '.*' refused for user '.*': connection limit \((\d+)\) is reached$`),
-		trouble.ConnectionsOfVHost,
-	},
-	{ // 4.0.5, 4.3.6; 3.10.8 has no such limit
-		regexp.MustCompile(`connection refused: node connection limit \((\d+)\) is reached$`),
-		trouble.ConnectionsOfNode,
-	},
-}
-
 // limitReached returns what a user can do about the limit of connections or channels in err; nil for any other error.
 // channelMax is what the connection negotiated with the broker.
 func limitReached(err error, user, vhost string, channelMax int) *trouble.Error {
@@ -63,14 +33,10 @@ func limitReached(err error, user, vhost string, channelMax int) *trouble.Error 
 		return trouble.ChannelsOfConnection.With(trouble.Values{
 			Name: model.Plural(channelMax, "channel"), Detail: strconv.Itoa(ChannelsNeeded),
 		})
-	case !e.Server || e.Code != amqp.NotAllowed:
-		return nil
 	}
 
-	for _, l := range limits {
-		if found := l.words.FindStringSubmatch(e.Reason); found != nil {
-			return l.reached.With(trouble.Values{User: user, VHost: vhost, Detail: found[1]})
-		}
+	if limit, number := reasonOf(onLimit, err); limit != UnknownReason {
+		return trouble.Trouble(limit).With(trouble.Values{User: user, VHost: vhost, Detail: number[0]})
 	}
 
 	return nil

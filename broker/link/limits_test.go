@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/trouble"
 )
 
@@ -140,4 +141,26 @@ func TestReasons(t *testing.T) {
 		err.Server = false
 		assert.That(t, ReasonOf(on, err) == UnknownReason, "that is no answer of the broker: %s", test.Said)
 	}
+}
+
+// TestLossOfAWrite: a write can be the first to notice that a broker was killed, and then the error is the system's.
+func TestLossOfAWrite(t *testing.T) {
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	t.Cleanup(func() { _ = listener.Close() })
+	client := must.Get(net.Dial("tcp", listener.Addr().String()))(t)
+	server := must.Get(listener.Accept())(t)
+	must.Do(t, server.(*net.TCPConn).SetLinger(0)) // closing resets the connection
+	must.Do(t, server.Close())
+
+	var err error
+	must.Await(t, "a write fails", func() bool {
+		_, err = client.Write([]byte{0})
+		return err != nil
+	})
+	assert.That(t, errors.Is(Loss(err), model.ErrConnectionLost), "of the other side: %v", err)
+
+	must.Do(t, client.Close())
+	_, err = client.Write([]byte{0})
+	assert.That(t, errors.Is(Loss(err), model.ErrConnectionLost), "of this side: %v", err)
+	assert.Equal(t, Loss(context.DeadlineExceeded), error(context.DeadlineExceeded), "a deadline is no loss")
 }

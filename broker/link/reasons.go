@@ -1,10 +1,13 @@
 package link
 
 import (
+	_ "embed" // the texts
 	"errors"
 	"fmt"
-	"strings"
+	"net"
+	"regexp"
 
+	"github.com/BurntSushi/toml"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -12,7 +15,7 @@ import (
 )
 
 // Reason is why RabbitMQ refused something. AMQP 0-9-1 has one code for several reasons: only the text beside it says
-// which. This file and limits.go are the only two that read it.
+// which. reasons.toml has the texts.
 type Reason string
 
 const (
@@ -32,79 +35,63 @@ const (
 	connectionEnded  Reason = "connection ended" // by the broker, for example because it stops
 )
 
-type Attempt int
+// Attempt is what was refused.
+type Attempt string
 
 const (
-	OnQueue   Attempt = iota // get, consume, declare
-	OnLogin                  // opening a connection
-	OnPublish                // basic.publish
-	OnUnbind                 // unbinding the default exchange from another one
+	OnQueue   Attempt = "queue"   // get, consume, declare
+	OnLogin   Attempt = "login"   // opening a connection
+	OnPublish Attempt = "publish" // basic.publish
+	OnUnbind  Attempt = "unbind"  // unbinding the default exchange from another one
+	onLimit   Attempt = "limit"   // any: it exceeds a limit of connections or channels
 )
 
-// reasons map RabbitMQ's codes and texts to their meaning; the first match counts. A comment shows an example, with the
-// versions that it was measured on.
-var reasons = []struct {
-	on     Attempt
-	code   int    // 0: any
-	text   string // contained in the broker's text; "": any
-	ends   bool   // the broker's text ends with it
-	reason Reason
-}{
-	// 541 INTERNAL_ERROR … nodedown (3.10.8)
-	{OnQueue, 0, "nodedown", false, queueDown},
-	// NOT_FOUND - no queue 'q' in vhost '/' (3.10.8, 4.0.5, 4.3.6)
-	{OnQueue, amqp.NotFound, "no queue", false, noQueue},
-	// NOT_FOUND - home node 'rabbit@b' of durable queue 'q' in vhost '/' is down or inaccessible (3.10.8); … process is
-	// stopped by supervisor (4.0.5)
-	{OnQueue, amqp.NotFound, "", false, queueDown},
-	// RESOURCE_LOCKED - cannot obtain access to locked queue 'q' in vhost '/'. basic.get operations are not supported by
-	// quorum queues with single active consumer (3.10.8, 4.0.5; <<"quorum">> queues in 4.3.6)
-	{OnQueue, amqp.ResourceLocked, "single active consumer", false, activeConsumer},
-	// RESOURCE_LOCKED - cannot obtain exclusive access to locked queue 'q' in vhost '/' (3.10.8, 4.0.5, 4.3.6)
-	{OnQueue, amqp.ResourceLocked, "", false, othersQueue},
-	// ACCESS_REFUSED - queue 'q' in vhost '/' in exclusive use (3.10.8, 4.0.5, 4.3.6)
-	{OnQueue, amqp.AccessRefused, "exclusive use", false, exclusiveConsume},
-	// ACCESS_REFUSED - access to queue 'q' in vhost '/' refused for user 'u' (3.10.8); read access to queue … (4.0.5,
-	// 4.3.6)
-	{OnQueue, amqp.AccessRefused, "", false, noReadRight},
-	// CONNECTION_FORCED - broker forced connection closure (3.10.8)
-	{OnQueue, amqp.ConnectionForced, "", false, connectionEnded},
-	// NOT_ALLOWED - vhost v not found (3.10.8, 4.0.5, 4.3.6)
-	{OnLogin, amqp.NotAllowed, " not found", true, noVHost},
-	// NOT_ALLOWED - access to vhost 'v' refused for user 'u' (3.10.8, 4.0.5, 4.3.6)
-	{OnLogin, amqp.NotAllowed, "", false, noVHostRight},
-	// 403 in place of 530; not seen in these versions
-	{OnLogin, amqp.AccessRefused, "vhost", false, noVHostRight},
-	// ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN (3.10.8, 4.0.5, 4.3.6)
-	{OnLogin, amqp.AccessRefused, "", false, badLogin},
-	// ACCESS_REFUSED - access to topic 'k' in exchange 'x' in vhost '/' refused for user 'u' (3.10.8); write access to
-	// topic … (4.0.5, 4.3.6): topic permissions, also where write on the exchange is granted
-	{OnPublish, amqp.AccessRefused, "access to topic ", false, NoTopicRight},
-	// ACCESS_REFUSED - access to exchange 'x' in vhost '/' refused for user 'u' (3.10.8); write access to exchange …
-	// (4.0.5, 4.3.6). An internal exchange is refused with the same code, but other words.
-	{OnPublish, amqp.AccessRefused, "access to ", false, NoWriteRight},
-	{OnUnbind, amqp.AccessRefused, "access to ", false, NoWriteRight},
-	// ACCESS_REFUSED - operation not permitted on the default exchange (3.10.8, 4.0.5, 4.3.6)
-	{OnUnbind, amqp.AccessRefused, "on the default exchange", true, WriteRight},
+//go:embed reasons.toml
+var reasonsFile string
+
+// reason is one of RabbitMQ's answers, and its meaning.
+type reason struct {
+	Code   int // 0: any
+	Said   pattern
+	Reason Reason // for a limit: the name of its trouble
 }
+
+type pattern struct{ *regexp.Regexp }
+
+func (p *pattern) UnmarshalText(text []byte) (err error) {
+	p.Regexp, err = regexp.Compile("(?s)" + string(text))
+	return err
+}
+
+var reasons = func() (all map[Attempt][]reason) {
+	if _, err := toml.Decode(reasonsFile, &all); err != nil {
+		panic(err)
+	}
+	return all
+}()
 
 // ReasonOf returns why the broker refused an attempt; UnknownReason when it was not the broker, or said something else.
 func ReasonOf(on Attempt, err error) Reason {
+	why, _ := reasonOf(on, err)
+	return why
+}
+
+// reasonOf also returns what is marked in the broker's words.
+func reasonOf(on Attempt, err error) (Reason, []string) {
 	var e *amqp.Error
 	if !errors.As(err, &e) || !e.Server {
-		return UnknownReason
+		return UnknownReason, nil
 	}
-	for _, r := range reasons {
-		fits := strings.Contains(e.Reason, r.text)
-		if r.ends {
-			fits = strings.HasSuffix(e.Reason, r.text)
+	for _, r := range reasons[on] {
+		if r.Code != 0 && r.Code != e.Code {
+			continue
 		}
-		if fits && r.on == on && (r.code == 0 || r.code == e.Code) {
-			return r.reason
+		if found := r.Said.FindStringSubmatch(e.Reason); found != nil {
+			return r.Reason, found[1:]
 		}
 	}
 
-	return UnknownReason
+	return UnknownReason, nil
 }
 
 // QueueError words the broker's refusal of an attempt on a queue, and wraps the model's error that callers check for.
@@ -136,12 +123,23 @@ func QueueError(attempt string, queue model.QueueRef, err error) error {
 	return fmt.Errorf("%s %s: %w (%s)", attempt, name, kind, Words(err))
 }
 
-// Loss words amqp091-go's error for a lost connection.
+// Loss words the errors by which a lost connection shows: amqp091-go's own, and the operating system's where a write
+// comes before anyone has noticed the loss.
 func Loss(err error) error {
-	var e *amqp.Error
-	if errors.Is(err, amqp.ErrClosed) || errors.As(err, &e) && (!e.Server || e.Code == amqp.ConnectionForced) {
+	var (
+		said    *amqp.Error
+		network *net.OpError
+	)
+
+	lost := errors.Is(err, amqp.ErrClosed) || errors.Is(err, net.ErrClosed) || errors.As(err, &network)
+	if errors.As(err, &said) {
+		lost = lost || !said.Server || said.Code == amqp.ConnectionForced
+	}
+
+	if lost {
 		return fmt.Errorf("%w: %s", model.ErrConnectionLost, Words(err))
 	}
+
 	return err
 }
 

@@ -36,8 +36,6 @@ type Conn struct {
 	in  *incoming
 	out *outgoing
 
-	properties []byte // of the message being published: a reused buffer
-
 	mu      sync.Mutex
 	changed *sync.Cond // guards the fields below
 	waiting []byte     // to be written
@@ -108,14 +106,13 @@ func (w *Conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Carry takes the properties and headers of the next message to be published, which must have passed CheckHeader. They
-// are inserted when amqp091-go publishes the body without any. Nothing else may be published on this connection until
-// that has returned.
-func (w *Conn) Carry(p *message.Publishing) {
-	w.properties = AppendProperties(w.properties[:0], &p.Properties, p.Headers)
+// Carry takes the properties and headers of the next message to be published, as checkHeader returned them. They are
+// inserted when amqp091-go publishes the body without any. Nothing else may be published on this connection until that
+// has returned.
+func (w *Conn) Carry(properties []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.out.properties = w.properties
+	w.out.properties = properties
 }
 
 func (w *Conn) write() {

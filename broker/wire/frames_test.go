@@ -419,7 +419,7 @@ func written(t *testing.T, m message.Message) message.Message {
 // publish returns the content header that a message is published with.
 func (p *peer) publish(t *testing.T, out *message.Publishing) []byte {
 	t.Helper()
-	p.wire.Carry(out)
+	p.wire.Carry(AppendProperties(nil, &out.Properties, out.Headers))
 	must.Do(t, p.channel.Publish("e", "k", false, false, amqp.Publishing{Body: out.Body}))
 	return <-p.published
 }
@@ -428,7 +428,7 @@ func (p *peer) publish(t *testing.T, out *message.Publishing) []byte {
 func (p *peer) publishes(t *testing.T, headers model.Table) {
 	t.Helper()
 	out := message.Publishing{Headers: headers}
-	if CheckHeader(&out, 131072) != nil {
+	if _, err := checkHeader(&out, 131072); err != nil {
 		return
 	}
 	encoded := encodeTable(nil, headers)

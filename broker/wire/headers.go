@@ -29,7 +29,7 @@ const tableLength = 4
 const beforeHeaders = 2
 
 // AppendProperties writes the properties of a message, including headers, as in a content header: flags first. They
-// must come from a broker, or have passed CheckHeader.
+// must come from a broker, or have passed checkHeader.
 func AppendProperties(b []byte, q *message.Properties, all model.Table) []byte {
 	start := len(b)
 	flags := q.Zeros
@@ -119,25 +119,25 @@ const (
 	frameExtra  = 8
 )
 
-// CheckHeader refuses properties and headers for which the broker would close the connection. Its error is one
-// sentence. frameMax is in bytes, 0 is no limit.
-func CheckHeader(p *message.Publishing, frameMax int) error {
+// checkHeader returns what AppendProperties writes, or refuses properties and headers for which the broker would close
+// the connection. Its error is one sentence. frameMax is in bytes, 0 is no limit.
+func checkHeader(p *message.Publishing, frameMax int) (properties []byte, err error) {
 	if err := refused(p.Headers); err != nil {
-		return fmt.Errorf("AMQP cannot carry its headers: %w", err)
+		return nil, fmt.Errorf("AMQP cannot carry its headers: %w", err)
 	}
 	for _, f := range p.Properties.Fields() {
 		if f.Text != nil && len(*f.Text) > 255 {
-			return fmt.Errorf("a property has %d bytes, and 255 is the most", len(*f.Text))
+			return nil, fmt.Errorf("a property has %d bytes, and 255 is the most", len(*f.Text))
 		}
 	}
 
-	size := frameExtra + frameBefore + len(AppendProperties(nil, &p.Properties, p.Headers))
-	if frameMax > 0 && size > frameMax {
-		return fmt.Errorf("its headers and properties have %s, and the broker takes %s at most (frame_max)",
+	properties = AppendProperties(nil, &p.Properties, p.Headers)
+	if size := frameExtra + frameBefore + len(properties); frameMax > 0 && size > frameMax {
+		return nil, fmt.Errorf("its headers and properties have %s, and the broker takes %s at most (frame_max)",
 			model.Plural(size, "byte"), model.Plural(frameMax, "byte"))
 	}
 
-	return nil
+	return properties, nil
 }
 
 // propertySize returns the size in bytes of a property in b; more than available when it is damaged.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -52,19 +53,28 @@ func addValue(t model.Table, name string, v any) {
 // withLength marks types whose values begin with their length, in four bytes.
 const withLength = -1
 
-// sizes are the sizes in bytes of values without the letter, by type letter; noType for other letters.
-var sizes = func() (all [256]int8) {
+// simple are the Go types of values with a fixed size, by type letter: each has a value of it.
+var simple = map[byte]any{
+	't': false, 'b': int8(0), 'B': uint8(0), 's': int16(0), 'u': uint16(0), 'I': int32(0), 'i': uint32(0), 'l': int64(0),
+	'L': uint64(0), 'f': float32(0), 'd': float64(0), 'D': model.Decimal{},
+}
+
+// sizes are the sizes in bytes of values without the letter, by type letter, and letters those of the Go types.
+var sizes, letters = func() (all [256]int8, letters map[reflect.Type]byte) {
 	for i := range all {
 		all[i] = noType
 	}
-	for letters, size := range map[string]int8{
-		"V": 0, "tbB": 1, "su": 2, "Iif": 4, "D": 5, "lLdT": 8, "SxAF": withLength,
-	} {
-		for _, letter := range letters {
-			all[letter] = size
-		}
+	for _, letter := range "SxAF" {
+		all[letter] = withLength
 	}
-	return all
+
+	all['V'], all['T'] = 0, 8
+	letters = map[reflect.Type]byte{}
+	for letter, v := range simple {
+		all[letter], letters[reflect.TypeOf(v)] = int8(binary.Size(v)), letter
+	}
+
+	return all, letters
 }()
 
 const noType = -2
@@ -116,42 +126,20 @@ func decodeValue(b []byte, depth int) (v any, rest []byte) {
 }
 
 func decodeSimple(letter byte, b []byte) any {
-	order := binary.BigEndian
 	switch letter {
-	case 't':
-		return b[0] != 0
-	case 'b':
-		return int8(b[0])
-	case 'B':
-		return b[0]
-	case 's':
-		return int16(order.Uint16(b))
-	case 'u':
-		return order.Uint16(b)
-	case 'I':
-		return int32(order.Uint32(b))
-	case 'i':
-		return order.Uint32(b)
-
-	case 'l':
-		return int64(order.Uint64(b))
-	case 'L':
-		return order.Uint64(b)
-	case 'f':
-		return math.Float32frombits(order.Uint32(b))
-	case 'd':
-		return math.Float64frombits(order.Uint64(b))
-	case 'D':
-		return model.Decimal{Scale: b[0], Value: int32(order.Uint32(b[1:]))}
 	case 'T':
-		return time.Unix(int64(order.Uint64(b)), 0)
+		return time.Unix(int64(binary.BigEndian.Uint64(b)), 0)
 	case 'S':
 		return string(b)
 	case 'x':
 		return slices.Clone(b)
+	case 'V':
+		return nil
 	}
 
-	return nil
+	v := reflect.New(reflect.TypeOf(simple[letter]))
+	_, _ = binary.Decode(b, binary.BigEndian, v.Interface()) // b has its size
+	return v.Elem().Interface()
 }
 
 // encodeTable writes the entries of a table sorted by name, without its length: the inverse of decodeTable. A damaged
@@ -188,37 +176,8 @@ func encodeValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
 		return append(b, 'V')
-	case bool:
-		if v {
-			return append(b, 't', 1)
-		}
-
-		return append(b, 't', 0)
-	case int8:
-		return append(b, 'b', byte(v))
-	case uint8:
-		return append(b, 'B', v)
-	case int16:
-		return order.AppendUint16(append(b, 's'), uint16(v))
-	case uint16:
-		return order.AppendUint16(append(b, 'u'), v)
-	case int32:
-		return order.AppendUint32(append(b, 'I'), uint32(v))
-	case uint32:
-		return order.AppendUint32(append(b, 'i'), v)
 	case int:
-		return order.AppendUint64(append(b, 'l'), uint64(v))
-	case int64:
-		return order.AppendUint64(append(b, 'l'), uint64(v))
-
-	case uint64:
-		return order.AppendUint64(append(b, 'L'), v)
-	case float32:
-		return order.AppendUint32(append(b, 'f'), math.Float32bits(v))
-	case float64:
-		return order.AppendUint64(append(b, 'd'), math.Float64bits(v))
-	case model.Decimal:
-		return order.AppendUint32(append(b, 'D', v.Scale), uint32(v.Value))
+		return encodeValue(b, int64(v))
 	case time.Time:
 		return order.AppendUint64(append(b, 'T'), uint64(v.Unix()))
 	case string:
@@ -239,7 +198,12 @@ func encodeValue(b []byte, v any) []byte {
 		return append(append(b, v.Type), v.Bytes...)
 	}
 
-	panic(fmt.Sprintf("a header of type %T was not refused", v))
+	letter, known := letters[reflect.TypeOf(v)]
+	if !known {
+		panic(fmt.Sprintf("a header of type %T was not refused", v))
+	}
+	b, _ = binary.Append(append(b, letter), order, v) // it has a fixed size
+	return b
 }
 
 // counted appends what write appends, with its length in front.
@@ -252,9 +216,11 @@ func counted(b []byte, write func([]byte) []byte) []byte {
 
 // refused returns why AMQP, or RabbitMQ, does not accept a value; nil when it does.
 func refused(v any) error {
+	if _, known := letters[reflect.TypeOf(v)]; known {
+		return nil
+	}
 	switch v := v.(type) {
-	case nil, bool, int8, uint8, int16, uint16, int32, uint32, int, int64, uint64, float32, float64, model.Decimal,
-		time.Time, string, []byte:
+	case nil, int, time.Time, string, []byte:
 		return nil
 	case []any:
 		for _, e := range v {

@@ -39,7 +39,7 @@ func (s Screens) Appearance(env func(string) string, a dashboard.Appearance) (da
 		a.Theme = file.Theme
 	}
 
-	a.Mouse, a.Filters = file.Mouse, file.Filters
+	a.Mouse, a.Bell, a.Filters = file.Mouse, file.Bell, file.Filters
 	a.Plain = a.Plain || file.Plain
 	a.Actions, err = file.ReadActions(s.CheckKey)
 	return a, err

@@ -38,10 +38,12 @@ type File struct {
 type contents struct {
 	Theme   string                   `toml:"theme"`
 	Mouse   bool                     `toml:"mouse"`
+	Bell    bool                     `toml:"bell"`
 	Plain   bool                     `toml:"plain"`
 	Filters filter.Saved             `toml:"filters"`
 	Actions []action                 `toml:"actions"`
 	Roles   map[string]string        `toml:"roles"`
+	Renamed map[string]string        `toml:"redirect"`
 	Brokers map[string]brokerContext `toml:"contexts"`
 }
 
@@ -118,14 +120,21 @@ func Read(env func(string) string) (File, error) {
 		return file, fmt.Errorf("%s: a value has the wrong type", shown)
 	}
 	if odd := meta.Undecoded(); len(odd) > 0 {
-		return file, fmt.Errorf("%s: unknown key %s: the file has theme, mouse, plain, [filters], [roles], [[actions]] "+
-			"and [contexts.NAME]; an action has key, name, url, command; "+
+		return file, fmt.Errorf("%s: unknown key %s: the file has theme, mouse, bell, plain, [filters], [roles], "+
+			"[redirect], [[actions]] and [contexts.NAME]; an action has key, name, url, command; "+
 			"a context has url, api, password_command, vhost, production, read_only, journal, looks, roles", shown,
 			model.Printable(odd[0].String()))
 	}
 
 	if err := checkFilters(file.Filters, shown); err != nil {
 		return file, err
+	}
+
+	for old, name := range file.Renamed {
+		if old == "" || name == "" || old == name {
+			return file, fmt.Errorf("%s: [redirect] %q = %q: write the old name of a queue = its new one, two names", shown,
+				model.Printable(old), model.Printable(name))
+		}
 	}
 
 	return file, file.checkRoles(shown)

@@ -41,6 +41,7 @@ type Connection struct {
 	Warning     string            // from the configuration file; "" without one
 	Command     string            // that uses it, as other programs of dlxtop show it
 	Roles       model.StatedRoles // of queues, from the configuration file
+	Renamed     map[string]string // queues that have another name now, from the configuration file
 	Looks       peek.Consent      // to looks that use up delivery limits; "" when the configuration says nothing
 }
 
@@ -94,7 +95,7 @@ func (f Flags) Connection(env func(string) string) (Connection, error) {
 		return Connection{}, err
 	}
 	c, err := s.connection(f.Ask)
-	c.NoJournal, c.Roles = f.NoJournal, file.statedRoles(s.name)
+	c.NoJournal, c.Roles, c.Renamed = f.NoJournal, file.statedRoles(s.name), file.Renamed
 	return c, err
 }
 

@@ -23,7 +23,9 @@ import (
 type (
 	accountJSON struct {
 		Operation plan.Operation `json:"operation"`            // replay, move, drop, import or undo
-		From      string         `json:"from"`                 // the queue that messages are taken from
+		VHost     string         `json:"vhost,omitempty"`      // of one of several queues
+		From      string         `json:"from,omitempty"`       // the queue that messages are taken from; of several absent
+		Refusal   string         `json:"refusal,omitempty"`    // of one of several: why it is left out
 		To        string         `json:"to,omitempty"`         // where they go
 		Cause     cause.ID       `json:"cause,omitempty"`      // by which the messages were selected
 		Edit      *editJSON      `json:"edit,omitempty"`       // what changes them
@@ -40,7 +42,7 @@ type (
 		Stopped   string         `json:"stopped,omitempty"`    // why it ended early
 		Resumed   int            `json:"resumed,omitempty"`    // how often it resumed by itself, after a loss
 		Unguarded string         `json:"unguarded,omitempty"`  // why it is unknown whether the last reached a further queue
-		CameBack  *int           `json:"came_back,omitempty"`  // of a canary: messages that failed again
+		CameBack  *int           `json:"came_back,omitempty"`  // of a canary, or a breaker: messages that failed again
 		After     *Sequel        `json:"after,omitempty"`      // whether a replay worked, with --follow
 		Arrived   int64          `json:"came_later,omitempty"` // messages that came since the queue was read, and stay
 		JournalID int64          `json:"journal_id,omitempty"` // the record that keeps it
@@ -63,6 +65,7 @@ type (
 		Warnings   []string         `json:"warnings,omitzero"`   // of a dry run: what could go wrong
 		LooksLeft  model.Opt[int64] `json:"looks_left,omitzero"` // where a delivery limit counts looks, and one was made
 		Resume     *resumeJSON      `json:"resume,omitempty"`    // of a resume: what was found out
+		Queues     []any            `json:"queues,omitempty"`    // the same of each of several queues
 	}
 	wayJSON struct {
 		Exchange   string `json:"exchange"`           // "" is the default exchange
@@ -138,73 +141,79 @@ func (p Printer) Warn(a action.Action) {
 }
 
 // Announce says what is about to happen.
-func (p Printer) Announce(a action.Action, looked Sample) {
-	planned := a.Outline()
-	if words := looked.Cause; words != "" {
-		p.Say("cause %s: %s", planned.Selection.Cause, words)
-	}
-	if at := looked.Frozen.At; !at.IsZero() {
-		p.Say("%s as of %s: what comes later stays", model.Plural(planned.Planned, "message"), at.Local().Format("15:04:05"))
-	}
-
-	if !looked.Complete {
+func (p Printer) Announce(a action.Action) {
+	p.Tell(action.Announced(a, shown))
+	parts := action.Parts(a)
+	for _, part := range parts {
 		of := ""
-		if depth, ok := looked.Depth.Get(); ok {
-			of = " of " + model.Count(depth)
+		if len(parts) > 1 {
+			of = " of " + part.Outline().From.Printable()
 		}
-		p.Say("read the first %s%s messages: a later one that would reach a queue not named here stays where "+
-			"it is", model.Count(looked.Messages), of)
-	}
-
-	p.Tell(a.Facts(shown))
-	p.showEdited(planned.Mended)
-	switch {
-	case !looked.Saved || planned.Operation == plan.Drop:
-	case looked.Counts:
-		p.Say("no message was read, because each look counts towards the delivery limit: changes to headers " +
-			"are not listed")
-	default:
-		p.Say("no message was read before: what a replay changes in messages, and what their frameworks will do, is " +
-			"not listed (--dry-run lists it)")
+		p.showEdited(part.Outline().Mended, of)
 	}
 }
 
 // ShowPlan shows an action that does not run.
-func (p Printer) ShowPlan(a action.Action, looked Sample) error {
-	planned := a.Outline()
+func (p Printer) ShowPlan(a action.Action) error {
+	parts := action.Parts(a)
 	if p.JSON {
-		if err := print.JSON(p.Out, planOf(a, looked)); err != nil {
+		if err := print.JSON(p.Out, planOf(a)); err != nil {
 			return err
 		}
 	} else {
-		p.Announce(a, looked)
-		if _, err := fmt.Fprintf(p.Out, "would %s %s of %s%s\n", planned.Operation,
-			model.Plural(planned.Planned, "message"), planned.From.Printable(), ofCause(&planned)); err != nil {
-			return err
+		p.Announce(a)
+		for _, part := range parts {
+			if len(parts) > 1 && action.Left(part) {
+				continue
+			}
+			if err := p.would(part.Outline(), part.Outline().From.Printable()); err != nil {
+				return err
+			}
+		}
+		if len(parts) > 1 {
+			if err := p.would(a.Outline(), action.Several(parts).Sources()); err != nil {
+				return err
+			}
 		}
 	}
 
-	left, told := looked.Left.Get()
-	switch {
-	case looked.Saved:
-		p.Say("this dry run used no look")
-	case told:
-		p.Say("this dry run used 1 look: %s", peek.LooksLeft(left, looked.Limit))
+	for _, part := range parts {
+		of, looked := "", action.SampleOf(part)
+		if len(parts) > 1 {
+			of = " of " + part.Outline().From.Printable()
+		}
+
+		left, told := looked.Left.Get()
+		switch {
+		case looked.Saved:
+			p.Say("this dry run used no look%s", of)
+		case told:
+			p.Say("this dry run used 1 look%s: %s", of, peek.LooksLeft(left, looked.Limit))
+		}
 	}
 
 	return nil
 }
 
+func (p Printer) would(planned plan.Plan, queues string) error {
+	_, err := fmt.Fprintf(p.Out, "would %s %s of %s%s\n", planned.Operation, model.Plural(planned.Planned, "message"),
+		queues, ofCause(&planned))
+	return err
+}
+
 // planOf returns the JSON of an action that does not run.
-func planOf(a action.Action, looked Sample) accountJSON {
+func planOf(a action.Action) accountJSON {
 	planned := a.Outline()
-	var none action.Ended
-	none.Operation, none.From, none.Planned = planned.Operation, planned.From, planned.Planned
-	out := accountOf(a, looked, none)
+	none := plan.Account{Operation: planned.Operation, From: planned.From, Planned: planned.Planned}
+	out := accountOf(a, action.EndedOf(a, none))
+	for i, part := range action.Parts(a)[:len(out.Queues)] {
+		out.Queues[i] = partOf(part, planOf(part))
+	}
+
 	out.Recipients = model.Mapped(planned.Recipients, func(r *plan.Recipient) string { return r.Queue.Name })
 	out.Warnings = model.Mapped(planned.Warnings, (*plan.Warning).Words)
 	out.Strips = append([]string{}, planned.Strips...)
-	out.LooksLeft = looked.Left
+	out.LooksLeft = action.SampleOf(a).Left
 
 	if planned.Operation != plan.Replay && planned.Operation != plan.Move {
 		return out
@@ -229,25 +238,51 @@ func planOf(a action.Action, looked Sample) accountJSON {
 }
 
 // ShowAccount shows what happened to the messages.
-func (p Printer) ShowAccount(a action.Action, looked Sample, ended action.Ended) error {
-	var err error
-	planned := a.Outline()
-	account := &ended.Account
+func (p Printer) ShowAccount(a action.Action, ended action.Ended) error {
 	if p.JSON {
-		err = print.JSON(p.Out, accountOf(a, looked, ended))
-	} else {
-		_, err = fmt.Fprintln(p.Out, sentence(&planned, account))
+		if err := print.JSON(p.Out, accountOf(a, ended)); err != nil {
+			return err
+		}
 	}
 
-	if err != nil {
+	parts, account := action.Parts(a), &ended.Account
+	for i := range ended.Parts {
+		part, own := parts[i], &ended.Parts[i]
+		if action.Idle(part) {
+			continue
+		}
+		if p.JSON { // else the sentence names it
+			p.Say("%s:", own.From.Printable())
+		}
+		if err := p.sentence(part.Outline(), &own.Account, own.From.Printable()); err != nil {
+			return err
+		}
+		p.showProblems(part, &own.Account)
+		p.Tell(own.Facts(time.Now()))
+	}
+
+	planned := a.Outline()
+	if len(ended.Parts) > 0 {
+		planned.Refusal = nil // the others are done
+	}
+	from := account.From.Printable()
+	if account.From.Name == "" {
+		from = action.Several(parts).Sources()
+	}
+	if err := p.sentence(planned, account, from); err != nil {
 		return err
 	}
-	p.showProblems(a, looked, account)
+
+	one := len(ended.Parts) == 0
+	if one {
+		p.showProblems(a, account)
+	}
 	if account.JournalID > 0 && account.Moved+account.Dropped+account.Unknown > 0 {
 		p.showJournal(&planned, account)
 	}
-
-	p.Tell(ended.Facts(time.Now()))
+	if one {
+		p.Tell(ended.Facts(time.Now()))
+	}
 	if account.JournalID > 0 && (account.Stopped != "" || account.Unknown > 0) {
 		p.Say("`dlxtop journal resume %d` continues it", account.JournalID)
 	}
@@ -299,7 +334,7 @@ func SequelOf(s *plan.Sequel) *Sequel {
 	return out
 }
 
-func accountOf(a action.Action, looked Sample, ended action.Ended) accountJSON {
+func accountOf(a action.Action, ended action.Ended) accountJSON {
 	planned, account := a.Outline(), &ended.Account
 	out := accountJSON{
 		Operation: account.Operation,
@@ -314,7 +349,7 @@ func accountOf(a action.Action, looked Sample, ended action.Ended) accountJSON {
 		Unknown:   account.Unknown,
 		Confirmed: account.Arrived,
 		Gone:      account.Gone,
-		Held:      account.Held + int(looked.Others.Unacked),
+		Held:      account.Held + int(action.SampleOf(a).Others.Unacked),
 		Converted: account.Converted,
 		Stopped:   account.Stopped,
 		Resumed:   account.Resumed,
@@ -323,18 +358,25 @@ func accountOf(a action.Action, looked Sample, ended action.Ended) accountJSON {
 		JournalID: account.JournalID,
 		Rescued:   account.Rescued.Copied,
 		Elapsed:   account.Elapsed.Milliseconds(),
-		Canary:    CanaryWords(account),
+		Canary:    canaryWords(account),
 		Arrived:   ended.Arrived,
 		After:     SequelOf(ended.Sequel),
 	}
 
 	out.Cause, out.Edit = planned.Selection.Cause, editOf(&planned)
 
-	if planned.Canary != nil {
+	if planned.Canary != nil || account.CameBack > 0 {
 		out.CameBack = &account.CameBack
 	}
 	if r, resumes := a.(*action.Resume); resumes {
 		out.Resume = resumeOf(&r.Run.Plan)
+	}
+
+	for i := range ended.Parts {
+		part := action.Parts(a)[i]
+		own := partOf(part, accountOf(part, ended.Parts[i]))
+		out.Held += own.Held - ended.Parts[i].Held
+		out.Queues = append(out.Queues, own)
 	}
 
 	for _, c := range account.Copies {
@@ -359,16 +401,34 @@ func accountOf(a action.Action, looked Sample, ended action.Ended) accountJSON {
 	return out
 }
 
-// CanaryWords returns what a canary is doing, or has shown; "" without one.
-func CanaryWords(a *plan.Account) string {
+// partOf completes the JSON of one of several queues.
+func partOf(a action.Action, out accountJSON) accountJSON {
+	out.VHost = a.Outline().From.VHost
+	if why := action.Refusal(a); why.Refused() {
+		out.Refusal = WithInsist(why.Words(), why)
+	}
+	return out
+}
+
+// canaryWords returns what a canary is doing, or has shown; "" without one.
+func canaryWords(a *plan.Account) string {
 	if a.Canary.Phase == "" {
 		return ""
 	}
 	return model.Printable("canary: " + a.Canary.Words())
 }
 
-// sentence returns "replay ucenter@user@failed: 47 planned, 46 moved, 1 returned in 0.1 s".
-func sentence(planned *plan.Plan, account *plan.Account) string {
+// sentence prints "replay ucenter@user@failed: 47 planned, 46 moved, 1 returned in 0.1 s".
+func (p Printer) sentence(planned plan.Plan, account *plan.Account, from string) (err error) {
+	switch {
+	case p.JSON:
+		return nil
+	case planned.Refusal.Refused():
+		_, err = fmt.Fprintf(p.Out, "%s %s: not done: %s\n", planned.Operation, from,
+			WithInsist(planned.Refusal.Words(), planned.Refusal))
+		return err
+	}
+
 	moved := planned.Operation.Done()
 	if to := planned.Went(); to != "" {
 		moved += " to " + model.Printable(to)
@@ -376,7 +436,7 @@ func sentence(planned *plan.Plan, account *plan.Account) string {
 
 	unknown := "unknown"
 	if account.Arrived > 0 {
-		unknown += " (" + model.Count(account.Arrived) + " of them arrived)"
+		unknown += model.Sayf(" (%v of them arrived)", account.Arrived)
 	}
 
 	parts := []string{model.Count(account.Planned) + " planned"}
@@ -397,8 +457,9 @@ func sentence(planned *plan.Plan, account *plan.Account) string {
 		}
 	}
 
-	return fmt.Sprintf("%s %s%s: %s in %.1f s", account.Operation, account.From.Printable(),
-		ofCause(planned), strings.Join(parts, ", "), account.Elapsed.Seconds())
+	_, err = fmt.Fprintf(p.Out, "%s %s%s: %s in %.1f s\n", account.Operation, from, ofCause(&planned),
+		strings.Join(parts, ", "), account.Elapsed.Seconds())
+	return err
 }
 
 // ofCause returns ", cause ID", "" when messages were not selected by cause.
@@ -410,7 +471,7 @@ func ofCause(p *plan.Plan) string {
 }
 
 // showProblems shows each reason once, and what to do when the sample was too small.
-func (p Printer) showProblems(a action.Action, looked Sample, account *plan.Account) {
+func (p Printer) showProblems(a action.Action, account *plan.Account) {
 	var reasons []string
 	for _, problem := range account.Problems {
 		reason := model.Printable(fmt.Sprintf("%s: %s", problem.Outcome, problem.Reason))
@@ -427,24 +488,11 @@ func (p Printer) showProblems(a action.Action, looked Sample, account *plan.Acco
 		return f.Label != "gone" && f.Label != "held"
 	}))
 
+	looked := action.SampleOf(a)
 	if account.Refused > 0 && !looked.Complete && account.Operation == plan.Replay {
 		p.Say("only the first %s messages were read: select the others with --filter or --id, or name their "+
 			"target with --to", model.Count(looked.Messages))
 	}
-}
-
-// Sample is the peek before an action.
-type Sample struct {
-	Messages int
-	Depth    model.Opt[int64]
-	Complete bool             // it saw everything
-	Left     model.Opt[int64] // remaining peeks, where a delivery limit counts them
-	Limit    int64
-	Cause    string      // the one that messages are selected by, in printable words
-	Frozen   plan.Frozen // when the selected messages were read; zero: later messages count, too
-	Others   plan.Others // where it found nothing to act on: what may be there nevertheless
-	Saved    bool        // nothing was peeked at, because that has a cost and was not needed
-	Counts   bool        // each peek counts towards a delivery limit
 }
 
 type (
@@ -500,4 +548,12 @@ func groupsJSON(groups []plan.PlannedGroup) []groupJSON {
 	}
 
 	return out
+}
+
+// WithInsist appends what --insist would do about a refusal.
+func WithInsist(words string, r model.Refusal) string {
+	if r.Overridable() {
+		words += "; --insist overrides this: " + r.Override()
+	}
+	return words
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/dlxtop/dlxtop/cli/print"
@@ -66,17 +65,17 @@ func editOf(p *plan.Plan) *editJSON {
 	return out
 }
 
-// showEdited shows the first messages that a program changes.
-func (p Printer) showEdited(m *plan.Mended) {
+// showEdited shows the first messages that a program changes. of names their queue, where there are several.
+func (p Printer) showEdited(m *plan.Mended, of string) {
 	if m == nil {
 		return
 	}
 	for shown := range model.Each(m.Shown) {
 		id := ""
-		if of := shown.Was.Properties.MessageID; of != "" {
-			id = " (" + print.Shortened(model.Printable(of), 60) + ")"
+		if known := shown.Was.Properties.MessageID; known != "" {
+			id = " (" + print.Shortened(model.Printable(known), 60) + ")"
 		}
-		p.Say("message %d%s:", shown.Position, id)
+		p.Say("message %d%s%s:", shown.Position, id, of)
 		for _, line := range differenceLines(shown) {
 			p.Say("  %s", line)
 		}
@@ -102,7 +101,7 @@ func differenceLines(m *plan.MendedMessage) []string {
 	}
 
 	if more := len(lines) - shownDifferences; more > 0 {
-		lines = append(lines[:shownDifferences:shownDifferences], fmt.Sprintf("and %s", model.Plural(more, "more line")))
+		lines = append(lines[:shownDifferences:shownDifferences], model.Sayf("and %v more line(s)", more))
 	}
 	return lines
 }

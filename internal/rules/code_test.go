@@ -197,9 +197,9 @@ func TestExportedFunctionsAreUsed(t *testing.T) {
 // speaksToTerminals are the files that may contain an escape character, with the reason. All styles come from lipgloss,
 // in ui/term.
 var speaksToTerminals = map[string]string{
-	"ui/background.go":      "reads the terminal's answer about its background",
-	"cli/doing.go":          "clears the line of a command's progress",
-	"model/serial/value.go": "takes a text with colours for a text",
+	"ui/background.go":       "reads the terminal's answer about its background",
+	"cli/report/progress.go": "clears the line of a command's progress",
+	"model/serial/value.go":  "takes a text with colours for a text",
 }
 
 // TestOnlyTermMakesEscapes: styles come from lipgloss, through ui/term, and no other file writes an escape sequence.

@@ -24,6 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/manual"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/model/alarm"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/ui"
 	"github.com/spf13/cobra"
@@ -42,6 +43,7 @@ func TestDocsAreGenerated(t *testing.T) {
 		{"docs/commands.md", "commands", commandsPage()},
 		{"docs/expressions.md", "fields", fieldsPage()},
 		{"docs/expressions.md", "functions", functionsPage()},
+		{"docs/watch.md", "facts", factsPage()},
 		{"docs/json.md", "outputs", jsonPage(t)},
 		{"docs/configuration.md", "themes", "`" + strings.Join(ui.Themes(), "`, `") + "`\n"},
 	} {
@@ -137,9 +139,26 @@ func fieldsPage() string {
 		if f.Type != "text" {
 			kind = fmt.Sprintf(" (%s)", f.Type)
 		}
-		fmt.Fprintf(&b, "- `%s`%s: %s\n", f.Name, kind, f.What)
+		absent := ""
+		if f.Absent != "" {
+			absent = "; absent " + f.Absent
+		}
+		fmt.Fprintf(&b, "- `%s`%s: %s%s\n", f.Name, kind, f.What, absent)
 	}
 
+	return b.String()
+}
+
+func factsPage() string {
+	var b strings.Builder
+	b.WriteString("| fact | unit | of | what |\n|---|---|---|---|\n")
+	for _, f := range alarm.Facts {
+		of := "all"
+		if f.Of != nil {
+			of = strings.Trim(strings.ReplaceAll(fmt.Sprint(f.Of), " ", ", "), "[]")
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, f.Unit, of, f.What)
+	}
 	return b.String()
 }
 
@@ -234,6 +253,9 @@ func hasHeading(t *testing.T, page, anchor string) bool {
 	return false
 }
 
+// troubles has sentences outside of the code.
+const troubles = "model/trouble/words.toml"
+
 // TestTroubleshootingQuotes checks that dlxtop says what docs/troubleshooting.md quotes: readers search for it.
 func TestTroubleshootingQuotes(t *testing.T) {
 	var said strings.Builder
@@ -242,6 +264,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 		said.WriteString(acrossLines.ReplaceAllString(string(text), ""))
 	}
 
+	said.Write(must.Get(os.ReadFile(troubles))(t))
 	page := must.Get(os.ReadFile("docs/troubleshooting.md"))(t)
 	quotes := quotedThere.FindAllStringSubmatch(string(page), -1)
 	assert.That(t, len(quotes) >= 15, "only %d sentences are quoted", len(quotes))
@@ -262,7 +285,7 @@ var (
 
 // jsonOutputs are the commands that write JSON, with the types that they write.
 var jsonOutputs = []struct{ title, room, name string }{
-	{"`flows`", "cli", "flowsJSON"},
+	{"`flows`", "cli/overview", "flowsJSON"},
 	{"`peek`", "cli", "peekJSON"},
 	{"A message", "model/message", "MessageJSON"},
 	{"`causes`", "cli", "causesJSON"},
@@ -272,6 +295,7 @@ var jsonOutputs = []struct{ title, room, name string }{
 	{"`findings`", "cli", "findingsJSON"},
 	{"`journal`", "cli", "recordsJSON"},
 	{"`demo --no-ui`", "cli", "demoJSON"},
+	{"`watch`: a line for each event, what `--run` and `--webhook` get", "model/alarm", "Event"},
 	{"`version`", "cli", "versionJSON"},
 }
 
@@ -485,9 +509,10 @@ func unescaped(text string) string {
 // asksByHTTP are the files that send requests, with the reason why their client follows no redirect: net/http does, and
 // sends the password to the new address.
 var asksByHTTP = map[string]string{
-	"mgmt/client.go":    "bound makes an error of a redirect",
-	"mgmt/destroyed.go": "bound, too; and it sends no password",
-	"demo/await.go":     "CheckRedirect ends with the first one",
+	"mgmt/client.go":       "bound makes an error of a redirect",
+	"mgmt/destroyed.go":    "bound, too; and it sends no password",
+	"demo/await.go":        "CheckRedirect ends with the first one",
+	"cli/observe/watch.go": "CheckRedirect ends with the first one",
 }
 
 func TestNoRedirectIsFollowed(t *testing.T) {
@@ -512,6 +537,7 @@ func TestSentences(t *testing.T) {
 	}
 
 	must.That(t, all.Len() > 0, "no sentence was found")
+	all.Write(must.Get(os.ReadFile(troubles))(t))
 	if to := os.Getenv("DLXTOP_WORDS"); to != "" {
 		must.Do(t, os.WriteFile(to, []byte(all.String()), 0o644))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/resume"
 )
 
-// Action is a planned action that has not run yet.
+// Action is a planned action that has not run yet, on one source or on several.
 type Action interface {
 	// Outline is what all actions have, in the terms of a plan: operation, queue, number, recipients, warnings, refusal.
 	Outline() plan.Plan
@@ -28,6 +28,11 @@ type Action interface {
 	Follow(t *model.Topology, a *plan.Account) (f plan.Following, ok bool)
 	// Do runs it. progress is called from another goroutine. An error means that nothing was done.
 	Do(ctx context.Context, by Broker, progress plan.Progress) (plan.Account, error)
+
+	// together names several of its kind, itself among them.
+	together(all Several) Words
+	// brief says what it does where several are told.
+	brief(most Most) []Fact
 }
 
 // Broker runs actions. It calls progress about ten times a second and once at the end. If ctx ends first, the account
@@ -36,6 +41,11 @@ type Broker interface {
 	Execute(ctx context.Context, run plan.Run, progress plan.Progress) (plan.Account, error)
 	Undo(ctx context.Context, p plan.UndoPlan, progress plan.Progress) (plan.Account, error)
 	Resume(ctx context.Context, run resume.Run, progress plan.Progress) (plan.Account, error)
+	// Begin begins the record of a run that will follow others, so that it can be resumed. depth are the messages in its
+	// queue.
+	Begin(ctx context.Context, run *plan.Run, depth int64) error
+	// End ends the record of a run that does not begin.
+	End(run *plan.Run, why string)
 }
 
 // Words name an action.

@@ -13,6 +13,33 @@ type Ended struct {
 	Sequel  *plan.Sequel // of a replay that was followed: whether it worked
 	Since   time.Time    // when the messages were read
 	Arrived int64        // messages that came into the queue since then, and stay
+	Parts   []Ended      // of several, all of them in order
+}
+
+// EndedOf is an action with its account; several have those of their parts.
+func EndedOf(a Action, account plan.Account) Ended {
+	e := Ended{Account: account, Since: SampleOf(a).Frozen.At}
+	all, _ := a.(Several)
+	for _, part := range all {
+		p := part.Outline()
+		own := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned}
+		if !Left(part) && len(account.Parts) > 0 {
+			own, account.Parts = account.Parts[0], account.Parts[1:]
+		}
+		e.Parts = append(e.Parts, EndedOf(part, own))
+	}
+
+	return e
+}
+
+// Worked reports whether all was done, and nothing has come back.
+func (e *Ended) Worked() bool {
+	for i := range e.Parts {
+		if !e.Parts[i].Worked() {
+			return false
+		}
+	}
+	return e.Complete() && (e.Sequel == nil || e.Sequel.Worked())
 }
 
 // Facts returns what there is to know besides the outcomes: what it left untouched and why, what refusals left, queues
@@ -40,7 +67,8 @@ func (e *Ended) Facts(now time.Time) []Fact {
 
 	f.outcome("untouched", e.Planned-e.Done(), rest, Plain)
 	if e.Resumed > 0 {
-		f.say("resumed", model.Plural(e.Resumed, "time")+", by itself: the connection or a queue's node was lost", Stressed)
+		f.say("resumed", model.Sayf("%v time(s), by itself: the connection or a queue's node was lost, or what others "+
+			"sent looked like failures", e.Resumed), Stressed)
 	}
 	f.say("stopped", e.Stopped, Stressed)
 	f.say("rescued", e.Rescued.Words(), Stressed)

@@ -17,6 +17,7 @@ type Messages struct {
 	Target    string // which of several targets was chosen
 	Undo      string // how a user undoes it, by a key or a command; "" leaves that out
 	NoJournal bool   // nothing is recorded
+	Sample    Sample // what was looked at to plan it
 }
 
 func (m *Messages) Outline() plan.Plan { return m.Plan }
@@ -25,10 +26,13 @@ func (m *Messages) Do(ctx context.Context, by Broker, progress plan.Progress) (p
 	return by.Execute(ctx, m.Run, progress)
 }
 
-func (m *Messages) Words() Words {
+func (m *Messages) Words() Words { return m.together(Several{m}) }
+
+func (m *Messages) together(all Several) Words {
 	p := &m.Plan
-	does, asks := Together(m)
-	n := model.Plural(p.Planned, "message")
+	ready, messages := all.ready()
+	does, asks := Together(model.Mapped(ready, func(a *Action) *Messages { return (*a).(*Messages) })...)
+	n := model.Plural(messages, "message")
 	w := Words{
 		Title:   "Replay " + n,
 		Running: "Replaying " + n,
@@ -51,6 +55,21 @@ func (m *Messages) Words() Words {
 	return w
 }
 
+func (m *Messages) brief(most Most) []Fact {
+	var f facts
+	f.say("queue", model.Sayf("%s: %v message(s)", m.From, m.Planned), Strong)
+	return append(f, Announced(m, most)...)
+}
+
+// Announced are the facts of an action, with what was read to plan it.
+func Announced(a Action, most Most) []Fact {
+	facts := a.Facts(most)
+	if m, looked := a.(*Messages); looked {
+		return slices.Concat(m.Sample.before(&m.Plan), facts, m.Sample.after(&m.Plan))
+	}
+	return facts
+}
+
 // Together returns what actions of one operation do: "replay 64 messages", and "replay 64 messages of 2 queues to
 // orders".
 func Together(all ...*Messages) (does, asks string) {
@@ -63,14 +82,14 @@ func Together(all ...*Messages) (does, asks string) {
 	}
 
 	first := all[0]
-	does = string(first.Operation) + " " + model.Plural(n, "message")
+	does = model.Sayf("%s %v message(s)", first.Operation, n)
 	if first.Operation == plan.Drop && first.NoJournal {
 		does += " for good"
 	}
 
 	asks = does + " of " + first.From.Printable()
 	if len(all) > 1 {
-		asks = does + " of " + model.Plural(len(all), "queue")
+		asks = model.Sayf("%s of %v queue(s)", does, len(all))
 	}
 	if to := Reached(all...); to != "" {
 		asks += " to " + to
@@ -113,6 +132,7 @@ func (m *Messages) Facts(most Most) []Fact {
 	}
 
 	f.say("pace", p.PaceWords(), Setting)
+	f.say("stops at", p.StopWords(), Setting)
 	if p.Canary != nil {
 		f.say("canary", p.Canary.Words(), Setting)
 	}
@@ -139,7 +159,7 @@ func (f *facts) address(p *plan.Plan, most int) {
 	label := "to"
 	for i, w := range p.Ways {
 		if i == most {
-			f.say(label, "and "+model.Count(len(p.Ways)-i)+" more addresses", Plain)
+			f.say(label, model.Sayf("and %v more addresses", len(p.Ways)-i), Plain)
 			break
 		}
 
@@ -149,7 +169,7 @@ func (f *facts) address(p *plan.Plan, most int) {
 			words += "  (" + w.Why + ")"
 		}
 		if len(p.Ways) > 1 {
-			words += "  " + model.Plural(w.Messages, "message")
+			words += model.Sayf("  %v message(s)", w.Messages)
 		}
 
 		f.say(label, words, Plain)
@@ -167,19 +187,19 @@ func (f *facts) recipients(p *plan.Plan, most int) {
 	f.say("that is", p.GroupWords(), Plain)
 	label := "reaches"
 	if len(p.Recipients) > 1 {
-		f.say(label, model.Plural(len(p.Recipients), "queue")+":", Stressed)
+		f.say(label, model.Sayf("%v queue(s):", len(p.Recipients)), Stressed)
 		label = ""
 	}
 
 	for i, r := range p.Recipients {
 		if i == most {
-			f.say(label, "and "+model.Count(len(p.Recipients)-i)+" more", Stressed)
+			f.say(label, model.Sayf("and %v more", len(p.Recipients)-i), Stressed)
 			break
 		}
 
 		words := r.Queue.Printable() + ", " + model.ConsumerWords(r.Consumers)
 		if len(p.Recipients) > 1 {
-			words += ", " + model.Plural(r.Messages, "message")
+			words += model.Sayf(", %v message(s)", r.Messages)
 		}
 
 		level := Strong

@@ -16,7 +16,7 @@ func (r *Resume) Outline() plan.Plan {
 	p := r.Rest
 	switch {
 	case r.Undo != nil:
-		p = Undo{*r.Undo}.Outline()
+		p = (&Undo{*r.Undo}).Outline()
 	case r.Import != nil:
 		p = plan.Plan{From: r.Import.Into.Queue, Recipients: []plan.Recipient{r.Import.Into}}
 	}
@@ -29,15 +29,22 @@ func (r *Resume) Outline() plan.Plan {
 	return p
 }
 
-func (r *Resume) Words() Words {
+func (r *Resume) Words() Words { return r.together(Several{r}) }
+
+func (r *Resume) together(all Several) Words {
 	record := &r.Record
+	_, n := all.ready()
+	of := record.From.String()
+	if len(all) > 1 {
+		of = all.Sources()
+	}
+
 	return Words{
 		Title:   fmt.Sprintf("Resume %d: continue the %s", record.ID, record.Operation),
 		Running: fmt.Sprintf("Resuming %s %d", record.Operation, record.ID),
 		Does:    "go on",
-		Asks: model.Sayf("go on with the %s of at most %s of %s", record.Operation,
-			model.Plural(r.Planned(), "message"), record.From),
-		Done: record.Operation.Done(),
+		Asks:    model.Sayf("go on with the %s of at most %v message(s) of %s", record.Operation, n, of),
+		Done:    record.Operation.Done(),
 	}
 }
 
@@ -46,7 +53,8 @@ func (r *Resume) Facts(most Most) []Fact {
 	if record := &r.Record; record.ID > 0 {
 		f.record(record.From.Printable(), record)
 		f.say("to", record.To, Plain)
-		f.say("the rest", model.Plural(r.Planned(), "message")+" at most", Strong)
+		f.say("the rest", model.Sayf("%v message(s) at most", r.Planned()), Strong)
+		f.say("pace", r.Rest.PaceWords(), Setting)
 	}
 
 	label := "found"
@@ -57,7 +65,7 @@ func (r *Resume) Facts(most Most) []Fact {
 
 	for i, u := range r.Undecided {
 		if i == most.Names {
-			f.say("", "and "+model.Count(len(r.Undecided)-i)+" more", Stressed)
+			f.say("", model.Sayf("and %v more", len(r.Undecided)-i), Stressed)
 			break
 		}
 
@@ -65,17 +73,19 @@ func (r *Resume) Facts(most Most) []Fact {
 		if u.MessageID != "" {
 			id = " (" + model.Printable(u.MessageID) + ")"
 		}
-		f.say("undecided", fmt.Sprintf("%s%s: %s", model.Count(u.Position), id, u.Why), Stressed)
+		f.say("undecided", model.Sayf("%v%s: %s", u.Position, id, u.Why), Stressed)
 	}
 
 	f.warn(r.Rest.Warnings)
 	return f
 }
 
+func (r *Resume) brief(most Most) []Fact { return r.Facts(most) }
+
 func (r *Resume) Outcomes(a *plan.Account) []Fact {
 	var f facts
 	if n := r.Done + r.Acks(); n > 0 {
-		f.say("before", model.Plural(n, "message")+" were done, or had arrived", Plain)
+		f.say("before", model.Sayf("%v message(s) were done, or had arrived", n), Plain)
 	}
 
 	f.outcome("undecided", len(r.Undecided), "they stay in their queue", Stressed)

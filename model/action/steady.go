@@ -27,14 +27,20 @@ const (
 type Steady struct {
 	Broker
 	Importer
-	On   resume.On
-	Most int // resumes; 0: none
+	On    resume.On
+	Watch Watcher // nil: no breaker
+	Most  int     // resumes; 0: none
 	// Settled returns the topology once the broker has noticed that the connections of a record are gone.
 	Settled func(ctx context.Context, r *plan.Record) (*model.Topology, error)
+	Planned int  // messages of all its actions, which the breaker judges together
+	alarmed bool // the breaker stopped it because of messages of others
+	past    []*breaker
 }
 
 func (s *Steady) Execute(ctx context.Context, run plan.Run, progress plan.Progress) (plan.Account, error) {
-	a, err := s.Broker.Execute(ctx, run, progress)
+	a, err := s.breaking(ctx, run, progress, func(ctx context.Context, progress plan.Progress) (plan.Account, error) {
+		return s.Broker.Execute(ctx, run, progress)
+	})
 	return s.goOn(ctx, a, progress), err
 }
 
@@ -44,8 +50,16 @@ func (s *Steady) Undo(ctx context.Context, p plan.UndoPlan, progress plan.Progre
 }
 
 func (s *Steady) Resume(ctx context.Context, run resume.Run, progress plan.Progress) (plan.Account, error) {
-	a, err := s.Broker.Resume(ctx, run, progress)
+	a, err := s.resumeRest(ctx, run, progress)
 	return s.goOn(ctx, a, progress), err
+}
+
+func (s *Steady) resumeRest(ctx context.Context, run resume.Run, progress plan.Progress) (plan.Account, error) {
+	do := func(ctx context.Context, progress plan.Progress) (plan.Account, error) {
+		return s.Broker.Resume(ctx, run, progress)
+	}
+
+	return s.breaking(ctx, run.RestOn(), progress, do)
 }
 
 func (s *Steady) Import(
@@ -105,7 +119,7 @@ func (s *Steady) resume(ctx context.Context, before plan.Account, progress plan.
 	known.Problems, known.Stopped, known.Lost = nil, "", false
 
 	shown := run.Known(before)
-	account, err := s.Broker.Resume(ctx, run, func(now plan.Account) { progress(shown.With(now)) })
+	account, err := s.resumeRest(ctx, run, func(now plan.Account) { progress(shown.With(now)) })
 	if err != nil {
 		return before, err
 	}

@@ -80,7 +80,7 @@ func (d *document) unopened() string {
 		if len(d.steps) > 0 { // the title has the size
 			return u.name
 		}
-		return u.name + ", " + model.Plural(d.size, "byte")
+		return model.Sayf("%s, %v byte(s)", u.name, d.size)
 	}
 
 	return ""

@@ -138,7 +138,7 @@ func Folded(lines []Line, depth int) []Line {
 		}
 
 		line := Line{Depth: depth, Spans: append([]Span(nil), lines[i].Spans...)}
-		line.Spans = append(line.Spans, Span{Note, " … " + model.Plural(end-i-1, "line") + " "})
+		line.Spans = append(line.Spans, Span{Note, model.Sayf(" … %v line(s) ", end-i-1)})
 		if end < len(lines) && lines[end].Depth == depth && closes(lines[end]) {
 			line.Spans = append(line.Spans, trimmed(lines[end].Spans)...)
 			end++

@@ -90,6 +90,12 @@ func setting(word string) Setting {
 		return Consumers(number(text))
 	case "ready":
 		return Ready(number(text))
+	case "acked":
+		return Counted(0, int64(number(text)))
+	case "published":
+		return func(q *model.Queue) { q.Published = model.Some(number(text)) }
+	case "exclusive":
+		return func(q *model.Queue) { q.Exclusive = true }
 	case "at-least-once":
 		return atLeastOnce
 	case "reject-publish":

@@ -67,8 +67,7 @@ func Of(in model.QueueRef, m *message.Message) Cause { return readFailed(in, m).
 // readFailed is Of, with whatever else a message says about its failure.
 func readFailed(in model.QueueRef, m *message.Message) Failed {
 	f, ok := m.Failure()
-	read := Failed{Error: f}
-	read.Worker, _ = m.Worker(in.VHost)
+	read := Failed{Error: f, Worker: workerOf(in, m)}
 	d := m.FailingDeath()
 	switch {
 	case !ok:
@@ -83,11 +82,16 @@ func readFailed(in model.QueueRef, m *message.Message) Failed {
 		}
 	}
 
-	if read.Worker == "" && d != nil {
-		read.Worker = d.Queue
-	}
-
 	return read
+}
+
+// workerOf returns the queue in which a message failed, as recorded in it, or else that of its death; "" when unknown.
+func workerOf(in model.QueueRef, m *message.Message) string {
+	worker, _ := m.Worker(in.VHost)
+	if d := m.FailingDeath(); worker == "" && d != nil {
+		return d.Queue
+	}
+	return worker
 }
 
 // kindOf returns the type of an error without varying parts: some applications write a sentence there.

@@ -69,7 +69,7 @@ func (f *folder) step() {
 			f.emit(c)
 		}
 	case c == ')':
-		if !f.apply(closingRules, "", f.ahead()) {
+		if !f.apply(rules.Closing, "", f.ahead()) {
 			f.emit(c)
 		}
 	case isDelimiter(c):
@@ -92,7 +92,7 @@ func (f *folder) chunk() {
 	}
 
 	f.end = f.at + len(s)
-	if !strings.ContainsAny(s, asciiDigits+`/\@`) || !f.apply(chunkRules, s, s) {
+	if !strings.ContainsAny(s, asciiDigits+`/\@`) || !f.apply(rules.Chunk, s, s) {
 		f.piece()
 	}
 }
@@ -102,16 +102,16 @@ func (f *folder) piece() {
 	s := f.word()
 	switch {
 	case s == "":
-		if f.afterWord() || !f.apply(numberRules, s, f.ahead()) {
+		if f.afterWord() || !f.apply(rules.Number, s, f.ahead()) {
 			f.copy(1)
 		}
 		return
 	case strings.ContainsAny(s, asciiDigits):
-		if f.apply(numberRules, s, f.ahead()) || f.apply(mixedRules, s, s) {
+		if f.apply(rules.Number, s, f.ahead()) || f.apply(rules.Mixed, s, s) {
 			return
 		}
 	default:
-		if f.apply(announced[strings.ToLower(strings.Trim(s, "_'"))], s, f.ahead()) || f.apply(wordRules, s, f.ahead()) {
+		if f.apply(announced[strings.ToLower(strings.Trim(s, "_'"))], s, f.ahead()) || f.apply(rules.Word, s, f.ahead()) {
 			return
 		}
 	}
@@ -147,9 +147,9 @@ func (f *folder) remember(word string) { f.words[1], f.words[0] = f.words[0], st
 
 // apply folds what begins here by the first rule that matches, and reports whether there was one: s is the word or
 // chunk that begins here, and text what a pattern may read.
-func (f *folder) apply(rules []rule, s, text string) bool {
-	for r := range model.Each(rules) {
-		if !f.ends(r.after) || !strings.Contains(s, r.has) || r.when != nil && !r.when(f, s) {
+func (f *folder) apply(list []rule, s, text string) bool {
+	for r := range model.Each(list) {
+		if !f.ends(r.After) || !strings.Contains(s, r.Has) || r.when != nil && !r.when(f, s) {
 			continue
 		}
 		if r.pattern == nil {
@@ -157,7 +157,7 @@ func (f *folder) apply(rules []rule, s, text string) bool {
 			return true
 		}
 		read := text
-		if !r.far {
+		if !r.Far {
 			read = text[:min(len(text), len(s)+mostNear)]
 		}
 		if m := r.pattern.FindStringSubmatchIndex(read); m != nil {
@@ -180,9 +180,9 @@ func (f *folder) fold(r *rule, text string, m []int) {
 	}
 
 	group := func(n int) string { return text[max(m[2*n], 0):max(m[2*n+1], 0)] }
-	switch r.out {
+	switch r.Out {
 	case someValue, someEmail, somePath:
-		f.placeholder(r.out)
+		f.placeholder(r.Out)
 	case asAddress:
 		f.placeholder(someIP)
 		f.port(group(1))
@@ -199,7 +199,7 @@ func (f *folder) fold(r *rule, text string, m []int) {
 	case asUnit:
 		f.out = f.out[:len(f.out)-1]
 	default:
-		f.out = r.pattern.ExpandString(f.out, r.out, text, m)
+		f.out = r.pattern.ExpandString(f.out, r.Out, text, m)
 	}
 }
 

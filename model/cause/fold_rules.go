@@ -2,20 +2,28 @@ package cause
 
 import (
 	"bytes"
+	_ "embed" // the rules
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // rule folds what its pattern matches. Of the rules that are tried the first one that matches counts.
 type rule struct {
-	words   string                         // the section of the vocabulary with the words at which it is tried
-	after   string                         // what the output must end with
-	has     string                         // what the word or chunk must contain
+	Words   string // the section of the vocabulary with the words at which it is tried
+	After   string // what the output must end with
+	Has     string // what the word or chunk must contain
+	When    string // the name of a condition
+	Pattern string
+	Far     bool   // the pattern reads up to mostQuoted bytes, not only mostNear
+	Out     string // a placeholder, or a template of Regexp.Expand
+
 	when    func(f *folder, s string) bool // of the word or chunk that begins here
-	pattern *regexp.Regexp                 // what follows an empty group is only looked at; nil: the word or chunk
-	far     bool                           // the pattern reads up to mostQuoted bytes, not only mostNear
-	out     string                         // a placeholder, or a template of Regexp.Expand
+	pattern *regexp.Regexp                 // nil: the word or chunk
 }
 
 // Results that no template says.
@@ -28,196 +36,58 @@ const (
 	asUnit    = "unit" // nothing, nor the space before it
 )
 
-// Parts of patterns.
-const (
-	code     = `(?:[A-Z]{0,5}\d[A-Z\d]{0,5}\b|` + hresult + `)`
-	hresult  = `0x(?:80|[Cc]0)[0-9a-fA-F]{6}\b`
-	enhanced = `[245]\.\d{1,3}\.\d{1,3}\b`                              // of SMTP
-	second   = `(?:[)\]]? ?[(\[][A-Z\d]{1,5}\b|[: ]+` + enhanced + `)?` // 1062 (23000)
-	filePath = `(?:~?/[^/]|\.\.?[/\\]|\\\\|[A-Za-z]:[\\/]).+`
-)
+//go:embed fold_rules.toml
+var rulesFile string
 
-// separators are between a word and its code: up to three words that say nothing.
-var separators = `(?:[ :=(\[#"'-]+(?i:` + oneOf("codeLinks") + `)){0,3}[ :=(\[-]+`
+// rules are those of fold_rules.toml, by what they fold, with the parts of their patterns.
+var rules = func() (file struct {
+	Parts                                          map[string]string
+	Closing, Chunk, Announced, Word, Number, Mixed []rule
+},
+) {
+	if _, err := toml.Decode(rulesFile, &file); err != nil {
+		panic(err)
+	}
+	for _, list := range [][]rule{file.Closing, file.Chunk, file.Announced, file.Word, file.Number, file.Mixed} {
+		for r := range model.Each(list) {
+			r.when = conditions[r.When]
+			if r.Pattern != "" {
+				r.pattern = begin(expanded(r.Pattern, file.Parts))
+			}
+		}
+	}
+
+	return file
+}()
+
+// conditions are what rules ask by name.
+var conditions = map[string]func(f *folder, s string) bool{
+	"after method": afterMethod, "short": isShort, "secret": isSecret, "named code": isNamedCode, "in HTTP": inHTTP,
+	"unit": isUnit, "long hex": isLongHex, "reply": isReply, "begins": begins, "in SQL": inSQL, "port": isPort,
+	"empty": isEmpty, "technical": isTechnical, "id": isID, "long name": isLongName,
+}
+
+var partOrSection = regexp.MustCompile(`<(\w+)>`)
+
+// expanded returns a pattern with its parts, and with the words of sections of the vocabulary, in place of their names.
+func expanded(pattern string, parts map[string]string) string {
+	return partOrSection.ReplaceAllStringFunc(pattern, func(name string) string {
+		name = strings.Trim(name, "<>")
+		if part, is := parts[name]; is {
+			return expanded(part, parts)
+		}
+		return `(?:` + strings.Join(list(name), "|") + `)\b`
+	})
+}
 
 // begin compiles a pattern that matches where it is tried.
 func begin(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)`) }
 
-// oneOf matches a word of a section of the vocabulary.
-func oneOf(section string) string { return `(?:` + strings.Join(list(section), "|") + `)\b` }
-
-// nested matches text up to the closing bracket of a pair that was opened before, with brackets inside.
-func nested(pair string) string {
-	open, end := regexp.QuoteMeta(pair[:1]), regexp.QuoteMeta(pair[1:])
-	inside := `[^` + open + end + `]`
-	return `(?:` + inside + `|` + open + `(?:` + inside + `|` + open + inside + `*` + end + `)*` + end + `)*`
-}
-
-// the value of a key in SQL: Key (email)=(ann)
-var closingRules = []rule{{
-	far: true, out: ")=(…)",
-	pattern: begin(`\)=\(` + nested("()") + `(?:\)|$)`),
-}}
-
-// chunkRules fold a chunk as a whole.
-var chunkRules = []rule{
-	// a URL
-	{has: "://", pattern: begin(`(.*?://)(?:[^/?#]*@)?([^/?#]*)(.*)`), out: asURL},
-	// an e-mail address
-	{has: "@", pattern: email, out: someEmail},
-	// the path of a request
-	{pattern: begin(`/[^/].+`), when: afterMethod, out: asRoute},
-	// a path of a file
-	{pattern: begin(filePath), out: somePath},
-	// an IP address or a network, and a port
-	{
-		has: ".", when: isShort, out: asAddress,
-		pattern: begin(`/?(?:\d{1,3}\.){3}\d{1,3}(?:/\d+)?(?::(\d+))?$`),
-	},
-	// an IPv6 address or network, and a port of this host
-	{
-		has: ":", when: isShort, out: asAddress,
-		pattern: begin(`/?(?:::1:(\d+)|(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|[0-9a-fA-F]*(?::[0-9a-fA-F]+)*::` +
-			`[0-9a-fA-F:.]*(?:/\d+)?)$`),
-	},
-	// an SMTP reply and its enhanced code
-	{has: "-", pattern: begin(`[1-5]\d\d-` + enhanced + `$`), out: same},
-	// a code of a product: ORA-00001
-	{has: "-", pattern: begin(oneOf("productPrefixes") + `-\d{1,6}$`), out: same},
-	// a code of a product: E11000, SQL0803N
-	{
-		out:     same,
-		pattern: begin(`(?:[EPW]\d{4,5}|SQL\d{4}[NWC]|(?:PGRST|AADSTS|CS|HY)\d{3,7})$`),
-	},
-	// a JSON web token
-	{pattern: begin(`eyJ.{17}.*`), out: someValue},
-	// a token, a signature or other base64 data
-	{pattern: begin(`[A-Za-z\d+/=]+$`), when: isSecret, out: someValue},
-	// URL-encoded text
-	{has: "%", pattern: begin(`.*%[0-9a-fA-F]{2}.{6}.*`), out: someValue},
-}
-
-// announcedRules fold what follows a word of the vocabulary.
-var announcedRules = []rule{
-	// the values of a statement
-	{
-		words: "valueLists", far: true, out: "${1}${2}${4}${6}…${3}${5}${7}",
-		pattern: begin(`(\w+[ :=-]*)(?:(\()` + nested("()") + `(\)|$)|(\[)` + nested("[]") + `(\]|$)` +
-			`|({)` + nested("{}") + `(}|$))`),
-	},
-	// a code after errno, status, HTTP/1.1
-	{
-		words: "anyCode", out: "$1$2",
-		pattern: begin(`(\w+)(?:/\d(?:\.\d)?)?(` + separators + code + second + `)`),
-	},
-	// the version of HTTP
-	{words: "anyCode", pattern: begin(`(?i:http)/\d(?:\.\w)?()(?:[^\w.-]|$)`), out: "HTTP"},
-	// a code after code
-	{
-		words: "codeWord", when: isNamedCode, out: same,
-		pattern: begin(`\w+` + separators + code + second),
-	},
-	// a code after error
-	{
-		words: "errorCode", out: same,
-		pattern: begin(`\w+` + separators + `(?:\d{3,5}\b|[A-Z]+\d[A-Z\d]*\b|\d[A-Z\d]*[A-Z][A-Z\d]*\b|` + hresult +
-			`)` + second),
-	},
-	// a status after response, but not what it counts
-	{
-		words: "reply", out: same,
-		pattern: begin(`\w+` + separators + `[1-5]\d\d\b()(?: ` + oneOf("codeLinks") + `| [^a-z]|[^ \d]|$)`),
-	},
-	// a status after response or got, in HTTP
-	{
-		words: "status", when: inHTTP, out: same,
-		pattern: begin(`\w+` + separators + `[1-5]\d\d\b`),
-	},
-	// a status after got, with its phrase
-	{
-		words: "count", out: same,
-		pattern: begin(`\w+` + separators + `[1-5]\d\d\b()[ (:-]+` + oneOf("phrases")),
-	},
-	// a month before a day
-	{words: "months", pattern: begin(`\w+() \d`), out: someValue},
-	// a weekday before a date
-	{
-		words: "weekdays", out: "",
-		pattern: begin(`\w+,? ()(?:\d|(?i:` + oneOf("months") + `))`),
-	},
-	// the value of a key: user=ann
-	{words: "valueKeys", pattern: begin(`(\w+=)\pL[\pL_']*`), out: "$1…"},
-}
-
-// wordRules fold words without digits.
-var wordRules = []rule{
-	// the unit of a number, a part of a date
-	{after: someValue + " ", when: isUnit, out: asUnit},
-	uuid,
-	// hexadecimal without digits
-	{when: isLongHex, out: someValue},
-	podSuffix,
-}
-
-// a UUID
-var uuid = rule{
-	when: isLongHex, out: someValue,
-	pattern: begin(`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}`),
-}
-
-// a suffix that Kubernetes generates
-var podSuffix = rule{
-	after: "#-", out: someValue,
-	pattern: begin(`[bcdfghjklmnpqrstvwxz2456789]{5}\b`),
-}
-
-// numberRules fold words with digits, and signs, by themselves or by what follows.
-var numberRules = []rule{
-	uuid,
-	// a code in a tuple: (1205, 'Lock wait
-	{after: "(", pattern: begin(`\d{3,5}(), b?['"]`), out: same},
-	// a status and its phrase
-	{when: isReply, pattern: begin(`[1-5]\d\d()[ -]` + oneOf("phrases")), out: same},
-	// a reply of SMTP or HTTP
-	{
-		when: begins, out: same,
-		pattern: begin(`[45]\d\d(?:()[ -][A-Z]|[ -]` + enhanced + `)`),
-	},
-	// an error of SQL
-	{after: ": ", when: inSQL, pattern: begin(`\d{3,5}() [A-Z]`), out: same},
-	// an error of Windows
-	{has: "0x", pattern: begin(hresult), out: same},
-	// the port of a service
-	{when: isPort, out: same},
-	// a minus
-	{when: isEmpty, pattern: begin(`-()\d`), out: ""},
-}
-
-// mixedRules fold words with digits.
-var mixedRules = []rule{
-	// a number
-	{pattern: begin(`\d.*`), out: someValue},
-	// a technical name
-	{when: isTechnical, out: same},
-	// a letter and a number
-	{pattern: begin(`[a-uw-zA-UW-Z]\d+$`), out: someValue},
-	// an id
-	{when: isID, out: someValue},
-	podSuffix,
-	// a name with a number in it: OrderV2, Log4jAppender
-	{
-		when: isLongName, out: same,
-		pattern: begin(`[vV]\d$|\pL{3,}V\d$|\pL+\d{1,3}[A-Z]\pL*$|[A-Z]\pL*\d{1,3}\pL*[aeiou]\pL*$`),
-	},
-	// a number in a word
-	{out: asName},
-}
-
-// announced are the announcedRules of each word.
+// announced are the rules of each word that announces something.
 var announced = func() map[string][]rule {
 	words := map[string][]rule{}
-	for _, r := range announcedRules {
-		for _, word := range list(r.words) {
+	for _, r := range rules.Announced {
+		for _, word := range list(r.Words) {
 			words[word] = append(words[word], r)
 		}
 	}
@@ -384,6 +254,6 @@ var (
 )
 
 var (
-	isPath = begin(filePath)
-	email  = begin(`(?:mailto:)?[^@]+@[\pL\d][^.]*\..*`)
+	isPath = begin(rules.Parts["file"])
+	email  = begin(rules.Parts["email"])
 )

@@ -385,6 +385,30 @@ func (g *Group) WorkerNames(t *model.Topology) []string {
 	return names
 }
 
+// WorkersOf returns the workers in which a message of a queue may have failed, as WorkerNames does for its cause.
+func WorkersOf(t *model.Topology, in model.QueueRef, m *message.Message) []string {
+	of := Group{Queues: []Count[model.QueueRef]{{Of: in}}}
+	if worker := workerOf(in, m); worker != "" {
+		of.Workers = []Count[string]{{Of: worker}}
+	}
+	return of.WorkerNames(t)
+}
+
+// Oldest returns when the message of a queue that failed longest ago did so last, as far as known.
+func (g *Groups) Oldest(queue model.QueueRef) model.Opt[time.Time] {
+	q, oldest := g.queues[queue], int64(0)
+	if q == nil {
+		return timeOf(0)
+	}
+	for _, in := range q.each() {
+		if in.last > 0 && (oldest == 0 || in.last < oldest) {
+			oldest = in.last
+		}
+	}
+
+	return timeOf(oldest)
+}
+
 // MostFirst sorts causes by their number of messages; equal ones keep their order.
 func MostFirst(list []Group) {
 	slices.SortStableFunc(list, func(a, b Group) int { return cmp.Compare(b.Messages, a.Messages) })

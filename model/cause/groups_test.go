@@ -325,8 +325,8 @@ func TestKeepsSoMany(t *testing.T) {
 }
 
 func TestMessagesThatLeftAreKnownByLaterCounts(t *testing.T) {
-	after := earlier.At.Add(model.CountsLate)
-	before := earlier.At.Add(model.CountsLate - time.Second)
+	after := earlier.At.Add(message.CountsLate)
+	before := earlier.At.Add(message.CountsLate - time.Second)
 	for _, c := range []struct {
 		ready model.Opt[int64]
 		at    time.Time

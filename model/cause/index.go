@@ -26,7 +26,7 @@ type Earlier struct {
 // Left reports whether messages have left the queue since, by its count: which ones is unknown, so the reading no
 // longer holds. A count that may be older than the reading proves nothing.
 func (e Earlier) Left(ready model.Opt[int64], countedAt time.Time) bool {
-	return model.LeftSince(e.At, e.Depth, ready, countedAt)
+	return message.LeftSince(e.At, e.Depth, ready, countedAt)
 }
 
 // Index stores what was read of queues, each under a name. Load returns nil when there is nothing; saving nothing

@@ -23,6 +23,9 @@ const (
 	Ignored  State = "ignored"  // a person marked it as unimportant
 )
 
+// AllStates are the states of causes.
+var AllStates = []State{New, Seen, Resolved, Back, Ignored}
+
 // Mark is what is kept about a cause between starts.
 type Mark struct {
 	State State     `json:"state"`
@@ -164,7 +167,7 @@ func statesOf(text []byte) (file statesFile, err error) {
 		for id, m := range states {
 			m.Note = message.WholeRunes(model.Printable(m.Note), mostNote)
 			m.Cause = message.WholeRunes(model.Printable(m.Cause), mostKind)
-			if _, ok := ParseID(string(id)); !ok || !slices.Contains([]State{New, Seen, Resolved, Back, Ignored}, m.State) {
+			if _, ok := ParseID(string(id)); !ok || !slices.Contains(AllStates, m.State) {
 				return file, fmt.Errorf("%w: a state of %q", ErrStates, broker)
 			}
 			states[id] = m

@@ -3,22 +3,17 @@ package cause
 import (
 	_ "embed" // the vocabulary
 	"strings"
+
+	"github.com/BurntSushi/toml"
 )
 
-//go:embed vocabulary.txt
+//go:embed vocabulary.toml
 var vocabularyFile string
 
 // vocabulary are the sections of the file.
-var vocabulary = func() map[string]string {
-	sections, name := map[string]string{}, ""
-	for line := range strings.Lines(vocabularyFile) {
-		switch {
-		case line[0] == '#':
-		case line[0] == '[':
-			name = strings.Trim(line, "[]\n")
-		default:
-			sections[name] += line
-		}
+var vocabulary = func() (sections map[string]string) {
+	if _, err := toml.Decode(vocabularyFile, &sections); err != nil {
+		panic(err)
 	}
 	return sections
 }()

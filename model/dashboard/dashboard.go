@@ -13,6 +13,7 @@ type Appearance struct {
 	Theme     string                       // a built-in one or one of OwnThemes; "" by default
 	OwnThemes map[string]map[string]string // colours of the user's own themes
 	Mouse     bool                         // wheel, rows and tabs; the terminal itself then selects no text
+	Bell      bool                         // the terminal rings for news
 	Plain     bool                         // for a screen reader: lines of words, and only changed ones
 	Filters   filter.Saved                 // what "=@NAME" stands for
 	Actions   []filter.Action              // offered on messages

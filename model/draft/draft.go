@@ -46,8 +46,8 @@ func (d *Draft) Differences(other *Draft) []string {
 		for at < min(len(d.Body), len(other.Body)) && d.Body[at] == other.Body[at] {
 			at++
 		}
-		lines = append(lines, fmt.Sprintf("body: %d → %s, different from byte %d on", len(d.Body),
-			model.Plural(len(other.Body), "byte"), at+1))
+		lines = append(lines, model.Sayf("body: %d → %v byte(s), different from byte %d on", len(d.Body), len(other.Body),
+			at+1))
 	}
 
 	return lines

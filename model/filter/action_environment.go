@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -48,9 +49,9 @@ func Environment(inherited []string, m *message.Message) []string {
 		}
 	}
 
-	for _, f := range fields {
+	for f := range model.Each(fields) {
 		if f.Name != "body" && f.Name != "json" {
-			add(variableOf(f.Name), f.value(m))
+			add(variableOf(f.Name), f.of(m))
 		}
 	}
 

@@ -115,48 +115,22 @@ func TestActionVariablesAreFree(t *testing.T) {
 
 // A field in a command is refused with what to write instead; what only looks like one is the command's own.
 func TestFieldsInCommands(t *testing.T) {
-	for command, want := range map[string]string{
-		`tail /var/log/{{app_id}}.log`:           `instead of {{app_id}}, write "$DLXTOP_APP_ID"`,
-		`tmux new-window 'tail {{ app_id }}'`:    `instead of {{ app_id }}, write "$DLXTOP_APP_ID"`,
-		`tool {{headers.x-tenant.id}}`:           `instead of {{headers.x-tenant.id}}, write "$DLXTOP_HEADER_X_TENANT_ID"`,
-		`tool "$DLXTOP_TYPE" {{message_id}}`:     `instead of {{message_id}}, write "$DLXTOP_MESSAGE_ID"`,
-		`tool {{json.user.id}}`:                  `instead of {{json.user.id}}, take the body from the message`,
-		`tool {{body}}`:                          `instead of {{body}}, take the body from the message`,
-		`tool "$DLXTOP_APP_ID"`:                  "",
-		`docker inspect -f '{{.State}} {{x}}'`:   "",
-		`docker inspect -f '{{json .Mounts}}'`:   "",
-		`tool '{{' | sed "s/}}/$DLXTOP_APP_ID/"`: "",
-	} {
-		_, err := NewAction("a", "n", "", command)
+	for _, test := range must.Cases[struct{ Command, Want string }](t, "testdata/commands.toml") {
+		_, err := NewAction("a", "n", "", test.Command)
 		said := ""
 		if err != nil {
 			said = err.Error()
 		}
-		assert.That(t, (said == "") == (want == ""), "%s: %q", command, said)
-		assert.Contains(t, said, want)
-		assert.That(t, !strings.Contains(said, "\n"), "%s: %q", command, said)
+		assert.That(t, (said == "") == (test.Want == ""), "%s: %q", test.Command, said)
+		assert.Contains(t, said, test.Want)
+		assert.That(t, !strings.Contains(said, "\n"), "%s: %q", test.Command, said)
 	}
 }
 
 func TestActionMistakes(t *testing.T) {
-	for _, test := range []struct{ key, name, url, command, want string }{
-		{"", "n", "https://h/", "", "a key and a name"},
-		{"a", "", "https://h/", "", "a key and a name"},
-		{"a", "n", "", "", "either a url or a command"},
-		{"a", "n", "https://h/", "c", "either a url or a command"},
-		{"a", "n", "https://h/{{x}}", "", "no field x: there are age, app_id"},
-		{"a", "n", "https://h/{{headers}}", "", "headers.NAME"},
-		{"a", "n", "https://h/{{message_id.x}}", "", "headers.NAME"},
-		{"a", "n", "https://h/{{message_id", "", "not closed"},
-		{"a", "n", "https://{{message_id}}/", "", "begins with https://"},
-		{"a", "n", "https://h{{message_id}}/", "", "begins with https://"},
-		{"a", "n", "{{message_id}}", "", "begins with https://"},
-		{"a", "n", "file:///etc/{{message_id}}", "", "begins with https://"},
-		{"a", "n", "javascript:{{message_id}}", "", "begins with https://"},
-		{"a", "n", "", "  ", "either a url or a command"},
-	} {
-		_, err := NewAction(test.key, test.name, test.url, test.command)
-		must.Fails(t, err, test.want, "%v", test)
+	for _, test := range must.Cases[struct{ Key, Name, URL, Command, Want string }](t, "testdata/action_mistakes.toml") {
+		_, err := NewAction(test.Key, test.Name, test.URL, test.Command)
+		must.Fails(t, err, test.Want, "%v", test)
 		assert.Lacks(t, err.Error(), "\n", "%v", test)
 	}
 }

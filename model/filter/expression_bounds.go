@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -38,28 +39,67 @@ const valueBytes = 24 // of a value in a list, or in a text
 
 // evaluation is the evaluation of an expression on a message.
 type evaluation struct {
+	fields       []Field
 	ctx          context.Context
 	message      *message.Message
+	around       Around
 	read         map[int]any // fields computed so far, by index
+	absent       map[string]bool
+	assume       bool // what a comparison with an unknown value is
 	steps, spent int
 	began        time.Time
 }
 
 // field computes a field once, when the expression needs it: parsing every body of a long queue takes time.
 func (e *evaluation) field(i int) (any, error) {
+	v, err := e.value(i)
+	if v == nil && e.fields[i].Absent != "" {
+		e.absent[e.fields[i].Name] = true
+	}
+	return plainOf(v), err
+}
+
+func (e *evaluation) value(i int) (any, error) {
 	if v, known := e.read[i]; known {
 		return v, nil
 	}
-	if fields[i].Name == "json" {
+
+	f := &e.fields[i]
+	if f.Name == "json" {
 		if err := e.spend(costs["fromJSON"] * len(e.message.Body)); err != nil {
 			return nil, err
 		}
 	}
 
-	v := fields[i].value(e.message)
-	e.read[i] = v
+	var v any
+	switch {
+	case !f.Around:
+		v = f.value(e.message)
+	case e.around != nil:
+		v = e.around(f.Name, e.message)
+	}
 
+	e.read[i] = v
 	return v, nil
+}
+
+func (e *evaluation) known(i int) (bool, error) {
+	v, err := e.field(i)
+	return v != nil, err
+}
+
+// decide returns the result of a comparison of a field, on its left side; where only a bound of the value is known,
+// which does not decide that, what is assumed.
+func (e *evaluation) decide(i int, operator string, result bool) bool {
+	bound, is := e.read[i].(Bound)
+	greater := operator[0] == '>'
+	ordering := greater || operator[0] == '<'
+	if !is || ordering && result == (greater != bound.Most) {
+		return result
+	}
+
+	e.absent[e.fields[i].Name] = true
+	return e.assume
 }
 
 func (e *evaluation) check() error {
@@ -143,14 +183,20 @@ func (e *evaluation) add(a, b any) (any, error) {
 // neither, and cannot be interrupted: a loop in a loop over a long list in a body would run for days. Before each
 // function, and each comparison of what may be large, it asks whether to go on. It also makes fields computed when they
 // are needed, and refuses what it cannot bound.
-type bounding struct{ refused *file.Error }
+type bounding struct {
+	fields  []Field
+	uses    map[string]bool // those that it names
+	refused *file.Error
+	reads   map[ast.Node]int // fields that may be unknown, by the call that reads them
+}
 
 // Visit implements ast.Visitor. It visits children first, and nothing that it made itself.
 func (b *bounding) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
-		if i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == n.Value }); i >= 0 {
-			replace(node, internal("!field "+fields[i].Type, &ast.IntegerNode{Value: i}))
+		if i := slices.IndexFunc(b.fields, func(f Field) bool { return f.Name == n.Value }); i >= 0 {
+			b.uses[n.Value] = true
+			b.read(node, i)
 		} else if n.Value == environment {
 			b.refuse(n, "unknown name "+environment)
 		}
@@ -166,8 +212,50 @@ func (b *bounding) Visit(node *ast.Node) {
 	case *ast.BuiltinNode:
 		boundCall(node, n.Name, n.Arguments)
 	case *ast.BinaryNode:
-		boundOperator(node, n)
+		b.operator(node, n)
 	}
+}
+
+// read makes a name read a field. A truth that is unknown is what evaluation.assume says.
+func (b *bounding) read(node *ast.Node, i int) {
+	f := &b.fields[i]
+	field := &ast.IntegerNode{Value: i}
+	replace(node, internal("!field "+f.Type, field))
+	switch {
+	case f.Absent == "":
+	case f.Type == "true or false":
+		replace(node, &ast.ConditionalNode{Cond: internal("!known", field), Exp1: *node, Exp2: internal("!assumed")})
+	default:
+		b.reads[*node] = i
+	}
+}
+
+// operator bounds an operator, and guards a comparison with a field that may be unknown.
+func (b *bounding) operator(node *ast.Node, n *ast.BinaryNode) {
+	sides := [...]ast.Node{n.Left, n.Right}
+	operators := [...]string{n.Operator, cmp.Or(mirrored[n.Operator], n.Operator)}
+	boundOperator(node, n)
+	for side, of := range sides {
+		_, ofNil := sides[1-side].(*ast.NilNode)
+		if i, may := b.reads[of]; may && !ofNil && !slices.Contains(notComparing, n.Operator) {
+			guard(node, i, operators[side])
+		}
+	}
+}
+
+// mirrored are comparisons with their sides changed; others stay what they are.
+var mirrored = map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+var notComparing = []string{"and", "&&", "or", "||", "??", "+", "-", "*", "/", "%", "**", "^", ".."}
+
+// guard makes a comparison with a field that is unknown what evaluation.assume says.
+func guard(node *ast.Node, i int, operator string) {
+	field := &ast.IntegerNode{Value: i}
+	replace(node, &ast.ConditionalNode{
+		Cond: internal("!known", field),
+		Exp1: internal("!decide", field, &ast.StringNode{Value: operator}, *node),
+		Exp2: internal("!assumed"),
+	})
 }
 
 func (b *bounding) refuse(n ast.Node, words string) {

@@ -1,120 +1,162 @@
 package filter
 
 import (
+	_ "embed" // the names
 	"math"
 	"slices"
 	"time"
 
+	"github.com/BurntSushi/toml"
 	"github.com/expr-lang/expr/types"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Field is a name in expressions.
 type Field struct {
-	Name  string // "routing_key"
-	What  string
-	Type  string // a key of fieldTypes
-	value func(*message.Message) any
+	Name string // "routing_key"
+	What string
+	Type string // a key of fieldTypes
+	// Absent says what is so where the value is unknown, so that no comparison with it is true; "": it is always known.
+	Absent string
+	Around bool // what is around the message tells
 }
 
-const (
-	ofText   = "text"
-	ofNumber = "number"
-	ofTruth  = "true or false"
-	ofTable  = "names and values"
-	ofAny    = "any"
-)
+// Bound is a value that is known from one side only: it is this one or more, or with Most this one or less.
+type Bound struct {
+	Value any
+	Most  bool
+}
+
+// of returns the value for what needs one value of the message alone.
+func (f *Field) of(m *message.Message) any {
+	if f.Around {
+		return nil
+	}
+	return plainOf(f.value(m))
+}
+
+func plainOf(v any) any {
+	if b, bound := v.(Bound); bound {
+		return b.Value
+	}
+	return v
+}
 
 // fieldTypes have the type of a field, and that of the function that reads it: from the evaluation, by its index.
 var fieldTypes = map[string]struct {
 	of   types.Type
 	read any
 }{
-	ofText:   {types.String, new(func(any, int) string)},
-	ofNumber: {types.Int, new(func(any, int) int)},
-	ofTruth:  {types.Bool, new(func(any, int) bool)},
-	ofTable:  {types.TypeOf(map[string]any{}), new(func(any, int) map[string]any)},
-	ofAny:    {types.Any, new(func(any, int) any)},
+	"text":             {types.String, new(func(any, int) string)},
+	"number":           {types.Int, new(func(any, int) int)},
+	"true or false":    {types.Bool, new(func(any, int) bool)},
+	"names and values": {types.TypeOf(map[string]any{}), new(func(any, int) map[string]any)},
+	"any":              {types.Any, new(func(any, int) any)},
+	"time":             {types.TypeOf(time.Time{}), new(func(any, int) time.Time)},
+	"finding": {
+		types.Map{"level": types.String, "code": types.String, "message": types.String},
+		new(func(any, int) map[string]any),
+	},
 }
 
-// fields are the names in expressions. docs/expressions.md is generated from them.
-var fields = []Field{
-	{"body", "the body as text; of a body that was not read whole, what was read", ofText, func(m *message.Message) any {
+//go:embed expression.toml
+var expressionText string
+
+// fields are the names in expressions, and builtins the functions.
+var fields, builtins = func() ([]Field, []string) {
+	var all struct {
+		Field     []Field
+		Functions []string
+	}
+	if _, err := toml.Decode(expressionText, &all); err != nil {
+		panic(err)
+	}
+	return all.Field, all.Functions
+}()
+
+// value is the field of a message; a name without a case is that of a property.
+func (f *Field) value(m *message.Message) any {
+	switch f.Name {
+	case "body":
 		return string(m.Body)
-	}},
-	{
-		"json", "the body, parsed; nil when it is not JSON. `json.user.id` is a member, `json.items[0]` an element", ofAny,
-		func(m *message.Message) any { return parseJSON(m.Body) },
-	},
-	{
-		"headers", "the headers: `headers[\"x-tenant\"]`; nil for one that is not there", ofTable,
-		func(m *message.Message) any {
-			headers, _ := plainValue(m.Headers, 0).(map[string]any)
-			return headers
-		},
-	},
-	{"exchange", "the exchange that it was published to last", ofText, func(m *message.Message) any { return m.Exchange }},
-	{"routing_key", "the routing key that it was published with last", ofText, func(m *message.Message) any {
+	case "json":
+		return parseJSON(m.Body)
+	case "headers":
+		headers, _ := plainValue(m.Headers, 0).(map[string]any)
+		return headers
+	case "exchange":
+		return m.Exchange
+	case "routing_key":
 		return m.RoutingKey
-	}},
-	property("message_id"),
-	property("correlation_id"),
-	property("content_type"),
-	property("type"),
-	property("app_id"),
-	{"priority", "the property priority; 0 when there is none", ofNumber, func(m *message.Message) any {
+	case "priority":
 		return int(m.Properties.Priority)
-	}},
-	{
-		"expiration", "the property expiration, in ms, as text: `int(expiration) > 5000`", ofText,
-		func(m *message.Message) any { return m.Properties.Expiration },
-	},
-	{"size", "bytes of the body", ofNumber, func(m *message.Message) any { return max(m.BodyBytes, len(m.Body)) }},
-	{"deaths", "how often it was dead-lettered: all counts of x-death together", ofNumber, func(m *message.Message) any {
+	case "size":
+		return max(m.BodyBytes, len(m.Body))
+
+	case "deaths":
 		return int(min(m.DeathCount(), math.MaxInt))
-	}},
-	{
-		"reason", "of the newest death: `expired`, `rejected`, `maxlen` or `delivery_limit`", ofText,
-		func(m *message.Message) any {
-			if len(m.Deaths) == 0 {
-				return ""
-			}
-			return string(m.Deaths[0].Reason)
-		},
-	},
-	{
-		"failure", "the failure as the list of messages shows it: kind and message", ofText,
-		func(m *message.Message) any { return failureOf(m).String() },
-	},
-	{
-		"failure_kind", "what kind of error it was: the class of the exception, mostly", ofText,
-		func(m *message.Message) any { return failureOf(m).Kind },
-	},
-	{"failure_message", "what the error said", ofText, func(m *message.Message) any { return failureOf(m).Message }},
-	{"redelivered", "whether it was delivered before", ofTruth, func(m *message.Message) any { return m.Redelivered }},
-	{"age", "seconds since it was published; nil when that is unknown", ofAny, func(m *message.Message) any {
+	case "reason":
+		if len(m.Deaths) == 0 {
+			return ""
+		}
+		return string(m.Deaths[0].Reason)
+	case "failure":
+		return failureOf(m).String()
+	case "failure_kind":
+		return failureOf(m).Kind
+	case "failure_message":
+		return failureOf(m).Message
+	case "failed_at":
+		return lastFailure(m, false, func(at time.Time) any { return at })
+	case "failed_age":
+		return lastFailure(m, true, func(at time.Time) any { return int(time.Since(at).Seconds()) })
+
+	case "redelivered":
+		return m.Redelivered
+	case "age":
 		published, ok := m.PublishedAt()
 		if !ok {
 			return nil
 		}
 		return time.Since(published).Seconds()
-	}},
-	{"position", "its place in the queue as it was read; the first is 1", ofNumber, func(m *message.Message) any {
+	case "position":
 		return m.Position
-	}},
+	case "name":
+		return textOr(m.Name())
+	case "framework":
+		name, _ := m.Framework()
+		return textOr(string(name))
+	}
+
+	for _, p := range m.Properties.Fields() {
+		if p.Name == f.Name {
+			return *p.Text
+		}
+	}
+
+	return ""
 }
 
-// property returns the field with the name of a property that is text.
-func property(name string) Field {
-	return Field{name, "the property " + name, ofText, func(m *message.Message) any {
-		for _, p := range m.Properties.Fields() {
-			if p.Name == name {
-				return *p.Text
-			}
-		}
-		return ""
-	}}
+func textOr(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// lastFailure returns a value of the time at which a message failed last; a bound of it where it failed once more.
+func lastFailure(m *message.Message, most bool, of func(time.Time) any) any {
+	at, exact, known := m.LastFailure()
+	switch {
+	case !known:
+		return nil
+	case exact:
+		return of(at)
+	}
+
+	return Bound{of(at), most}
 }
 
 func failureOf(m *message.Message) message.Failure {
@@ -124,12 +166,6 @@ func failureOf(m *message.Message) message.Failure {
 
 func Fields() []Field { return fields }
 
-func fieldNames() []string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.Name
-	}
-	return names
-}
+func fieldNames() []string { return model.Mapped(fields, func(f *Field) string { return f.Name }) }
 
 func Functions() []string { return slices.Clone(builtins) }

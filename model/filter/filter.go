@@ -16,6 +16,8 @@ type Filter struct {
 	program *vm.Program     // of an expression; nil: plain text
 	steps   int             // iterations on one message, at most
 	ctx     context.Context // cancels evaluation; nil: never
+	around  Around          // nil: only what messages say themselves is known
+	lacks   *lacks          // nil: not counted
 }
 
 // Within returns the same filter bound to ctx: once that is done, it matches nothing.

@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -40,7 +39,7 @@ const (
 
 // Where reports whether a message meets the condition, and the first place that does: properties and address first,
 // then headers, then the body. It searches where Match does, except in the failure, which is derived from headers and
-// body. It does not copy the body, nor parse it for plain text.
+// body. It does not parse the body for plain text.
 func (f *Filter) Where(m *message.Message) (Place, bool) {
 	if f == nil || f.program != nil || f.plain.text == "" {
 		return Place{Kind: Matched}, f.Match(m)
@@ -71,7 +70,7 @@ func (f *Filter) Where(m *message.Message) (Place, bool) {
 
 // InBody finds the filter's text in a body, unpacked or not; it never finds anything for an expression.
 func (f *Filter) InBody(body []byte) (Place, bool) {
-	if f == nil || f.plain.text == "" || !f.plain.mayBeIn(body) { // avoids copying most bodies
+	if f == nil || f.plain.text == "" {
 		return Place{}, false
 	}
 	return f.plain.place(InBody, "", string(body))
@@ -81,15 +80,10 @@ func (f *Filter) InBody(body []byte) (Place, bool) {
 type needle struct {
 	text  string   // in lower case
 	other []string // its JSON escapes inside a string; none if they are the same
-	ascii bool     // it has only ASCII letters
 }
 
 func newNeedle(text string) needle {
-	n := needle{text: strings.ToLower(text), ascii: true}
-	for i := range len(n.text) {
-		n.ascii = n.ascii && n.text[i] < utf8.RuneSelf
-	}
-
+	n := needle{text: strings.ToLower(text)}
 	quoted, err := json.Marshal(text)
 	if err != nil || !utf8.ValidString(text) {
 		return n
@@ -124,20 +118,9 @@ func (n *needle) in(s string) bool {
 	return ok
 }
 
-// mayBeIn reports whether a body needs a search by index.
-func (n *needle) mayBeIn(body []byte) bool {
-	return !n.ascii || foldedIndex(body, n.text) >= 0 || len(n.other) > 0 && bytes.IndexByte(body, '\\') >= 0
-}
-
 // index returns the first position in a text.
 func (n *needle) index(s string) (from, to int, ok bool) {
-	if n.ascii {
-		from = foldedIndex([]byte(s), n.text)
-		to = len(n.text)
-	} else {
-		from, to = loweredIndex(s, n.text)
-	}
-
+	from, to = loweredIndex(s, n.text)
 	for i := 0; from < 0 && i < len(n.other) && strings.IndexByte(s, '\\') >= 0; i++ {
 		from, to = loweredIndex(s, n.other[i])
 	}
@@ -169,65 +152,6 @@ func loweredIndex(s, lower string) (at, length int) {
 	}
 
 	return start, end - start
-}
-
-// foldedIndex returns the position of a lower-case ASCII text in another one; -1 without one. It finds the first letter
-// with the fastest search there is, and compares there.
-func foldedIndex(s []byte, lower string) int {
-	if lower == "" {
-		return 0
-	}
-	low := lower[0]
-	up := low
-	if 'a' <= low && low <= 'z' {
-		up -= 'a' - 'A'
-	}
-
-	nextLow, nextUp := -1, -1
-	for from := 0; from+len(lower) <= len(s); {
-		nextLow = nextByte(s, low, from, nextLow)
-		at := nextLow
-		if up != low {
-			if nextUp = nextByte(s, up, from, nextUp); nextUp < at {
-				at = nextUp
-			}
-		}
-
-		if at+len(lower) > len(s) {
-			return -1
-		}
-		if sameFolded(s[at:at+len(lower)], lower) {
-			return at
-		}
-		from = at + 1
-	}
-
-	return -1
-}
-
-// nextByte returns the next position of a byte from an offset on, len(s) without one; known is the previous result.
-func nextByte(s []byte, b byte, from, known int) int {
-	if known >= from {
-		return known
-	}
-	if at := bytes.IndexByte(s[from:], b); at >= 0 {
-		return from + at
-	}
-	return len(s)
-}
-
-func sameFolded(s []byte, lower string) bool {
-	for i := range len(s) {
-		b := s[i]
-		if 'A' <= b && b <= 'Z' {
-			b += 'a' - 'A'
-		}
-		if b != lower[i] {
-			return false
-		}
-	}
-
-	return true
 }
 
 // place returns the first match in a text, with its context.

@@ -55,9 +55,9 @@ func parseTemplate(text string) (template, error) {
 
 func parseField(name string) ([]string, error) {
 	root, below, nested := strings.Cut(name, ".")
-	if !slices.Contains(expressionNames(), root) {
+	if !slices.Contains(ofMessages.names(), root) {
 		return nil, fmt.Errorf("there is no field %s: there are %s", model.Printable(name),
-			strings.Join(expressionNames(), ", "))
+			strings.Join(ofMessages.names(), ", "))
 	}
 	takes := root == "headers" || root == "json"
 	switch {
@@ -97,7 +97,7 @@ func (t template) fill(m *message.Message) (string, error) {
 // fieldText returns the value of a field as text; false if it is empty or nil, or has members.
 func fieldText(m *message.Message, path []string) (string, bool) {
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == path[0] })
-	value := fields[i].value(m)
+	value := fields[i].of(m)
 	for _, name := range path[1:] {
 		members, ok := value.(map[string]any)
 		if !ok {

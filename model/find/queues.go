@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/around"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -22,12 +23,14 @@ type Want struct {
 	Costly   bool                                        // also read queues where peeking has a cost
 	Kept     func(model.QueueRef) bool                   // whether such messages are stored already; nil: never
 	ReadOnly bool                                        // the connection is read-only
+	Replayed func() around.Replayed                      // what was replayed earlier; nil: unknown
 }
 
 type Queue struct {
 	Ref    model.QueueRef
 	Ready  model.Opt[int64] // from the statistics, which lag
 	plan   peek.Plan
+	look   around.Look
 	why    string // why it is not read; "" when it is
 	costly bool   // only the cost of peeking keeps it from being read
 	empty  bool   // by the statistics
@@ -64,6 +67,7 @@ func Queues(t *model.Topology, want Want) []Queue {
 			continue
 		}
 		one := Queue{Ref: q.QueueRef, Ready: q.Ready, order: thenOthers}
+		one.look = around.Look{Topology: t, Queue: q.QueueRef, Replayed: want.Replayed}
 		switch {
 		case t.IsFailed(q.QueueRef):
 			one.order = failedFirst
@@ -138,10 +142,10 @@ func (r *Reason) Words() string {
 
 	words := strings.Join(names, ", ")
 	if more := len(r.Queues) - named; more > 0 {
-		words += " and " + model.Plural(more, "more queue")
+		words += model.Sayf(" and %v more queue(s)", more)
 	}
 	if n, known := r.Messages.Get(); known {
-		words = model.Plural(n, "message") + " of " + words
+		words = model.Sayf("%v message(s) of %s", n, words)
 	}
 
 	return words + ": " + r.Why

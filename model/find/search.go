@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/trouble"
@@ -54,6 +55,7 @@ type Result struct {
 	Rescued []peek.Rescued // by peeking at queues at their delivery limit
 	Enough  bool           // it ended with the maximum number of hits
 	Failed  error          // from the first queue that could not be read
+	Filter  *filter.Filter // as it ran, which says what was unknown
 }
 
 // Search is a running search. One goroutine calls Run, another Next.
@@ -107,7 +109,8 @@ var errEnough = errors.New("enough was read")
 // broker cannot be reached any more, or is a different one. The result is valid in any case.
 func (s *Search) Run(ctx context.Context) (Result, error) {
 	defer s.end()
-	s.want.Filter = s.want.Filter.Within(ctx)
+	s.want.Filter = s.want.Filter.About(nil).Within(ctx)
+	s.result.Filter = s.want.Filter
 	s.countEmpty(ctx, func(q *Queue) bool { return q.why == "" })
 	s.result.NotRead = Skipped(s.queues)
 
@@ -123,7 +126,7 @@ func (s *Search) Run(ctx context.Context) (Result, error) {
 			s.miss(q.Ref, q.Ready, "the search was ended before")
 			continue
 		case s.result.Enough:
-			s.miss(q.Ref, q.Ready, "the search ended before, with "+model.Plural(s.want.Hits, "message")+" found")
+			s.miss(q.Ref, q.Ready, model.Sayf("the search ended before, with %v message(s) found", s.want.Hits))
 			continue
 		case fatal != nil:
 			s.miss(q.Ref, q.Ready, "the connection was lost before")
@@ -245,14 +248,16 @@ func rest(ready model.Opt[int64], n int64) model.Opt[int64] {
 func (s *Search) messages(ctx context.Context, q *Queue) (n int64, why string, err error) {
 	longest := cmp.Or(s.want.Longest, longestRead)
 	began := time.Now()
+	want := s.want
+	want.Filter = q.look.Filter(want.Filter)
 	each := func(m *message.Message) error {
 		if n == int64(s.want.Limit) { // there is one more
-			why = "the first " + model.Plural(s.want.Limit, "message") + " of the queue were read"
+			why = model.Sayf("the first %v message(s) of the queue were read", s.want.Limit)
 			return errEnough
 		}
 
 		n++
-		if hit, ok := s.want.match(q.Ref, m); ok {
+		if hit, ok := want.match(q.Ref, m); ok {
 			s.found(hit)
 		}
 
@@ -263,7 +268,7 @@ func (s *Search) messages(ctx context.Context, q *Queue) (n int64, why string, e
 		}
 
 		if s.result.Enough {
-			why = "the search ended here, with " + model.Plural(s.want.Hits, "message") + " found"
+			why = model.Sayf("the search ended here, with %v message(s) found", s.want.Hits)
 			return errEnough
 		}
 

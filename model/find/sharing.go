@@ -48,7 +48,7 @@ func (s Sharing) Read(ctx context.Context, p peek.Plan, each message.Visit) (pee
 
 	read := peek.Read{Stopped: peeked.Stopped, Rescued: peeked.Rescued}
 	if rest := peeked.Depth.Or(0) - int64(peeked.Messages.Len()); read.Stopped == "" && rest > 0 {
-		read.Stopped = model.Sayf("%s were read at %s, %d came since", model.Plural(peeked.Messages.Len(), "message"),
+		read.Stopped = model.Sayf("%v message(s) were read at %s, %d came since", peeked.Messages.Len(),
 			peeked.TakenAt.Local().Format("15:04:05"), rest)
 	}
 

@@ -20,7 +20,7 @@ func (t *checking) findClockSkew() {
 	}
 
 	t.found(Finding{
-		Code: "clock-skew", Level: LevelInfo,
+		Code: "clock-skew",
 		Message: spell("this machine's clock is %s %s the broker's: dlxtop shows the broker's times by "+
 			"this machine's clock", by, way),
 		Evidence: spell("the Date of the management API's answers, give or take %s", clock.Within),
@@ -56,9 +56,9 @@ func (p *publishersAhead) inspect(m *message.Message) {
 
 func (p *publishersAhead) finding() (Finding, bool) {
 	return Finding{
-		Code: "clock-skew", Level: LevelInfo,
-		Message: spell("%s %s a timestamp later than what happened to %s: the publisher's clock is at least %s ahead",
-			model.Plural(p.n, "message"), agree(p.n, "has", "have"), agree(p.n, "it", "them"), p.most.Truncate(time.Second)),
+		Code: "clock-skew",
+		Message: spell("%v message(s) (has|have) a timestamp later than what happened to (it|them): the publisher's clock "+
+			"is at least %s ahead", p.n, p.most.Truncate(time.Second)),
 		Evidence: "the property timestamp, against the time of the look and of the first death",
 		Remedy:   "synchronize the publishers with NTP; until then due times ignore these timestamps",
 	}, p.n > 0

@@ -44,7 +44,6 @@ func (t *checking) findCutCycles() {
 				"RabbitMQ then drops them", at),
 			Evidence: "expires through " + model.Names(circle) +
 				" and back, each with a message-ttl, with no rejection in between",
-			Remedy: "put a worker that rejects into the circle, or lead it out into a failed queue",
 		}
 
 		if worker, ttl, escapes := escape(t.Topology, circle); escapes {
@@ -106,8 +105,8 @@ func (t *checking) findExpiredUnread(q *model.Queue) {
 	}
 	t.foundAt(buffer.QueueRef, Finding{
 		Code: "cycle-cut",
-		Message: spell("%s in %s will be dropped on expiry if they expired in %s: without a rejection they do not "+
-			"return", model.Plural(buffer.Ready.Or(0)-buffer.Published.Or(0), "message"), buffer, q),
+		Message: spell("%v message(s) in %s will be dropped on expiry if they expired in %s: without a rejection they do "+
+			"not return", buffer.Ready.Or(0)-buffer.Published.Or(0), buffer, q),
 		Evidence: spell("%s dead-letters to %s, has no consumers, and has delivered none", q, buffer),
 		Remedy:   "look at them: dlxtop peek shows x-death; " + savedBy,
 	})
@@ -162,8 +161,7 @@ func (d dropped) finding() (Finding, bool) {
 	n, back := d.ways.Cut()
 	return Finding{
 		Code: "cycle-cut", Level: LevelError,
-		Message: spell("%s will be dropped on expiry: RabbitMQ drops what returns without a rejection",
-			model.Plural(n, "message")),
+		Message:  spell("%v message(s) will be dropped on expiry: RabbitMQ drops what returns without a rejection", n),
 		Evidence: spell("the first one would return to %s, where it has been; x-death has no rejection since", back),
 		Remedy:   savedBy,
 	}, n > 0
@@ -181,21 +179,32 @@ func (t *checking) findUncappedLoops(flow *model.Flow) {
 	}
 	worker := flow.Worker.Queue
 	buffer := flow.Buffers[i].Queue
+	if !flow.Buffers[i].TTL.Known() {
+		t.foundAt(buffer, Finding{
+			Code: "retry-without-ttl", Level: LevelError,
+			Message: spell("messages that %s rejects stay in %s for good: it has no message-ttl, and RabbitMQ takes a "+
+				"message's own away when it dead-letters it", worker, buffer),
+			Evidence: spell("%s dead-letters to %s; no message-ttl by argument or policy", worker, buffer),
+			Remedy: "set a message-ttl by a policy, for those that arrive from then on; replay those that are there: only " +
+				"the head of the queue expires, and one without a TTL holds up all behind it",
+		})
+
+		return
+	}
+
 	f := Finding{
-		Code:  "rejected-loop",
-		Level: LevelInfo,
+		Code: "rejected-loop",
 		Message: spell("messages that %s rejects come back through %s without end, unless its consumer counts and "+
 			"gives up", worker, buffer),
 		Evidence: spell("%s dead-letters to %s, which expires back; this loop never ends: RabbitMQ only counts it in "+
 			"x-death", worker, buffer),
-		Remedy: "when the count in x-death reaches a limit, let the consumer publish to a failed queue and acknowledge",
 	}
 
 	if rounds, n := t.Rounds(worker); rounds >= manyRounds {
 		f.Level = LevelWarning
 		f.Happening = true
-		f.Message = spell("%s of %s came back through %s %s times or more, and none was acknowledged meanwhile",
-			model.Plural(n, "message"), worker, buffer, model.Count(rounds))
+		f.Message = spell("%v message(s) of %s came back through %s %v times or more, and none was acknowledged meanwhile",
+			n, worker, buffer, rounds)
 	}
 
 	t.foundAt(worker, f)

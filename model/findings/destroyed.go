@@ -25,7 +25,9 @@ func Destroyed(t *model.Topology, found []Finding, counts []loss.Destroyed) []Fi
 		q, _ := t.Queue(f.At())
 		reason, destroys := reasonOf[f.Code]
 		for i, d := range counts {
-			if destroys && (reason == "" || d.Reason == "" || reason == d.Reason) && mayDestroy(t, q, d) {
+			about := reason == "" || d.Reason == "" || reason == d.Reason
+			about = about || reason == model.Expired && d.Reason == model.MaxLen // one finding, where both are set
+			if destroys && about && mayDestroy(t, q, d) {
 				told[i] = true
 				f.Evidence += "; " + destroyedWords(t, d, f.At())
 			}
@@ -40,8 +42,7 @@ func Destroyed(t *model.Topology, found []Finding, counts []loss.Destroyed) []Fi
 				Node:     d.Node,
 				Message:  d.Node + " destroyed messages that left queues without a dead-letter exchange",
 				Evidence: destroyedWords(t, d, model.QueueRef{}),
-				Remedy:   "unless the loss is intended, set a dead-letter-exchange on the queue (a policy takes effect at once)",
-			})
+			}.completed())
 		}
 	}
 
@@ -55,8 +56,8 @@ func destroyedWords(t *model.Topology, d loss.Destroyed, first model.QueueRef) s
 	if d.Unknown != "" {
 		return "how many it destroyed is unknown: " + d.Unknown
 	}
-	words := spell("%s destroyed %s of %s queues (%s) since it started", d.Node, model.Plural(d.Messages.Or(0), "message"),
-		d.Type, d.Reason)
+	words := spell("%s destroyed %v message(s) of %s queues (%s) since it started", d.Node, d.Messages.Or(0), d.Type,
+		d.Reason)
 	if lately, watched := d.Watched.Get(); watched {
 		words += spell(", %d while dlxtop watched", lately)
 	}
@@ -94,7 +95,7 @@ func mayDestroy(t *model.Topology, q *model.Queue, d loss.Destroyed) bool {
 
 	switch d.Reason {
 	case model.MaxLen:
-		return s.Bounded() && s.Overflow.Value != "reject-publish"
+		return s.Bounded() && s.Overflow.Value != model.RejectPublish
 	case model.DeliveryLimit:
 		return s.DeliveryLimit.Set
 	}

@@ -15,7 +15,5 @@ func (t *checking) findDoubledFailures(flow *model.Flow) {
 		Message: spell("each message that %s rejects arrives in %s: replayed from each, it is processed %d times",
 			worker, queues, len(queues)),
 		Evidence: spell("its dead-letter exchange %s leads to all of them", model.ExchangeName(t.Settings(worker).DLX.Value)),
-		Remedy: "replay from one of them, and drop the copies in the others (a replay leaves them there); for good: give " +
-			"each worker a dead-letter routing key of its own",
 	})
 }

@@ -20,11 +20,10 @@ func (t *checking) findEarlierTTLs(q *model.Queue, s model.Settings) {
 	f := Finding{
 		Code:      "earlier-ttl",
 		Happening: true,
-		Message: spell("the first message of %s has been there for %s, longer than the TTL %s: it waits under an earlier "+
-			"TTL, and what is behind it waits for it", q, model.ShortDuration(stayed.Round(time.Second)), s.TTL),
-		Evidence: spell("nothing left it for %s; %s ready, message-ttl %s", model.ShortDuration(stayed.Round(time.Second)),
-			model.Count(ready), s.TTL),
-		Remedy: earlierTTLRemedy,
+		Message: spell("the first message of %s has been there for %s, longer than the TTL %s: it waits under an "+
+			"earlier TTL, and what is behind it waits for it", q, stayed.Round(time.Second), s.TTL),
+		Evidence: spell("nothing left it for %s; %v ready, message-ttl %s", stayed.Round(time.Second), ready, s.TTL),
+		Remedy:   earlierTTLRemedy,
 	}
 
 	if !proven {
@@ -35,7 +34,7 @@ func (t *checking) findEarlierTTLs(q *model.Queue, s model.Settings) {
 		words := model.ShortDuration(age.Round(time.Second))
 		f.Message = spell("the first message of %s is %s old, older than the TTL %s: it waits under an earlier TTL, and "+
 			"what is behind it waits for it", q, words, s.TTL)
-		f.Evidence = spell("head_message_timestamp %s ago; %s ready, message-ttl %s", words, model.Count(ready), s.TTL)
+		f.Evidence = spell("head_message_timestamp %s ago; %v ready, message-ttl %s", words, ready, s.TTL)
 		f.Remedy += "; where its publisher's clock is behind, nothing is wrong"
 	}
 

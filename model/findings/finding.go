@@ -2,9 +2,13 @@ package findings
 
 import (
 	"cmp"
+	_ "embed" // the remedies
+	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/BurntSushi/toml"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -18,6 +22,9 @@ const (
 	LevelWarning Level = "warning"
 	LevelInfo    Level = "info"
 )
+
+// Levels are all of them, the worst first.
+var Levels = []Level{LevelError, LevelWarning, LevelInfo}
 
 // infoIf returns the level info if the finding is harmless in this case, otherwise warning.
 func infoIf(harmless bool) Level {
@@ -55,7 +62,7 @@ func exchangeOf(s model.Settings) string { return model.ExchangeName(s.DLX.Value
 // Finding is something wrong or risky in the topology or in peeked messages.
 type Finding struct {
 	Code     string // stable, kebab-case: scripts and the documentation refer to it
-	Level    Level  // a warning unless the check says otherwise
+	Level    Level  // "": see completed
 	VHost    string
 	Queue    string // "" when it is about an exchange, a node or the broker
 	Exchange string
@@ -63,7 +70,7 @@ type Finding struct {
 	Also     []string // more queues of which the same is true: see Together
 	Message  string   // one sentence: what is wrong, and the consequence
 	Evidence string   // the settings and counts that prove it
-	Remedy   string   // what to do
+	Remedy   string   // what to do; "": see completed
 
 	Happening bool      // it happens right now, so it matters since when
 	Since     time.Time // when this program first saw it; zero: it has only watched one poll (Memory)
@@ -72,8 +79,53 @@ type Finding struct {
 // At returns the queue that it is about; its name is "" where there is none.
 func (f *Finding) At() model.QueueRef { return model.QueueRef{VHost: f.VHost, Name: f.Queue} }
 
+// Place says where it is: a queue, an exchange, a node or the broker.
+func (f *Finding) Place() string {
+	switch {
+	case f.Queue != "":
+		return f.At().String()
+	case f.Exchange != "" || f.VHost != "":
+		return "exchange " + model.QueueRef{VHost: f.VHost, Name: model.ExchangeName(f.Exchange)}.String()
+	case f.Node != "":
+		return "node " + f.Node
+	}
+
+	return "broker"
+}
+
+// Paragraph writes it for a list: its sentences are too long for the columns of a table.
+func (f *Finding) Paragraph() string {
+	return fmt.Sprintf("%-7s  %s  (%s)\n         %s\n         evidence: %s\n         remedy:   %s\n    "+
+		"     more:     dlxtop explain %s\n", f.Level, model.Printable(f.Place()), f.Code,
+		model.Printable(f.Message), model.Printable(f.Evidence), model.Printable(f.Remedy), f.Code)
+}
+
 // Page returns the finding's page, in the project's folder.
 func (f Finding) Page() string { return "docs/findings/" + f.Code + ".md" }
+
+//go:embed remedies.toml
+var remediesText string
+
+// common is what findings with the same code have in common.
+type common struct {
+	Level  Level
+	Remedy string
+}
+
+var remedies = func() (all map[string]common) {
+	if _, err := toml.Decode(remediesText, &all); err != nil {
+		panic(err)
+	}
+	return all
+}()
+
+// completed returns the finding with what is the same for all of its code, unless it says otherwise.
+func (f Finding) completed() Finding {
+	c := remedies[f.Code]
+	f.Level = cmp.Or(f.Level, c.Level, LevelWarning)
+	f.Remedy = cmp.Or(f.Remedy, c.Remedy)
+	return f
+}
 
 // checking is a topology under examination.
 type checking struct {
@@ -127,10 +179,8 @@ var (
 func Of(topology *model.Topology) (findings []Finding) {
 	t := &checking{
 		Topology: topology, found: func(f Finding) {
-			f.Level = cmp.Or(f.Level, LevelWarning)
-			ref := f.At()
-			if s, _ := topology.StatedRole(ref); s.Role != model.IgnoredRole {
-				findings = append(findings, f)
+			if s, _ := topology.StatedRole(f.At()); s.Role != model.IgnoredRole {
+				findings = append(findings, f.completed())
 			}
 		},
 		policies:         model.NewPolicyMatcher(topology.Snapshot.Policies, false),
@@ -169,5 +219,5 @@ func Sort(findings []Finding) []Finding {
 }
 
 func (l Level) rank() int {
-	return slices.Index([]Level{LevelError, LevelWarning, LevelInfo}, l)
+	return slices.Index(Levels, l)
 }

@@ -49,7 +49,7 @@ func (t *checking) findFleetingQueues() {
 			Level: f.level,
 			Message: spell("what waits in %s is lost %s: RabbitMQ deletes the queue with its messages, and dead-letters "+
 				"none of them", model.Names(refs), f.when),
-			Evidence: f.evidence + "; holding " + model.Plural(waiting, "message"),
+			Evidence: model.Sayf("%s; holding %v message(s)", f.evidence, waiting),
 			Remedy:   f.remedy,
 		})
 	}

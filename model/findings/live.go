@@ -44,17 +44,14 @@ func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Findi
 
 		findings = append(findings, Finding{
 			Code:      "losing-now",
-			Level:     LevelError,
 			Happening: true,
 			VHost:     q.VHost,
 			Queue:     q.Name,
-			Message: spell("%s left %s in the last %s, and nothing arrived in %s: they are lost",
-				model.Plural(int64(dead+0.5), "message"), q, over.Round(time.Second), model.NamesOr(targets, "any queue")),
+			Message: spell("%v message(s) left %s in the last %s, and nothing arrived in %s: they are lost",
+				int64(dead+0.5), q, over.Round(time.Second), model.NamesOr(targets, "any queue")),
 			Evidence: spell("%.1f/s left, and no consumer took them; %s", dead/over.Seconds(),
 				deadLettering(t.Settings(q.QueueRef))),
-			Remedy: "check that the dead-letter exchange exists, that the key is bound, and that the queue " +
-				"behind it does not refuse (full, reject-publish); a manual purge looks the same",
-		})
+		}.completed())
 	}
 
 	return findings
@@ -67,7 +64,7 @@ func mayArrive(t *model.Topology, ref model.QueueRef, moves model.Moves) bool {
 	q, _ := t.Queue(ref)
 	s := t.Settings(ref)
 	if !known || in > 0 || q.Type == model.Stream || s.TTL.Set || t.IsBuffer(ref) ||
-		s.Bounded() && s.Overflow.Value != "reject-publish" {
+		s.Bounded() && s.Overflow.Value != model.RejectPublish {
 		return true
 	}
 

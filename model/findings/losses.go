@@ -50,30 +50,37 @@ func (t *checking) findTTLWithoutDLX(q *model.Queue, s model.Settings) {
 	if !s.TTL.Set || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
 		return
 	}
+	full, limit := "", ""
+	if s.DropsHead() {
+		full, limit = ", and its oldest ones when it is full", limitOf(s)+", "
+	}
+
 	t.foundIn(q, Finding{ // a queue of one connection is often meant to drop messages
 		Code: "ttl-without-dlx", Level: infoIf(q.Exclusive || q.AutoDelete),
-		Message:  spell("%s loses messages that expire (after %s): it has no dead-letter exchange", q, s.TTL.Value),
-		Evidence: spell("message-ttl %s, no dead-letter-exchange", s.TTL),
-		Remedy: "unless the loss is intended, set a dead-letter-exchange (a policy takes effect at once), or remove the " +
-			"TTL",
+		Message: spell("%s loses messages that expire (after %s)%s: it has no dead-letter exchange", q, s.TTL.Value,
+			full),
+		Evidence: spell("message-ttl %s, %sno dead-letter-exchange", s.TTL, limit),
 	})
 }
 
-func (t *checking) findLimitWithoutDLX(q *model.Queue, s model.Settings) {
-	if !s.DropsHead() || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
-		return
-	}
+// limitOf is the limit of a queue, and what happens when it is full.
+func limitOf(s model.Settings) string {
 	limit := "max-length " + s.MaxLength.String()
 	if !s.MaxLength.Set {
 		limit = "max-length-bytes " + s.MaxBytes.String()
 	}
+	return spell("%s, overflow %s", limit, s.Overflow)
+}
 
+func (t *checking) findLimitWithoutDLX(q *model.Queue, s model.Settings) {
+	if s.TTL.Set || !s.DropsHead() || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
+		return // with a TTL it is one finding
+	}
 	t.foundIn(q, Finding{
 		Code:     "limit-without-dlx",
 		Level:    infoIf(q.Exclusive || q.AutoDelete),
 		Message:  spell("%s loses its oldest messages when it is full: it has no dead-letter exchange", q),
-		Evidence: spell("%s, overflow %s, no dead-letter-exchange", limit, s.Overflow),
-		Remedy:   "set a dead-letter-exchange, or overflow reject-publish so that publishers see it",
+		Evidence: limitOf(s) + ", no dead-letter-exchange",
 	})
 }
 
@@ -83,10 +90,9 @@ func (t *checking) findDeliveryLimitWithoutDLX(q *model.Queue, s model.Settings)
 	}
 	t.foundIn(q, Finding{
 		Code: "delivery-limit-without-dlx", Level: infoIf(s.DeliveryLimit.Source.Kind == model.FromDefault),
-		Message: spell("%s loses messages that %s more than %s: it has no dead-letter exchange",
-			q, t.howReturned(), model.Plural(s.DeliveryLimit.Value, "time")),
+		Message: spell("%s loses messages that %s more than %v time(s): it has no dead-letter exchange", q,
+			t.howReturned(), s.DeliveryLimit.Value),
 		Evidence: spell("delivery-limit %s, no dead-letter-exchange", s.DeliveryLimit),
-		Remedy:   "set a dead-letter-exchange, so that such messages end in a failed queue",
 	})
 }
 

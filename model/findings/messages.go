@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -59,9 +58,8 @@ func (r *Reading) Found() []Finding {
 	var findings []Finding
 	for _, check := range r.checks {
 		if f, ok := check.finding(); ok {
-			f.Level = cmp.Or(f.Level, LevelWarning)
 			f.VHost, f.Queue = r.queue.VHost, r.queue.Name
-			findings = append(findings, f)
+			findings = append(findings, f.completed())
 		}
 	}
 
@@ -130,17 +128,17 @@ func (h *blockingHead) finding() (Finding, bool) {
 	switch {
 	case blocks:
 		f.Message = blocked.Words(h.takenAt)
-		f.Evidence = spell("%s of %s messages that were read are overdue; message %s has %s",
-			model.Count(blocked.Past), model.Count(blocked.Seen), model.Count(blocked.By.Position), blocked.By.TTLWords())
+		f.Evidence = spell("%v of %v messages that were read are overdue; message %v has %s", blocked.Past, blocked.Seen,
+			blocked.By.Position, blocked.By.TTLWords())
 		if blocked.By.Due.Kind == story.DueUnknown {
 			f.Level = LevelError
 		}
 	case waits.Expired > 0:
 		head := &waits.Messages[0]
-		f.Message = spell("%s %s overdue behind message 1 (%s), and expired while the look held it",
-			model.Plural(waits.Expired, "message"), agree(waits.Expired, "was", "were"), waits.HeadTTLWords())
-		f.Evidence = spell("%s counted, %s read, the others were due; it %s", model.Plural(waits.Expired+
-			int64(len(waits.Messages)), "message"), model.Count(len(waits.Messages)), head.LeavesWords(h.takenAt))
+		f.Message = spell("%v message(s) (was|were) overdue behind message 1 (%s), and expired while the look held it",
+			waits.Expired, waits.HeadTTLWords())
+		f.Evidence = spell("%v message(s) counted, %v read, the others were due; it %s", waits.Expired+
+			int64(len(waits.Messages)), len(waits.Messages), head.LeavesWords(h.takenAt))
 	}
 
 	return f, f.Message != ""
@@ -151,16 +149,16 @@ func (h *blockingHead) older(waits *story.Waits, older int, blocked story.Blocke
 	f := Finding{
 		Code:      "earlier-ttl",
 		Happening: true,
-		Message: spell("%s older than the TTL %s, and still there: %s under an earlier TTL, until a time that RabbitMQ does "+
-			"not show", model.PluralAre(int64(older), "message"), waits.TTL, agree(older, "it waits", "they wait")),
-		Evidence: spell("of %s that were read, by their timestamps, x-death and earlier polls",
-			model.Plural(len(waits.Messages), "message")),
+		Message: spell("%v message(s) (is|are) older than the TTL %s, and still there: (it waits|they wait) under an "+
+			"earlier TTL, until a time that RabbitMQ does not show", older, waits.TTL),
+		Evidence: spell("of %v message(s) that were read, by their timestamps, x-death and earlier polls",
+			len(waits.Messages)),
 		Remedy: earlierTTLRemedy,
 	}
 
 	held := int64(blocked.Waiting) + waits.Expired
 	if held > 0 {
-		f.Message += spell("; %s behind %s", model.PluralAre(held, "message"), agree(older, "it", "them"))
+		f.Message += spell("; %v message(s) (is|are) behind %s", held, agree(older, "it", "them"))
 	}
 
 	return f
@@ -217,11 +215,9 @@ func (l *nearDeliveryLimit) finding() (Finding, bool) {
 	}
 
 	return Finding{
-		Code: "delivery-count-near-limit",
-		Message: spell("%s near the delivery limit: %s after one or two more returns",
-			model.PluralAre(int64(l.near), "message"), becomes),
-		Evidence: spell("x-delivery-count up to %s, delivery-limit %s", model.Count(l.most), l.settings.DeliveryLimit),
-		Remedy:   "replay or drop them, or raise the limit by policy; before 4.3 each look also counts",
+		Code:     "delivery-count-near-limit",
+		Message:  spell("%v message(s) (is|are) near the delivery limit: %s after one or two more returns", l.near, becomes),
+		Evidence: spell("x-delivery-count up to %v, delivery-limit %s", l.most, l.settings.DeliveryLimit),
 	}, l.near > 0
 }
 
@@ -237,10 +233,9 @@ func (c *copies) inspect(m *message.Message) {
 
 func (c *copies) finding() (Finding, bool) {
 	return Finding{
-		Code: "copies", Level: LevelInfo,
-		Message: spell("%s %s copied to further queues by CC: a replay removes CC, so that %s copies are not sent "+
-			"again", model.Plural(c.n, "message"), agree(c.n, "was", "were"), agree(c.n, "its", "their")),
+		Code: "copies",
+		Message: spell("%v message(s) (was|were) copied to further queues by CC: a replay removes CC, so that (its|their) "+
+			"copies are not sent again", c.n),
 		Evidence: "header CC or BCC",
-		Remedy:   "if the other queues should get it too, replay to an exchange and key of your choice",
 	}, c.n > 0
 }

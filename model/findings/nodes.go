@@ -16,11 +16,7 @@ func (t *checking) findQueuesDown(q *model.Queue, s model.Settings) {
 	if outage == model.NoOutage {
 		return
 	}
-	f := Finding{
-		Code:   "queue-down",
-		Level:  LevelError,
-		Remedy: "start the node; do not declare the queue again: its messages are on that node",
-	}
+	f := Finding{Code: "queue-down"}
 
 	switch outage {
 	case model.NodeDown:
@@ -62,8 +58,7 @@ func (t *checking) findQuorumAtRisk(q *model.Queue, s model.Settings) {
 			return
 		}
 		f.Level = LevelInfo
-		f.Message = spell("%s has %s: it becomes unavailable when one of %s nodes stops", q,
-			model.Plural(members, "member"), agree(members, "its", "their"))
+		f.Message = spell("%s has %v member(s): it becomes unavailable when one of (its|their) nodes stops", q, members)
 		f.Remedy = "add members: rabbitmq-queues grow NODE all, or add_member"
 	}
 
@@ -71,7 +66,7 @@ func (t *checking) findQuorumAtRisk(q *model.Queue, s model.Settings) {
 }
 
 func memberWords(q *model.Queue) string {
-	words := spell("%d of %s online", len(q.Online), model.Plural(len(q.Members), "member"))
+	words := spell("%d of %v member(s) online", len(q.Online), len(q.Members))
 	if missing := q.Offline(); len(missing) > 0 {
 		words += ", not " + strings.Join(missing, ", ")
 	}
@@ -95,18 +90,16 @@ func (t *checking) findNodesDown() {
 		}
 
 		f := Finding{
-			Code:    "node-down",
-			Node:    n.Name,
-			Message: spell("the node %s is not running: no queue is unavailable because of it", model.Printable(n.Name)),
-			Evidence: spell("/api/nodes says running: false; %s that %s a replica there", model.Plural(fewer, "queue"),
-				agree(fewer, "works has", "work have")),
-			Remedy: "start it; if it is gone for good: rabbitmqctl forget_cluster_node " + model.Printable(n.Name),
+			Code:     "node-down",
+			Node:     n.Name,
+			Message:  spell("the node %s is not running: no queue is unavailable because of it", model.Printable(n.Name)),
+			Evidence: spell("/api/nodes says running: false; %v queue(s) that (works has|work have) a replica there", fewer),
+			Remedy:   "start it; if it is gone for good: rabbitmqctl forget_cluster_node " + model.Printable(n.Name),
 		}
 
 		if down > 0 {
 			f.Level = LevelError
-			f.Message = spell("the node %s is not running: %s unavailable", model.Printable(n.Name),
-				model.PluralAre(int64(down), "queue"))
+			f.Message = spell("the node %s is not running: %v queue(s) (is|are) unavailable", model.Printable(n.Name), down)
 		}
 
 		t.found(f)
@@ -122,7 +115,6 @@ func (t *checking) findNodesInMaintenance() {
 				Message: spell("%s is in maintenance: it takes no connections, and its members of quorum queues are stopped",
 					model.Printable(n.Name)),
 				Evidence: "being_drained in /api/nodes",
-				Remedy:   "when the work on it is done: rabbitmq-upgrade revive",
 			})
 		}
 	}
@@ -134,23 +126,18 @@ func (t *checking) findAlarms() {
 		if n.MemAlarm {
 			t.found(Finding{
 				Code:     "memory-alarm",
-				Level:    LevelError,
 				Node:     n.Name,
 				Message:  spell("memory alarm on %s: %s", model.Printable(n.Name), blocks),
 				Evidence: spell("mem_alarm; %s used, the limit is %s", bytesOf(n.MemUsed), bytesOf(n.MemLimit)),
-				Remedy: "let consumers empty the queues, or give the node more memory " +
-					"(vm_memory_high_watermark); replays wait until then",
 			})
 		}
 
 		if n.DiskAlarm {
 			t.found(Finding{
 				Code:     "disk-alarm",
-				Level:    LevelError,
 				Node:     n.Name,
 				Message:  spell("disk alarm on %s: %s", model.Printable(n.Name), blocks),
 				Evidence: spell("disk_free_alarm; %s free, the limit is %s", bytesOf(n.DiskFree), bytesOf(n.DiskLimit)),
-				Remedy:   "free disk space on the node (at least disk_free_limit); replays wait until then",
 			})
 		}
 	}
@@ -174,14 +161,11 @@ func (t *checking) findPartitions() {
 		}
 
 		t.found(Finding{
-			Code:  "partition",
-			Level: LevelError,
-			Node:  n.Name,
+			Code: "partition",
+			Node: n.Name,
 			Message: spell("%s was cut off from %s: each side goes on alone, and dlxtop shows the view of only one",
 				model.Printable(n.Name), strings.Join(others, ", ")),
 			Evidence: "partitions in /api/nodes: " + strings.Join(others, ", "),
-			Remedy: "repair the network, then restart the nodes of the side that you trust less (RabbitMQ's guide on " +
-				"partitions)",
 		})
 	}
 }

@@ -62,10 +62,10 @@ func (p *poison) finding() (Finding, bool) {
 		id = "id " + model.Printable(p.id)
 	}
 
-	words := spell("message %s (%s) comes back again and again: %s tries", model.Count(p.position), id, worst.Words())
+	words := spell("message %v (%s) comes back again and again: %s tries", p.position, id, worst.Words())
 	if n > 1 {
-		words = spell("%s come back again and again: message %s (%s) has had %s tries",
-			model.Plural(n, "message"), model.Count(p.position), id, worst.Words())
+		words = spell("%v message(s) come back again and again: message %v (%s) has had %s tries", n, p.position, id,
+			worst.Words())
 	}
 
 	evidence := "its deaths, and the tries that its worker counts in headers"
@@ -80,6 +80,5 @@ func (p *poison) finding() (Finding, bool) {
 		Code:     "poison-message",
 		Message:  words,
 		Evidence: evidence,
-		Remedy:   "drop it (the journal keeps it), or fix the cause and replay it; let the worker give up after some tries",
 	}, true
 }

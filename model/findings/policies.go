@@ -138,13 +138,11 @@ func (t *checking) findShadowedPolicies(q *model.Queue, s model.Settings) {
 			continue
 		}
 		t.foundIn(q, Finding{
-			Code:  "argument-shadows-policy",
-			Level: LevelInfo,
+			Code: "argument-shadows-policy",
 			Message: spell("the %s of policy %s has no effect on %s: the queue was declared with "+
 				"another one", name, model.Printable(q.Policy), q),
 			Evidence: spell("argument %s, policy %s; the argument wins",
 				model.Printable(model.Quoted(argument)), model.Printable(model.Quoted(policy))),
-			Remedy: "to let the policy decide, declare the queue again without the argument",
 		})
 	}
 }
@@ -165,7 +163,6 @@ func (t *checking) findKeysWithoutDLX(q *model.Queue, s model.Settings) {
 		Message: spell("the dead-letter key of %s has no effect: the queue has no dead-letter "+
 			"exchange, so its dead letters are lost", q),
 		Evidence: "dead-letter-routing-key " + model.Printable(model.Quoted(key)) + ", no dead-letter-exchange",
-		Remedy:   `set a dead-letter-exchange too ("" is the default exchange)`,
 	})
 }
 
@@ -181,9 +178,8 @@ func (t *checking) findAtLeastOnceFallback(q *model.Queue, s model.Settings) {
 	t.foundIn(q, Finding{
 		Code:    "at-least-once-falls-back",
 		Message: spell("dead letters of %s are not kept until they arrive, although dead-letter-strategy asks for it", q),
-		Evidence: "dead-letter-strategy " + s.Strategy.String() + "; " + missing +
-			": the broker falls back to at-most-once with a line in its log",
-		Remedy: "set overflow to reject-publish and a dead-letter-exchange",
+		Evidence: model.Sayf("dead-letter-strategy %s; %s: the broker falls back to at-most-once with a line in its log",
+			s.Strategy, missing),
 	})
 }
 
@@ -204,8 +200,6 @@ func (t *checking) findIgnoredOverflows(q *model.Queue, s model.Settings) {
 			"overflow reject-publish-dlx as drop-head; %s", q, lost),
 		Evidence: spell("overflow reject-publish-dlx (%s); max-length %s, max-length-bytes %s", s.Overflow.Source,
 			s.MaxLength, s.MaxBytes),
-		Remedy: "set overflow reject-publish by policy, which wins over the argument on quorum queues: publishers then see " +
-			"the refusal, and nothing is dead-lettered; or use a classic queue",
 	})
 }
 
@@ -215,12 +209,10 @@ func (t *checking) findNegativeDeliveryLimits(q *model.Queue, s model.Settings) 
 		return
 	}
 	t.foundIn(q, Finding{
-		Code:  "delivery-limit-negative",
-		Level: LevelError,
+		Code: "delivery-limit-negative",
 		Message: spell("%s drops or dead-letters a message at its first return: RabbitMQ %s does not read a negative "+
 			"delivery limit as no limit", q, version),
 		Evidence: "delivery-limit " + s.DeliveryLimit.String(),
-		Remedy:   "remove the delivery-limit until the broker is 4.0 or later",
 	})
 }
 
@@ -241,10 +233,9 @@ func (t *checking) findLeasedBuffers(flow *model.Flow) {
 func leased(q *model.Queue, s model.Settings) Finding {
 	expires := s.Expires.Value
 	f := Finding{
-		Code: "buffer-expires",
-		Evidence: "expires " + s.Expires.String() + ", message-ttl " + s.TTL.String() +
-			"; a queue that expires dead-letters nothing",
-		Remedy: without(s.Expires.Source, "expires"),
+		Code:     "buffer-expires",
+		Evidence: model.Sayf("expires %s, message-ttl %s; a queue that expires dead-letters nothing", s.Expires, s.TTL),
+		Remedy:   without(s.Expires.Source, "expires"),
 	}
 
 	switch {

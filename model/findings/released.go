@@ -47,11 +47,10 @@ func (r *released) isCarried(m *message.Message) bool {
 func (r *released) finding() (Finding, bool) {
 	return Finding{
 		Code: "requeue-loop",
-		Message: spell("%s went back to the queue %s times or more, and its delivery limit does not end that",
-			model.Plural(r.n, "message"), model.Count(manyReturns)),
-		Evidence: spell("message %d %s: x-acquired-count %s, x-delivery-count %s: taken that often, and returned by "+
+		Message: spell("%v message(s) went back to the queue %v times or more, and its delivery limit does not end that",
+			r.n, manyReturns),
+		Evidence: spell("message %d %s: x-acquired-count %v, x-delivery-count %v: taken that often, and returned by "+
 			"basic.nack or AMQP 1.0's released, which do not count from RabbitMQ 4.3 on", r.worst.Position,
-			model.Printable(r.worst.Properties.MessageID), model.Count(r.most), model.Count(r.count)),
-		Remedy: "let the worker reject what it cannot process, by AMQP 1.0 rejected or modified with delivery-failed",
+			model.Printable(r.worst.Properties.MessageID), r.most, r.count),
 	}, r.n > 0
 }

@@ -49,11 +49,11 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 		Code:      requeueLoop,
 		Level:     LevelError,
 		Happening: true,
-		Message: spell("a worker of %s returns its %s and receives %s again, %.1f times a second: none is processed",
-			q, model.Plural(depth, "message"), agree(depth, "it", "them"), rate),
-		Evidence: spell("redelivered %.1f/s, %s times since RabbitMQ began counting; acknowledged %.1f/s; "+
-			"%s ready, %s unacknowledged, %s", rate, model.Count(q.Redelivered.Or(0)), q.AckRate.Or(0),
-			model.Count(q.Ready.Or(0)), model.Count(q.Unacked.Or(0)), model.Plural(q.Consumers.Or(0), "consumer")),
+		Message: spell("a worker of %s returns its %v message(s) and receives (it|them) again, %.1f times a second: none is "+
+			"processed", q, depth, rate),
+		Evidence: spell("redelivered %.1f/s, %v times since RabbitMQ began counting; acknowledged %.1f/s; %v ready, %v "+
+			"unacknowledged, %v consumer(s)", rate, q.Redelivered.Or(0), q.AckRate.Or(0), q.Ready.Or(0), q.Unacked.Or(0),
+			q.Consumers.Or(0)),
 		Remedy: "let the worker reject without requeue into a dead-letter exchange, or give the queue a delivery " +
 			"limit" + t.limitWords() + "; a worker that crashes on a message looks the same",
 	})
@@ -117,9 +117,7 @@ func (t *checking) findPollers(flow *model.Flow) {
 	}
 	t.foundIn(q, Finding{
 		Code:     "poller",
-		Level:    LevelInfo,
 		Message:  spell("an application polls %s instead of consuming it", q),
 		Evidence: spell("0 consumers, basic.get %.1f/s (with or without a message)", q.PollRate.Or(0)),
-		Remedy:   "nothing is wrong; a consumer (basic.consume) would get messages sooner and cost the broker less",
 	})
 }

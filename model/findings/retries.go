@@ -54,8 +54,6 @@ func (t *checking) findUncountedRetries() {
 				"that a worker republishes", of, version),
 			Evidence: spell("%s is filled by publishing, not by a dead-letter exchange of %s; there "+
 				"the count in x-death stays 1", ref, worker),
-			Remedy: "let the worker count its tries in a header of its own, or let it reject the message into a " +
-				"dead-letter exchange that leads to the buffer",
 		})
 	})
 }
@@ -133,8 +131,6 @@ func (t *checking) findCrossedRetries() {
 			Message: spell("retries of %s lead to each other's worker: a message that all of them reject goes round without end",
 				workers),
 			Evidence: "rejected messages and those that expire go through " + model.Names(circle) + ", and again",
-			Remedy: "let each retry buffer lead to the worker that fills it: the worker's name as dead-letter-routing-key, " +
-				"with the default exchange (\"\") as dead-letter-exchange",
 		})
 	}
 }

@@ -71,6 +71,7 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	if !back.returns {
 		return f, false
 	}
+
 	level, with := LevelError, ""
 	if len(elsewhere.keys) > 0 {
 		level, with = LevelWarning, " with "+namedKeys(back.keys)
@@ -96,9 +97,21 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	case rests: // messages neither expire nor are rejected, unless an application takes them
 		f.Level = LevelInfo
 		f.Message = spell("dead letters of %s%s come back to it: what a person rejects there is in it again", q, with)
+	case s.DLX.Value != "" && t.IsBuffer(q.QueueRef): // nothing is rejected there
+		others := model.Without(hop.Route.Queues, func(ref model.QueueRef) bool { return ref == q.QueueRef })
+		f.Level = LevelWarning
+		f.Message = spell("what %s leads to %s%s reaches %s twice: at once, and when it has expired; RabbitMQ drops the "+
+			"copy that comes back to %s", exchangeOf(s), q, with, others, q)
+		f.Remedy = "unbind it from " + exchangeOf(s)
 	case len(back.others) > 0:
 		f.Message = spell("dead letters of %s%s come back to it, too: what is rejected is delivered again at once, "+
 			"without end, and %s gets a copy each time", q, with, back.others)
+
+		if slices.ContainsFunc(back.others, func(ref model.QueueRef) bool {
+			return t.IsBuffer(ref) && slices.Contains(t.ExpiredTargets(ref), q.QueueRef)
+		}) {
+			f.Message += ", which comes back later: each failure makes more of them"
+		}
 	case s.KeepsDeadLetters():
 		f.Message = spell("dead letters of %s%s come back to it: what expires stays in it, and what is rejected is "+
 			"delivered again at once, without end", q, with)
@@ -132,7 +145,6 @@ func passedAround(circle []model.QueueRef) Finding {
 		Code:     "dead-letters-return",
 		Message:  spell("messages that the workers of %s all reject go round between them at once, without end", circle),
 		Evidence: "dead letters go through " + model.Names(circle) + " and back; each has consumers, none is a buffer",
-		Remedy:   "lead the dead letters of one of them to a failed queue",
 	}
 }
 

@@ -21,8 +21,6 @@ func (t *checking) findIdleShovels() {
 			Message: spell("the %s carries nothing from %s to %s: its state is %s", carry.Title(s), carry.Source(s),
 				carry.Target(s), model.Printable(s.State)),
 			Evidence: carry.Words(s),
-			Remedy: "see the log of its node; correct its URI, the permissions or the network: RabbitMQ tries again by " +
-				"itself",
 		}
 
 		if s.State != "starting" {
@@ -57,7 +55,6 @@ func (t *checking) findUnconfirmedShovels() {
 			Message: spell("messages are lost when a connection of the %s breaks: it acknowledges them before %s has "+
 				"confirmed them", carry.Title(s), carry.Target(s)),
 			Evidence: carry.Words(s),
-			Remedy:   "set its ack-mode to on-confirm, the default",
 		})
 	}
 }
@@ -70,13 +67,10 @@ func (t *checking) findShovelsAway() {
 		}
 		route := t.ShovelRoute(s)
 		f := Finding{
-			Code:  "shovel-no-worker",
-			Level: LevelInfo,
+			Code: "shovel-no-worker",
 			Message: spell("the %s carries failed messages of %s to %s, where nothing consumes them", carry.Title(s), s.From,
 				route.Queues),
 			Evidence: carry.Words(s),
-			Remedy: "state the role failed or parked for that queue in the configuration if it is meant so: then its " +
-				"messages are shown; otherwise correct the destination of the shovel",
 		}
 
 		switch {

@@ -14,14 +14,11 @@ func (t *checking) findInactiveConsumers(q *model.Queue, _ model.Settings) {
 	}
 	t.foundIn(q, Finding{
 		Code:      "no-active-consumer",
-		Level:     LevelError,
 		Happening: true,
-		Message: spell("%s stands still: %s and %s, but none of them is the active one", q,
-			model.Plural(ready, "ready message"), model.Plural(consumers, "consumer")),
+		Message: spell("%s stands still: %v ready message(s) and %v consumer(s), but none of them is the active one", q,
+			ready, consumers),
 		Evidence: spell("x-single-active-consumer, single_active_consumer_tag null, %s ready, %s unacknowledged", q.Ready,
 			q.Unacked),
-		Remedy: "restart all its consumers: it goes on when the last of the old ones has disconnected; RabbitMQ 4.3.0 to " +
-			"4.3.6 come to this when each consumer has exceeded the consumer timeout",
 	})
 }
 
@@ -34,11 +31,8 @@ func (t *checking) findHeldMessages(q *model.Queue, _ model.Settings) {
 	t.foundIn(q, Finding{
 		Code:      "no-acknowledgements",
 		Happening: true,
-		Message: spell("nothing of %s was acknowledged for %s or longer, and %s wait: its consumers hold as many as they may",
-			q, model.ShortDuration(q.HeldFor), model.Plural(q.Ready.Or(0), "message")),
-		Evidence: spell("%s unacknowledged, all that the prefetch of %s allows", q.Unacked,
-			model.Plural(q.HeldBy, "consumer")),
-		Remedy: "see what the application does with them: one that hangs looks like one that works for long; when its " +
-			"connection ends, RabbitMQ delivers them again",
+		Message: spell("nothing of %s was acknowledged for %s or longer, and %v message(s) wait: its consumers hold as "+
+			"many as they may", q, q.HeldFor, q.Ready.Or(0)),
+		Evidence: spell("%s unacknowledged, all that the prefetch of %v consumer(s) allows", q.Unacked, q.HeldBy),
 	})
 }

@@ -13,7 +13,7 @@ func (t *checking) findMisfitRoles() {
 			t.found(Finding{
 				Code:  "stated-role",
 				VHost: t.vhostOf(s),
-				Message: spell("the configuration states the role %s of %s, and there is no such queue", string(s.Role),
+				Message: spell("the configuration states the role %s of %s, and there is no such queue", s.Role,
 					model.Printable(s.Pattern)),
 				Evidence: placeOf(s),
 				Remedy: "correct the name, or move the line to the contexts of brokers that have the queue: " +
@@ -33,8 +33,8 @@ func (t *checking) findMisfitRoles() {
 			if alike && other.Role != first.Role {
 				t.foundIn(q, Finding{
 					Code: "stated-role",
-					Message: spell("the configuration states two roles of %s: %s counts (%s), not %s (%s)", q, string(first.Role),
-						model.Printable(first.Pattern), string(other.Role), model.Printable(other.Pattern)),
+					Message: spell("the configuration states two roles of %s: %s counts (%s), not %s (%s)", q, first.Role,
+						model.Printable(first.Pattern), other.Role, model.Printable(other.Pattern)),
 					Evidence: placeOf(&first) + "; of two patterns the longer one counts",
 					Remedy:   "state the role of the queue by its name: a name beats patterns",
 				})
@@ -48,7 +48,7 @@ func (t *checking) findMisfitRoles() {
 			t.foundIn(q, Finding{
 				Code: "stated-role",
 				Message: spell("the configuration states that %s is %s, and no worker is known: it belongs to no flow", q,
-					string(first.Role)),
+					first.Role),
 				Evidence: placeOf(&first) + "; its dead letters reach no worker, and no worker has its name",
 				Remedy:   "lead its dead letters to the worker, or state the role worker of the queue that gets its messages",
 			})

@@ -8,9 +8,8 @@ import (
 
 // Findings about the queues that dead letters reach.
 
-// findFullTargets finds target queues that lose messages when they are full: their oldest, or the arriving ones. A
-// classic queue with reject-publish refuses dead letters, too, and RabbitMQ drops those; a quorum queue takes them
-// beyond its limit (measured on 3.10.8, 4.0.5 and 4.3.6).
+// findFullTargets finds target queues that refuse dead letters when they are full: a classic queue with reject-publish
+// does, and RabbitMQ drops those; a quorum queue takes them beyond its limit (measured on 3.10.8, 4.0.5 and 4.3.6).
 func (t *checking) findFullTargets() {
 	type way struct {
 		targets *model.QueueRef // queues with the same hop share one list of them
@@ -36,7 +35,9 @@ func (t *checking) findFullTargets() {
 			s := t.Settings(ref)
 			q, _ := t.Queue(ref)
 			drops := q.Type == model.Stream && t.Behaviour.DropsDeadLettersToStreams && !w.keeps
-			if seen[ref] || ref == from || !drops && (!s.Bounded() || !q.NoDLX(s)) {
+			refuses := s.Bounded() && s.Overflow.Value != model.DropHead
+			refuses = refuses && (q.NoDLX(s) || s.Overflow.Value == model.RejectPublish)
+			if seen[ref] || ref == from || !drops && !refuses {
 				continue
 			}
 			seen[ref] = true
@@ -45,12 +46,9 @@ func (t *checking) findFullTargets() {
 				t.foundAt(ref, Finding{
 					Code: "target-refuses", Level: LevelError,
 					Message: spell("dead letters of %s to %s are lost: a stream takes none before RabbitMQ 3.11", from, q),
-					Remedy:  "bind a queue, too, or update RabbitMQ: what publishers send to the stream arrives",
 				})
-			case s.Overflow.Value == model.DropHead:
-				t.foundAt(ref, dropsHead(q, s, from))
 			case q.Type == model.Classic && !w.keeps:
-				t.foundAt(ref, refuses(q, s, hop))
+				t.foundAt(ref, refusal(q, s, hop))
 			default:
 				seen[ref] = false // another queue may lose what this one keeps
 			}
@@ -58,16 +56,7 @@ func (t *checking) findFullTargets() {
 	}
 }
 
-func dropsHead(q *model.Queue, s model.Settings, from model.QueueRef) Finding {
-	return Finding{
-		Code:     "target-drops-head",
-		Message:  spell("%s receives the dead letters of %s, and loses its oldest messages when it is full", q, from),
-		Evidence: bounds(q, s),
-		Remedy:   "give it a dead-letter exchange of its own, a larger limit, or no limit",
-	}
-}
-
-func refuses(q *model.Queue, s model.Settings, hop *model.Hop) Finding {
+func refusal(q *model.Queue, s model.Settings, hop *model.Hop) Finding {
 	f := Finding{
 		Code: "target-refuses",
 		Message: spell("dead letters of %s are lost when %s is full: a classic queue with overflow %s refuses "+
@@ -103,10 +92,9 @@ func (t *checking) findStuckDeadLetters(q *model.Queue, s model.Settings) {
 	if n := q.DeadLettering.Or(0); n > 0 {
 		t.foundIn(q, Finding{
 			Code:    "dead-letters-held",
-			Message: spell("%s holds %s that no queue has taken yet", q, model.Plural(n, "dead letter")),
-			Evidence: spell("messages_dlx %s, %s, reaches %s", model.Count(n), deadLettering(s),
+			Message: spell("%s holds %v dead letter(s) that no queue has taken yet", q, n),
+			Evidence: spell("messages_dlx %v, %s, reaches %s", n, deadLettering(s),
 				model.NamesOr(t.RejectedTargets(q.QueueRef), "no queue")),
-			Remedy: "bind a queue that takes them, or make room in the queue that refuses them; RabbitMQ keeps trying",
 		})
 	}
 }
@@ -164,8 +152,7 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 			f.Remedy += ", or set overflow to reject-publish by policy: a quorum queue takes dead letters beyond its limit"
 		}
 	case s.DeliveryLimit.Set && s.DeliveryLimit.Value >= 0:
-		f.Message = spell("failed messages in %s are lost after they were looked at %s", q,
-			model.Plural(s.DeliveryLimit.Value, "time"))
+		f.Message = spell("failed messages in %s are lost after they were looked at %v time(s)", q, s.DeliveryLimit.Value)
 		f.Evidence = spell("delivery-limit %s, no dead-letter-exchange; each look that is returned counts", s.DeliveryLimit)
 		f.Remedy = t.unlimited(s.DeliveryLimit.Source) + ", or use a classic queue for failed messages"
 
@@ -174,8 +161,8 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 		}
 
 		if !t.Behaviour.ReturnCountsAsDelivery {
-			f.Message = spell("failed messages in %s are lost after a consumer has failed on them %s", q,
-				model.Plural(s.DeliveryLimit.Value, "time"))
+			f.Message = spell("failed messages in %s are lost after a consumer has failed on them %v time(s)", q,
+				s.DeliveryLimit.Value)
 			f.Evidence = spell("delivery-limit %s, no dead-letter-exchange", s.DeliveryLimit)
 		}
 	default:

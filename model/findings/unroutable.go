@@ -43,8 +43,8 @@ func (t *checking) findUnroutableDeadLetters(q *model.Queue, s model.Settings) {
 func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 	var lost, kept []string
 	for _, k := range t.ArrivalKeys(q.QueueRef) {
-		if s.TTL.Set && k.Pattern != "" {
-			continue // a retry buffer accepts all keys, and gets those of its worker
+		if k.Pattern != "" && (s.TTL.Set || t.IsBuffer(q.QueueRef)) {
+			continue // a buffer accepts all keys, and gets those of its workers
 		}
 		names := &kept
 		if route := t.DeadLetterWith(q.QueueRef, k.Key); route.Exact && len(route.Queues) == 0 {
@@ -154,7 +154,7 @@ func namedKeys(keys []string) string {
 	some := keys[:min(len(keys), most)]
 	words := agree(len(keys), "the key ", "the keys ") + model.Printable(strings.Join(some, ", "))
 	if more := len(keys) - len(some); more > 0 {
-		words += " and " + model.Count(more) + " more"
+		words += model.Sayf(" and %v more", more)
 	}
 	return words
 }
@@ -167,8 +167,7 @@ func (t *checking) onDemand(q *model.Queue, s model.Settings, f Finding) {
 	if gone := t.Gone(q.QueueRef); len(gone) > 0 {
 		seen = "at an earlier poll they went to " + model.Names(gone)
 	} else if n := q.CameBack(); n > 0 && !t.fed().queues[q.QueueRef] {
-		seen = spell("%s came back to %s since RabbitMQ counts, though no queue leads there now",
-			model.Plural(n, "dead letter"), q)
+		seen = spell("%v dead letter(s) came back to %s since RabbitMQ counts, though no queue leads there now", n, q)
 	} else if back := t.wayBack(q, s); back != "" {
 		seen = spell("the exchange %s leads back to %s, and no queue expires into it", model.Printable(back), q)
 	}
@@ -290,8 +289,8 @@ func (s *strays) finding() (Finding, bool) {
 		Code:     "dead-letter-unroutable",
 		Level:    end.level,
 		Exchange: dlx.Value,
-		Message: spell("%s will be %s on expiry: %s has no queue for the keys that they keep", model.Plural(n,
-			"message"), end.will, exchange),
+		Message: spell("%v message(s) will be %s on expiry: %s has no queue for the keys that they keep", n, end.will,
+			exchange),
 		Evidence: spell("keys of the first one: %s; dead-letter-exchange %s, no dead-letter-routing-key%s",
 			model.Printable(keys), model.Printable(dlx.String()), end.evidence),
 		Remedy: spell("before they expire, bind a queue to %s for these keys, or set a dead-letter-routing-key "+

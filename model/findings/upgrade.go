@@ -83,7 +83,7 @@ func (u *upgrading) compare(d difference) {
 		if d.Exchange != "" && x.Type == d.Exchange {
 			waiting := "how many messages wait in it is unknown"
 			if n, known := x.Delayed.Get(); known {
-				waiting = model.PluralAre(n, "message") + " waiting in it"
+				waiting = model.Sayf("%v message(s) (is|are) waiting in it", n)
 			}
 			add(Finding{VHost: x.VHost, Exchange: x.Name}, x.Name, "type "+x.Type+"; "+waiting)
 		}
@@ -146,30 +146,28 @@ func (u *upgrading) findForBroker() {
 	})
 	if len(steps) > 0 {
 		u.found = append(u.found, Finding{
-			Code: "upgrade-in-steps", Level: LevelError,
+			Code:     "upgrade-in-steps",
 			Message:  "the upgrade is not possible in one step: a node may refuse to start on data that are too old",
 			Evidence: "this is RabbitMQ " + u.from.String(),
 			Remedy: "upgrade to " + strings.Join(steps, ", ") + " first, and enable all stable feature flags after each " +
 				"step (rabbitmqctl enable_feature_flag all)",
-		})
+		}.completed())
 	}
 
 	if off := u.use.FlagsOff; len(off) > 0 {
 		u.found = append(u.found, Finding{
-			Code: "upgrade-feature-flags", Level: LevelError,
+			Code:     "upgrade-feature-flags",
 			Message:  "stable feature flags are disabled: a later version that requires them does not start",
 			Evidence: "disabled: " + listed(off),
-			Remedy:   "rabbitmqctl enable_feature_flag all, as soon as all nodes have the same version",
-		})
+		}.completed())
 	}
 
 	if used := u.use.Deprecated; len(used) > 0 {
 		u.found = append(u.found, Finding{
-			Code: "upgrade-deprecated-features", Level: LevelWarning,
+			Code:     "upgrade-deprecated-features",
 			Message:  "deprecated features are in use: a later version may refuse them",
 			Evidence: "RabbitMQ reports as used: " + listed(used),
-			Remedy:   "stop using them; the log of a node says of each what to do instead",
-		})
+		}.completed())
 	}
 }
 

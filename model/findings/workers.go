@@ -17,11 +17,9 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 	}
 
 	f := Finding{
-		Code:    "worker-without-consumers",
-		Message: spell("%s has no consumers, though buffers feed it", q),
-		Evidence: spell("0 consumers, %s ready, %s waiting in %s", model.Plural(waiting, "message"),
-			model.Count(coming), listBuffers(flow)),
-		Remedy: "start the application that consumes it; messages from the buffers wait here until then",
+		Code:     "worker-without-consumers",
+		Message:  spell("%s has no consumers, though buffers feed it", q),
+		Evidence: spell("0 consumers, %v message(s) ready, %v waiting in %s", waiting, coming, listBuffers(flow)),
 	}
 
 	if waiting > 0 {
@@ -72,7 +70,6 @@ func (t *checking) findRejectsLost(flow *model.Flow) {
 		Message: spell("messages rejected by consumers of %s are lost: the queue has no dead-letter "+
 			"exchange, and the flow has no failed queue", q),
 		Evidence: "no dead-letter-exchange by argument or policy; no failed queue found",
-		Remedy:   "set a dead-letter-exchange on the worker (a policy takes effect at once) and bind a failed queue to it",
 	})
 }
 
@@ -92,9 +89,8 @@ func (t *checking) findAutomaticAcknowledgements(flow *model.Flow) {
 		Code: "automatic-acknowledgements",
 		Message: spell("messages that fail in a consumer of %s are lost: RabbitMQ takes them as done when it sends "+
 			"them, and none is ever rejected", q),
-		Evidence: spell("%s of %s needed no acknowledgement; dead-letter-exchange %s", model.Count(automatic),
-			model.Plural(all, "delivery"), settings.DLX),
-		Remedy: "let the consumers acknowledge (auto-ack, noAck off) when the work is done, and reject what fails",
+		Evidence: spell("%v of %v (delivery|deliveries) needed no acknowledgement; dead-letter-exchange %s", automatic, all,
+			settings.DLX),
 	})
 }
 
@@ -108,7 +104,7 @@ func (t *checking) findBuffersWithConsumers(flow *model.Flow) {
 			t.foundIn(q, Finding{
 				Code:     "buffer-with-consumers",
 				Message:  spell("the delay of %s is bypassed: consumers take its messages before they expire", q),
-				Evidence: spell("%s, message-ttl %s", model.Plural(n, "consumer"), t.Settings(b.Queue).TTL),
+				Evidence: spell("%v consumer(s), message-ttl %s", n, t.Settings(b.Queue).TTL),
 				Remedy:   "stop the consumers of the buffer: the application should consume " + model.Names(b.Targets),
 			})
 		}

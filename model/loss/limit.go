@@ -68,7 +68,7 @@ func (l *AtLimit) words() (words string, known bool) {
 	if !known {
 		return words + ", and dlxtop does not know how full it is: ", false
 	}
-	words += " and holds " + model.Count(holds) + ": "
+	words += model.Sayf(" and holds %v: ", holds)
 	if l.Consumed {
 		words += "unless consumers take messages before, "
 	}
@@ -95,7 +95,7 @@ func (l *ByLimit) Words() string {
 		words += "up to "
 	}
 
-	words += model.Plural(l.Old+l.Ours, "message") + " would be dropped"
+	words += model.Sayf("%v message(s) would be dropped", l.Old+l.Ours)
 	if l.Urgent {
 		return words + ", of the highest priority first, and these " + comes + " have one" + l.where()
 	}
@@ -105,13 +105,13 @@ func (l *ByLimit) Words() string {
 	switch {
 	case old == 0:
 	case old == holds:
-		parts = append(parts, model.Sayf("the %s that it holds", model.Count(old)))
+		parts = append(parts, model.Sayf("the %v that it holds", old))
 	default:
-		parts = append(parts, model.Sayf("%s of the %s that it holds", model.Count(old), model.Count(holds)))
+		parts = append(parts, model.Sayf("%v of the %v that it holds", old, holds))
 	}
 
 	if l.Ours > 0 {
-		parts = append(parts, model.Sayf("%s of these %s", model.Count(l.Ours), comes))
+		parts = append(parts, model.Sayf("%v of these %s", l.Ours, comes))
 	}
 
 	return words + ": " + strings.Join(parts, " and ") + l.where()

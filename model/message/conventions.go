@@ -22,7 +22,23 @@ type path []string
 // reader finds in one message what conventions write.
 type reader struct {
 	m     *Message
-	marks marks
+	found members // nil: the body was not scanned yet
+}
+
+// haveMembers reports whether the body has members of all these names. It scans the body once, whatever is asked about
+// it, and not at all where one of the names is nowhere in it.
+func (r *reader) haveMembers(names ...string) bool {
+	for _, name := range names {
+		if !bytes.Contains(r.m.Body, []byte(name)) {
+			return false
+		}
+	}
+
+	if r.found == nil {
+		r.found = membersOf(r.m.Body)
+	}
+
+	return r.found.have(names...)
 }
 
 // MaxEnvelope is the size in bytes up to which JSON is read for an envelope.
@@ -32,7 +48,7 @@ const MaxEnvelope = 4 << 20
 func (r *reader) text(s spot) (string, bool) {
 	p := s.path
 	if s.in == inBody {
-		if !r.marks.of(r.m.Body).has(p[0]) { // most bodies are not envelopes
+		if !r.haveMembers(p[0]) { // most bodies are not envelopes
 			return "", false
 		}
 		return jsonText(r.m.Body, p)

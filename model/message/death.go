@@ -115,7 +115,7 @@ func (p *deathParser) problem() string {
 	if p.more == 0 {
 		return p.first
 	}
-	return p.first + "; and " + model.Plural(p.more, "more problem")
+	return model.Sayf("%s; and %v more problem(s)", p.first, p.more)
 }
 
 func (p *deathParser) death(v any) (Death, bool) {
@@ -301,7 +301,7 @@ func Died(r model.Reason, times int64) string {
 	if times <= 1 {
 		return string(r)
 	}
-	return string(r) + " ×" + model.Count(times)
+	return model.Sayf("%s ×%v", r, times)
 }
 
 // AddCapped adds two counts, neither of them negative, and caps the sum at the largest number.

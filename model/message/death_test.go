@@ -46,25 +46,15 @@ func TestParseDeathsOfManyEntries(t *testing.T) {
 	assert.That(t, took <= 20*time.Second, "took %v", took)
 }
 
-// Recorded from 3.10.8, 4.0.5 and 4.3.6: queue, r for rejected or e for expired, count, and second of the first.
 func TestNewestDeathIsFirst(t *testing.T) {
-	for _, c := range []struct{ name, first, last, header, want string }{
-		{"3.10.8: rejected, and waited, twice", "a", "", "r2e1@48 r1e1@47 ar1@45 br1@47", "r2 b r1 a"},
-		{"once more", "a", "", "r3e1@49 r2e1@48 r1e1@47 ar1@45 br1@47 cr1@48", "r3 c r2 b r1 a"},
-		{"and rejected", "a", "", "dr1@49 cr1@48 br1@47 ar1@45 r1e1@47 r2e1@48 r3e1@49", "d r3 c r2 b r1 a"},
-		{"4.0.5, 4.3.6", "a", "d", "dr1@53 r3e1@53 cr1@52 r2e1@52 br1@51 r1e1@51 ar1@49", "d r3 c r2 b r1 a"},
-		{"3.10.8: rounds, then republished", "w", "", "pe1@49 wr3@49 re3@49", "p r w"},
-		{"rejected after that: nothing proves that r came last", "w", "", "br1@49 wr3@49 re3@49 pe2@49", "b p w r"},
-		{"3.10.8: republished twice, its time proves it", "w", "", "pe2@50 re1@49 wr1@48", "p r w"},
-		{"its first death proves it", "w", "", "pe2@52 re1@52 wr1@52", "p r w"},
-	} {
-		headers := model.Table{"x-first-death-queue": c.first, "x-first-death-reason": "rejected"}
-		if c.last != "" {
-			headers["x-last-death-queue"] = c.last
+	for _, c := range must.Cases[struct{ Name, First, Last, Header, Want string }](t, "testdata/newest_deaths.toml") {
+		headers := model.Table{"x-first-death-queue": c.First, "x-first-death-reason": "rejected"}
+		if c.Last != "" {
+			headers["x-last-death-queue"] = c.Last
 		}
 
 		var entries []any
-		for _, entry := range strings.Fields(c.header) {
+		for _, entry := range strings.Fields(c.Header) {
 			at := entry[len(entry)-2:]
 			count := int64(entry[len(entry)-4] - '0')
 			second, _ := strconv.Atoi(at)
@@ -82,9 +72,9 @@ func TestNewestDeathIsFirst(t *testing.T) {
 			got = append(got, deaths[i].Queue)
 		}
 
-		diff := cmp.Diff(c.want, strings.Join(got, " "))
-		assert.NoDiff(t, diff, "%v", c.name)
-		assert.Equal(t, problem, "", "%v", c.name)
+		diff := cmp.Diff(c.Want, strings.Join(got, " "))
+		assert.NoDiff(t, diff, "%v", c.Name)
+		assert.Equal(t, problem, "", "%v", c.Name)
 	}
 }
 

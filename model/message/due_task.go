@@ -1,6 +1,7 @@
 package message
 
 import (
+	"strings"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -22,6 +23,35 @@ func (m *Message) Task() (string, bool) {
 }
 
 const maxTask = 300
+
+// discriminators are the members by which JSON bodies say what they are.
+var discriminators = []string{
+	"$type", "@type", "@class", "__type", "_type", "messageType", "message_type", "eventType", "event_type", "type",
+}
+
+// Name returns the class or type of the message: its framework's name for it, its property type, or what CloudEvents'
+// header or its JSON body says; "" when nothing does.
+func (m *Message) Name() string {
+	if task, ok := m.Task(); ok {
+		return task
+	}
+
+	name := strings.TrimSpace(m.Properties.Type)
+	for _, header := range []string{"cloudEvents:type", "cloudEvents_type"} {
+		if name == "" {
+			name, _ = model.AsText(m.Headers[header])
+		}
+	}
+
+	for _, member := range discriminators {
+		if name == "" {
+			name, _ = jsonText(m.Body, path{member})
+		}
+	}
+
+	name, _, _ = strings.Cut(name, "\n") // of a list
+	return WholeRunes(strings.ToValidUTF8(name, "\uFFFD"), maxTask)
+}
 
 // Eta returns the time before which the worker does not run the message. held is false where the worker no longer
 // checks it once the message is in its queue.

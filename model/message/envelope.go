@@ -37,11 +37,11 @@ func (m *Message) envelope(wish ResetWish) (Envelope, bool) {
 	if !m.whole() {
 		return Envelope{}, false
 	}
-	members := membersOf(m.Body) // most bodies are not in an envelope
-	if members.hasAll(easyNetQMembers) || strings.Contains(m.Properties.Type, EasyNetQType) {
+	r := reader{m: m}
+	if r.haveMembers(easyNetQMembers...) || strings.Contains(m.Properties.Type, EasyNetQType) {
 		return m.easyNetQ(), true
 	}
-	if members.hasAll(dramatiqMembers) {
+	if r.haveMembers(dramatiqMembers...) {
 		return m.dramatiq(wish)
 	}
 

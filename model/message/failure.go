@@ -62,10 +62,11 @@ func (m *Message) Failure() (Failure, bool) {
 // too.
 func (m *Message) FailingDeath() *Death {
 	if len(m.Deaths) == 0 {
-		for _, named := range []string{"x-last-death-", "x-first-death-"} {
-			reason, _ := m.Headers.Text(named + "reason")
-			queue, _ := m.Headers.Text(named + "queue")
-			if reason != "" {
+		for _, named := range [][2]string{
+			{"x-last-death-reason", "x-last-death-queue"}, {"x-first-death-reason", "x-first-death-queue"},
+		} {
+			if reason, _ := m.Headers.Text(named[0]); reason != "" {
+				queue, _ := m.Headers.Text(named[1])
 				return &Death{Queue: queue, Reason: model.Reason(reason)}
 			}
 		}

@@ -88,25 +88,10 @@ func TestEveryConventionHasANameAndAPlace(t *testing.T) {
 }
 
 func TestSplitError(t *testing.T) {
-	for _, c := range []struct{ in, kind, message string }{
-		{"", "", ""},
-		{"TimeoutError: smtp gateway", "TimeoutError", "smtp gateway"},
-		{"TimeoutError", "TimeoutError", ""},
-		{"KeyError: 'id'", "KeyError", "'id'"},
-		{"Net::OpenTimeout: execution expired", "Net::OpenTimeout", "execution expired"},
-		{`App\MailException: no gateway`, `App\MailException`, "no gateway"},
-		{"ECONNREFUSED: 127.0.0.1:25", "ECONNREFUSED", "127.0.0.1:25"},
-		{"ValidationError: two lines\nof text", "ValidationError", "two lines\nof text"},
-		{"dial tcp: i/o timeout", "", "dial tcp: i/o timeout"},
-		{"smtp: 550 no such user", "", "smtp: 550 no such user"},
-		{"Note: nothing", "", "Note: nothing"},
-		{"DBD::Pg::st execute failed: deadlock", "", "DBD::Pg::st execute failed: deadlock"},
-		{"Net::Timeout::", "", "Net::Timeout::"},
-		{"http://example.com: down", "", "http://example.com: down"},
-	} {
-		kind, message := splitError(c.in)
-		assert.Equal(t, kind, c.kind, "%v", c.in)
-		assert.Equal(t, message, c.message, "%v", c.in)
+	for _, c := range must.Cases[struct{ In, Kind, Message string }](t, "testdata/split_errors.toml") {
+		kind, message := splitError(c.In)
+		assert.Equal(t, kind, c.Kind, "%v", c.In)
+		assert.Equal(t, message, c.Message, "%v", c.In)
 	}
 }
 

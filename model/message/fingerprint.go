@@ -29,7 +29,7 @@ const FingerprintKind = 2
 func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
 
 // MarshalText writes what String shows.
-func (f Fingerprint) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+func (f Fingerprint) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, f[:]), nil }
 
 // UnmarshalText reads what String shows. The error is one sentence.
 func (f *Fingerprint) UnmarshalText(text []byte) error {
@@ -45,7 +45,7 @@ var DeliveryCounters = []string{"x-delivery-count", "x-acquired-count"}
 
 // FingerprintOf computes the fingerprint of a message whose body is present.
 func FingerprintOf(m *Message) Fingerprint {
-	return inFront(m.Exchange, m.RoutingKey, &m.Properties, m.Headers).Sum(m.Body)
+	return inFront(m.Exchange, m.RoutingKey, &m.Properties, m.Headers, isDeliveryCounter).Sum(m.Body)
 }
 
 // Identify sets the fingerprint of a message whose body is present, and keeps the hash of a large body for
@@ -54,13 +54,13 @@ func (m *Message) Identify() {
 	if m.hashed = nil; len(m.Body) > smallBody {
 		m.hashed = &hashedBody{m.Body, sha256.Sum256(m.Body)}
 	}
-	m.Fingerprint = m.sum(inFront(m.Exchange, m.RoutingKey, &m.Properties, m.Headers), m.Body)
+	m.Fingerprint = m.sum(inFront(m.Exchange, m.RoutingKey, &m.Properties, m.Headers, isDeliveryCounter), m.Body)
 }
 
 // FingerprintOfCopy computes the fingerprint of the message that a queue gets when p is published for m. It does not
 // hash the body again when it is the one that m was identified with.
 func (m *Message) FingerprintOfCopy(p *Publishing) Fingerprint {
-	return m.sum(inFront(p.Exchange, p.RoutingKey, &p.Properties, p.Headers), p.Body)
+	return m.sum(inFront(p.Exchange, p.RoutingKey, &p.Properties, p.Headers, isDeliveryCounter), p.Body)
 }
 
 func (m *Message) sum(w *fingerprinter, body []byte) Fingerprint {
@@ -83,8 +83,12 @@ func (h *hashedBody) equals(body []byte) bool {
 	return h != nil && len(body) == len(h.body) && &body[0] == &h.body[0]
 }
 
-// inFront begins a message's fingerprint with everything in front of its body.
-func inFront(exchange, routingKey string, p *Properties, headers model.Table) *fingerprinter {
+func isDeliveryCounter(key string) bool { return slices.Contains(DeliveryCounters, key) }
+
+// inFront begins a message's fingerprint with everything in front of its body, except the headers in without.
+func inFront(
+	exchange, routingKey string, p *Properties, headers model.Table, without func(key string) bool,
+) *fingerprinter {
 	w := NewFingerprinter()
 	w.Text(exchange)
 	w.Text(routingKey)
@@ -95,8 +99,8 @@ func inFront(exchange, routingKey string, p *Properties, headers model.Table) *f
 	}
 
 	w.Number('p', uint64(p.DeliveryMode)<<8|uint64(p.Priority))
-	w.Value(p.Timestamp)
-	w.Table(headers, DeliveryCounters)
+	w.Moment(p.Timestamp)
+	w.Table(headers, without)
 
 	// A message without these keeps the fingerprint from before they were included. An empty table of headers does not
 	// count: a quorum queue puts its counters into it.
@@ -165,11 +169,20 @@ func writeSized[T string | []byte](w *fingerprinter, kind byte, s T) {
 	w.written = append(w.written, s...)
 }
 
-// Table writes a table sorted by key, leaving out the keys in without.
-func (w *fingerprinter) Table(t model.Table, without []string) {
+// Moment writes a time, to the second.
+func (w *fingerprinter) Moment(t time.Time) {
+	n := uint64(0)
+	if !t.IsZero() {
+		n = uint64(t.Unix())
+	}
+	w.Number('T', n)
+}
+
+// Table writes a table sorted by key, leaving out the keys in without, which may be nil.
+func (w *fingerprinter) Table(t model.Table, without func(key string) bool) {
 	first := len(w.keys) // earlier ones belong to the surrounding table
 	for k := range t {
-		if !slices.Contains(without, k) {
+		if without == nil || !without(k) {
 			w.keys = append(w.keys, k)
 		}
 	}
@@ -207,13 +220,9 @@ func (w *fingerprinter) Value(v any) {
 		w.Number('f', uint64(math.Float32bits(v)))
 	case model.Decimal:
 		w.Number('D', uint64(v.Scale)<<32|uint64(uint32(v.Value)))
-	case time.Time:
-		n := uint64(0)
-		if !v.IsZero() {
-			n = uint64(v.Unix())
-		}
 
-		w.Number('T', n)
+	case time.Time:
+		w.Moment(v)
 	case model.Table:
 		w.Table(v, nil)
 	case []any:

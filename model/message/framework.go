@@ -110,81 +110,50 @@ func (m *Message) Frameworks() []Framework {
 // rows returns the rows of the table for which the message has evidence.
 func (m *Message) rows() iter.Seq[*framework] {
 	return func(yield func(*framework) bool) {
-		marks := marks{prefixes: prefixesOf(m.Headers)}
+		r := reader{m: m}
 		for i := range frameworks {
-			if k := &frameworks[i]; k.wrote(m, &marks) && !yield(k) {
+			if k := &frameworks[i]; k.wrote(&r) && !yield(k) {
 				return
 			}
 		}
 	}
 }
 
-func (k *framework) wrote(m *Message, marks *marks) bool {
-	return slices.ContainsFunc(k.Evidence, func(e evidence) bool { return e.in(m, marks) })
+func (k *framework) wrote(r *reader) bool {
+	for i := range k.Evidence {
+		if k.Evidence[i].in(r) {
+			return true
+		}
+	}
+	return false
 }
 
 // in reports whether a message has the evidence. Cheap checks come first.
-func (e *evidence) in(m *Message, marks *marks) bool {
-	if !marks.prefixes.has(e.Prefix) || len(m.Headers) == 0 && (len(e.Headers) > 0 || len(e.Texts) > 0) {
+func (e *evidence) in(r *reader) bool {
+	headers := r.m.Headers
+	if e.Prefix != "" && !hasPrefix(headers, e.Prefix) || len(headers) == 0 && (len(e.Headers) > 0 || len(e.Texts) > 0) {
 		return false
 	}
 	for _, name := range e.Headers {
-		if _, there := m.Headers[name]; !there {
+		if _, there := headers[name]; !there {
 			return false
 		}
 	}
 
-	return (&reader{m: m}).has(e.Texts) && (e.Kind == "" || strings.Contains(m.Properties.Type, e.Kind)) &&
-		e.inBody(m.Body, marks)
+	return r.has(e.Texts) && (e.Kind == "" || strings.Contains(r.m.Properties.Type, e.Kind)) &&
+		(len(e.Begins) == 0 || beginsWithOne(r.m.Body, e.Begins)) &&
+		(len(e.Members) == 0 || r.haveMembers(e.Members...))
 }
 
-func (e *evidence) inBody(body []byte, marks *marks) bool {
-	if len(e.Begins) > 0 && !beginsWithOne(body, e.Begins) {
-		return false
-	}
-	if len(e.Members) == 0 {
-		return true
-	}
-
-	if len(body) == 0 || len(body) > MaxEnvelope {
-		return false
-	}
-
-	return marks.of(body).hasAll(e.Members)
-}
-
-// marks are what scanning a message finds; it is scanned once, whatever is asked about it.
-type marks struct {
-	prefixes prefixSet
-	members  members
-	read     bool // whether members are read
-}
-
-// of returns the members of a body, which must be the same at each call.
-func (s *marks) of(body []byte) members {
-	if !s.read {
-		s.members, s.read = membersOf(body), true
-	}
-	return s.members
-}
-
-// prefixSet is which of headerPrefixes occur in the headers of a message, so that they are scanned once.
-type prefixSet uint64
-
-func prefixesOf(headers model.Table) (found prefixSet) {
+// hasPrefix reports whether the name of a header begins so.
+func hasPrefix(headers model.Table, prefix string) bool {
 	for name := range headers {
-		for i, prefix := range headerPrefixes {
-			if strings.HasPrefix(name, prefix) {
-				found |= 1 << i
-			}
+		if strings.HasPrefix(name, prefix) {
+			return true
 		}
 	}
 
-	return found
-}
-
-func (s prefixSet) has(prefix string) bool {
-	return prefix == "" || s&(1<<slices.Index(headerPrefixes, prefix)) != 0
+	return false
 }
 
 func beginsWithOne(body []byte, begins []string) bool {

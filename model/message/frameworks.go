@@ -23,19 +23,6 @@ func decoded[R any](text string) (rows []R) {
 	return rows
 }
 
-// headerPrefixes are all header prefixes that are evidence.
-var headerPrefixes = func() (all []string) {
-	for _, k := range frameworks {
-		for _, e := range k.Evidence {
-			if e.Prefix != "" {
-				all = append(all, e.Prefix)
-			}
-		}
-	}
-
-	return all
-}()
-
 // bodies returns the beginnings and the members of bodies that are evidence of a framework.
 func (k framework) bodies() (begins, members []string) {
 	for _, e := range k.Evidence {

@@ -7,61 +7,19 @@ import (
 	"slices"
 )
 
-// members is a set of member names of a JSON object, limited to those that identify frameworks.
-type members uint64
-
-// memberBits has a bit for each of these names.
-var memberBits = bitsOfMembers()
-
-func bitsOfMembers() map[string]members {
-	bits := map[string]members{}
-	add := func(name string) {
-		if bits[name] == 0 {
-			bits[name] = 1 << len(bits) // a test keeps them below 64
-		}
-	}
-
-	first := func(lists ...[]spot) {
-		for _, s := range slices.Concat(lists...) {
-			if s.in == inBody {
-				add(s.path[0])
-			}
-		}
-	}
-
-	for _, k := range frameworks {
-		for _, e := range k.Evidence {
-			for _, name := range e.Members {
-				add(name)
-			}
-		}
-
-		for _, f := range k.Failures {
-			first(f.Needs, f.Kind, f.Message, f.Trace)
-		}
-
-		first(k.Task, k.Eta, k.Expires, k.Stale, k.Left, k.Stack, k.FailedAt)
-		for _, c := range k.Tries {
-			first([]spot{c.At})
-		}
-
-		if o := k.Origin; o != nil {
-			first(o.Needs, []spot{o.Exchange, o.Key})
-		}
-	}
-
-	return bits
-}
+// members are the names of the members of a JSON object, as written.
+type members [][]byte
 
 // membersOf finds the members of a body that begins like a JSON object, in one pass and without decoding values: a word
 // inside a text or a nested object does not count.
-func membersOf(text []byte) (found members) {
+func membersOf(text []byte) members {
+	found := make(members, 0, 8)
 	text = bytes.TrimLeft(text, " \t\r\n")
 	if len(text) == 0 || len(text) > MaxEnvelope || text[0] != '{' {
-		return 0
+		return found
 	}
 	for p := range JSONParts(text) {
-		found |= memberBits[string(p.Quoted[1:len(p.Quoted)-1])]
+		found = append(found, p.Quoted[1:len(p.Quoted)-1])
 	}
 
 	return found
@@ -142,18 +100,11 @@ func valueAt(text []byte, at int) int {
 	return at
 }
 
-// has reports whether a name is in the set; it must be a name that a framework writes.
-func (s members) has(name string) bool { return s&memberBits[name] != 0 }
-
-// hasAll reports whether all names are in the set.
-func (s members) hasAll(names []string) bool {
-	for _, name := range names {
-		if !s.has(name) {
-			return false
-		}
-	}
-
-	return true
+// have reports whether all of these are names of members.
+func (s members) have(names ...string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool {
+		return !slices.ContainsFunc(s, func(member []byte) bool { return string(member) == name })
+	})
 }
 
 // EndOfText returns the index after the closing quote of a JSON string; at is the index after its opening quote.

@@ -1,7 +1,7 @@
 package message
 
 import (
-	"maps"
+	"slices"
 	"time"
 )
 
@@ -26,15 +26,8 @@ func (m *Message) Original() (o Original, ok bool) {
 		return o, false
 	}
 	properties := m.Properties
-	headers := m.ReplayHeaders()
 	properties.Clear(PropExpiration) // dead-lettering removes it
-	mark, marked := headers[ReplayHeader]
-	if marked {
-		headers = maps.Clone(headers)
-		delete(headers, ReplayHeader)
-	}
-
-	w := inFront("", "", &properties, headers)
+	w := inFront("", "", &properties, m.Headers, isLater)
 	if !o.ByID {
 		w.Value(deaths)
 	}
@@ -47,16 +40,19 @@ func (m *Message) Original() (o Original, ok bool) {
 	o.Message = m.sum(w, m.Body)
 	w = NewFingerprinter()
 	w.Value(deaths)
-	w.Value(mark)
+	w.Value(m.Headers[ReplayHeader])
 	o.Failure = w.Sum(o.Message[:])
 	return o, true
 }
+
+// isLater reports whether a header is none that an application published.
+func isLater(key string) bool { return key == ReplayHeader || IsBrokerHeader(key) }
 
 // FailedAfter reports whether a message failed again after a replay that began at a time, as far as it says; known is
 // false when it does not.
 func (m *Message) FailedAfter(began time.Time) (after, known bool) {
 	began = began.Truncate(time.Second) // marks and deaths have this precision
-	for _, of := range []*Message{m, Opening(m).Message} {
+	for _, of := range slices.Compact([]*Message{m, Opening(m).Message}) {
 		if _, last, marked := of.Replays(); marked && !last.Before(began) {
 			return true, true
 		}

@@ -60,6 +60,9 @@ func (m *Message) headerFields() (found []plainField) {
 		tables = tables || isTable || writtenTable(v) != nil
 
 		n, ok := plainNameOf("", key)
+		if text, _ := model.AsText(v); !ok && strings.Contains(text, ": ") && stateFails(key, text) {
+			n, ok = plainName{role: traceRole, rank: len(plainNames), vague: true}, true // status "failed: smtp is down"
+		}
 		if ok && (!isTable || n.role == traceRole || n.role >= queueRole) {
 			found = n.read(found, path{key}, v)
 		}
@@ -148,7 +151,12 @@ func bestFirst(fields []plainField) []plainField {
 func (m *Message) publishedAgain() bool {
 	_, _, key := m.FirstKey()
 	_, _, origin := (&reader{m: m}).writtenOrigin()
-	return key || origin || len(m.Deaths) == 0 &&
+	return key || origin || m.publishedToFailures()
+}
+
+// publishedToFailures reports whether a publisher sent a message to an exchange or a queue that is named for failures.
+func (m *Message) publishedToFailures() bool {
+	return len(m.Deaths) == 0 &&
 		(model.NamedForFailures(m.Exchange) || m.Exchange == "" && model.NamedForFailures(m.RoutingKey))
 }
 
@@ -315,18 +323,22 @@ const maxPart = 1 << 20 // bytes of a member that is decoded
 // bodyFields returns the fields of a JSON body, best first: of its members, and of the members of those that are tables
 // for messaging, such as dead_letter or meta.
 func (m *Message) bodyFields() (found []plainField) {
-	if !m.whole() || !slices.ContainsFunc(bodyHints, func(hint []byte) bool { return bytes.Contains(m.Body, hint) }) ||
-		!json.Valid(m.Body) {
+	body := bytes.TrimLeft(m.Body, " \t\r\n")
+	if !m.whole() || len(body) == 0 || body[0] != '{' {
 		return nil
 	}
-	body := bytes.TrimLeft(m.Body, " \t\r\n")
-	if len(body) == 0 || body[0] != '{' {
+	mayState := containsAny(body, stateHints) && m.publishedToFailures()
+	if !mayState && !containsAny(body, bodyHints) || !json.Valid(body) {
 		return nil
 	}
 
+	states := mayState && statesFailure(body)
 	for p := range JSONParts(body) {
 		name, raw := p.Name(), body[p.From:p.To]
 		n, ok := plainNameOf("", name)
+		if said, says := saidOf(name); states && says && (!ok || n.vague) {
+			n, ok = said, true
+		}
 		var v any
 		if len(raw) > maxPart || !ok && (raw[0] != '{' || !isPlumbing(name)) || json.Unmarshal(raw, &v) != nil {
 			continue
@@ -383,8 +395,10 @@ func (m *Message) CountedByWorker() (most int64) {
 // itself is none that a worker reads.
 func (m *Message) bodyCounters() []plainField {
 	found := m.bodyFields()
-	_, failed := m.Failure()
-	if found == nil || !failed || m.Frameworks() != nil {
+	if found == nil || m.Frameworks() != nil {
+		return nil
+	}
+	if _, failed := m.Failure(); !failed {
 		return nil
 	}
 

@@ -1,7 +1,6 @@
 package message
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -42,7 +41,7 @@ func (h *HeadJSON) Publishing() (p Publishing, err error) {
 // If x-death were kept, the message could be lost at its next expiry on 3.x (a cycle), and a worker that counts its
 // tries would be misled; CC and BCC would deliver it again to queues that already got it.
 func IsBrokerHeader(key string) bool {
-	return key == "CC" || key == "BCC" || slices.Contains(DeliveryCounters, key) || IsDeathHeader(key)
+	return key == "CC" || key == "BCC" || isDeliveryCounter(key) || IsDeathHeader(key)
 }
 
 // IsDeathHeader reports whether a header is part of the death history.

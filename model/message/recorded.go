@@ -2,7 +2,6 @@ package message
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -119,7 +118,7 @@ func (f *plainField) unusable() string {
 		return "is empty"
 	}
 
-	return fmt.Sprintf("has %s bytes, and a name at most %d", model.Count(len(text)), longestName)
+	return model.Sayf("has %v bytes, and a name at most %d", len(text), longestName)
 }
 
 // FirstKey returns the routing key with which the message was first published, if the application recorded it, and

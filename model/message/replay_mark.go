@@ -63,8 +63,10 @@ func (m *Message) replayMark() (r replayMark, marked bool) {
 		return r, true
 	case string:
 		var d detour
+		bypassed := false
 		for part := range strings.SplitSeq(v, "; ") {
-			key, value, _ := strings.Cut(part, "=")
+			key, text, _ := strings.Cut(part, "=")
+			value, _ := url.QueryUnescape(text)
 
 			switch key {
 			case "count":
@@ -76,14 +78,16 @@ func (m *Message) replayMark() (r replayMark, marked bool) {
 			case "replay":
 				r.name = value
 			case "via":
-				d.via, _ = url.QueryUnescape(value)
+				d.via = value
 			case "key":
-				d.key, _ = url.QueryUnescape(value)
-				r.detour = &d
+				d.key, bypassed = value, true
 			case "exchange":
-				exchange, _ := url.QueryUnescape(value)
-				d.exchange = model.Some(exchange)
+				d.exchange = model.Some(value)
 			}
+		}
+
+		if bypassed {
+			r.detour = new(d) // most messages have none, and need no memory for one
 		}
 
 		return r, r.count > 0
@@ -142,8 +146,11 @@ func (m *Message) ReplayMark() (name string, marked bool) {
 
 // MarkedBy reports whether a replay of this name sent the message.
 func (m *Message) MarkedBy(name string) bool {
+	if name == "" {
+		return false
+	}
 	mark, _ := m.ReplayMark()
-	return name != "" && mark == name
+	return mark == name
 }
 
 // Replays returns how often dlxtop has replayed a message, and when last (zero when unknown).
@@ -164,6 +171,6 @@ func (m *Message) ReplayedWords() string {
 	case n == 1:
 		return "replayed once"
 	default:
-		return "replayed " + model.Count(n) + " times"
+		return model.Sayf("replayed %v times", n)
 	}
 }

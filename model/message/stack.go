@@ -76,6 +76,17 @@ func (m *Message) Failed(f Failure) (first, last model.Opt[time.Time]) {
 	return first, last
 }
 
+// LastFailure returns when the message failed last. exact is false where it failed again after that, nobody says when:
+// x-death counts further deaths, and keeps the time of the first.
+func (m *Message) LastFailure() (at time.Time, exact, ok bool) {
+	f, _ := m.Failure()
+	_, last := m.Failed(f)
+	at, ok = last.Get()
+	again := slices.ContainsFunc(m.Deaths, func(d Death) bool { return d.Count > 1 })
+
+	return at, !again || slices.ContainsFunc(m.WrittenTimes(f), at.Equal), ok
+}
+
 // WrittenTimes returns the times of a failure that its writer gives.
 func (m *Message) WrittenTimes(f Failure) (times []time.Time) {
 	r := reader{m: m}

@@ -49,7 +49,7 @@ func (m *Message) symfony() (s symfonyStamps, ok bool) {
 		if message := body.envelope.Member("message"); message != nil && message.Kind == serial.Object {
 			s.class = message.Text
 		}
-	} else if prefixesOf(m.Headers).has(symfonyStamp) {
+	} else if hasPrefix(m.Headers, symfonyStamp) {
 		s.class, _ = m.Headers.Text("type")
 	} else {
 		return s, false

@@ -187,8 +187,9 @@ func (p *peekPlanner) classic() {
 		// A consumer would become the active one where there is none; a get does not.
 		p.get("it has a single active consumer")
 		if n, known := q.Consumers.Get(); !known || n > 0 {
-			p.refuse(model.Saidf("it has a single active consumer, and one is attached: that one would continue with the " +
-				"messages behind the held ones").Insisting("the active consumer may receive messages out of their order"))
+			p.refuse(model.Saidf("it has a single active consumer, and %s: that one would continue with the "+
+				"messages behind the held ones", attached(known)).
+				Insisting("the active consumer may receive messages out of their order"))
 		}
 	default:
 		p.consume()
@@ -209,11 +210,11 @@ func (p *peekPlanner) quorum() {
 	if q.SingleActive {
 		// basic.get is refused (405, all versions), so the only way is to be the active consumer for a moment.
 		if n, known := q.Consumers.Get(); q.NoneActive && n > 0 {
-			p.refuse(model.Saidf("it has a single active consumer, and of its %s none is active: one more receives nothing, "+
-				"and RabbitMQ refuses basic.get here: restart the consumers", model.Plural(n, "consumer")))
+			p.refuse(model.Saidf("it has a single active consumer, and of its %v consumer(s) none is active: one more "+
+				"receives nothing, and RabbitMQ refuses basic.get here: restart the consumers", n))
 		} else if !known || n > 0 {
-			p.refuse(model.Saidf("it has a single active consumer, and one is attached: a second one receives nothing, and " +
-				"RabbitMQ refuses basic.get here"))
+			p.refuse(model.Saidf("it has a single active consumer, and %s: a second one receives nothing, and "+
+				"RabbitMQ refuses basic.get here", attached(known)))
 		}
 
 		p.cost("while it runs, dlxtop is the active consumer: an application that attaches waits until it ends")
@@ -228,6 +229,14 @@ func (p *peekPlanner) quorum() {
 	p.bounded()
 	p.lease()
 	p.bound()
+}
+
+// attached says of a queue's consumers that there are some, or that nobody told yet.
+func attached(known bool) string {
+	if known {
+		return "one is attached"
+	}
+	return "one may be attached, as RabbitMQ has not told yet"
 }
 
 // deliveryLimit considers what a return counts. From 4.3 one nack(multiple, requeue) does not count as a failed

@@ -57,7 +57,7 @@ func (e *LookEnded) Error() string {
 	case e.Reached && e.Ended.Before == 0:
 		return fmt.Sprintf("%d are read at a time, one by one: another failed delivery may lose them", scarcePage)
 	case e.Reached:
-		return fmt.Sprintf("an earlier look ended at message %s (%s)", model.Count(e.Ended.Before+1), e.Ended.Said)
+		return model.Sayf("an earlier look ended at message %v (%s)", e.Ended.Before+1, e.Ended.Said)
 	}
 
 	return e.Refusal().Words()

@@ -94,7 +94,7 @@ func (e *LimitReached) Refusal() Refusal {
 
 // LooksLeft returns "3 looks left of 20".
 func LooksLeft(left, limit int64) string {
-	return fmt.Sprintf("%s left of %d", model.Plural(max(left, 0), "look"), max(limit, 0))
+	return model.Sayf("%v look(s) left of %d", max(left, 0), max(limit, 0))
 }
 
 // RescueImpossible is the error of a peek that was not begun because a message at its delivery limit could not be
@@ -156,7 +156,7 @@ func (r Rescued) Words() string {
 		if words != "" {
 			words += "; "
 		}
-		words += fmt.Sprintf("%s at the delivery limit ", model.Plural(n, "message")) + fmt.Sprintf(format, values...)
+		words += model.Sayf("%v message(s) at the delivery limit ", n) + fmt.Sprintf(format, values...)
 	}
 
 	record := ""

@@ -137,8 +137,7 @@ func (p Plan) DeliveriesLeft(count int64) (left int64, counts bool) {
 
 // Looked says what a peek at the whole queue has cost, in printable words.
 func (p Plan) Looked() string {
-	words := fmt.Sprintf("looked at all of %s: order kept, messages become marked as redelivered",
-		p.Queue.Printable())
+	words := model.Sayf("looked at all of %s: order kept, messages become marked as redelivered", p.Queue)
 	if p.Counts {
 		words += fmt.Sprintf(", and 1 of the delivery limit %d is used", p.Budget)
 	}
@@ -165,8 +164,8 @@ func (p *Peeked) LooksLeft() (left int64, counts bool) { return p.Plan.Deliverie
 // before the look ended may count its own consumer.
 func (p *Peeked) MayHold(q *model.Queue) bool {
 	n, known := q.Consumers.Get()
-	consumed := q.CountedAt.Sub(p.TakenAt) >= model.CountsLate && (!known || n > 0)
-	return !consumed && !model.LeftSince(p.TakenAt, p.Depth.Or(0), q.Ready, q.CountedAt)
+	consumed := q.CountedAt.Sub(p.TakenAt) >= message.CountsLate && (!known || n > 0)
+	return !consumed && !message.LeftSince(p.TakenAt, p.Depth.Or(0), q.Ready, q.CountedAt)
 }
 
 type Read struct {

@@ -69,8 +69,8 @@ func endedBefore(e model.Ended, of model.QueueType) model.Said {
 		again = "it takes one message first, then a few at a time; if it ends in the same way, the messages held then have " +
 			"1 more failed delivery, and RabbitMQ drops or dead-letters those above the delivery limit"
 		if e.Before > 0 {
-			again = model.Sayf("only the %s before it are taken, and go behind others that were read before",
-				model.Plural(int(e.Before), "message"))
+			again = model.Sayf("only the %v message(s) before it are taken, and go behind others that were read before",
+				int(e.Before))
 		}
 	}
 

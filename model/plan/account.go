@@ -33,6 +33,7 @@ type Account struct {
 	JournalID int64 // the record in the journal; 0 without one
 	From      model.QueueRef
 	Planned   int
+	Parts     []Account // of an action on several queues, as far as it came
 	Moved     int
 	Dropped   int
 	Refused   int
@@ -52,6 +53,7 @@ type Account struct {
 	Copies    []LeftCopies // what refusals left beside the originals, by the full queue
 	Strayed   []Stray      // queues outside the plan that messages may have reached nevertheless
 	Unguarded string       // its name in ReplayHeader of a replay
+	Taken     int          // messages taken out of the queue so far, with those that are given back at the end
 	Depth     int64        // ready messages in the queue before the first of them was published, or dropped
 	Released  *Released    // what was published, so that it can be recognized; nil: not kept
 	CameBack  int          // messages that were seen in their queue again

@@ -42,8 +42,8 @@ func (c *Canary) Stage(number int) (messages int, watched bool) {
 
 // Words describe the canary before it runs.
 func (c *Canary) Words() string {
-	return fmt.Sprintf("1 message first; when it is taken, and does not come back within %s, %d more; then the rest. It "+
-		"stops when one comes back", model.ShortDuration(c.Wait), canaryStages[1])
+	return model.Sayf("1 message first; when it is taken, and does not come back within %s, %d more; then the rest. It "+
+		"stops when one comes back", c.Wait, canaryStages[1])
 }
 
 // prepareCanary works out what a canary needs, costs and cannot see.
@@ -155,7 +155,7 @@ func (s *CanaryState) Waits() bool {
 func (s *CanaryState) Words() string {
 	switch s.Phase {
 	case CanaryWaits:
-		words := model.Sayf("%d sent, waiting until %s taken", s.Sent, many(s.Sent, "it is", "they are"))
+		words := model.Sayf("%d sent, waiting until (it is|they are) taken", s.Sent)
 		if why := s.WaitsFor(); why != "" {
 			words += ": " + why
 		}
@@ -165,8 +165,7 @@ func (s *CanaryState) Words() string {
 	case CanaryUnsettled:
 		return model.Sayf("%d taken, %s", s.Sent, s.Acks.ackWords())
 	case CanaryPassed:
-		not := many(s.Sent, "was taken, and did not come", "were taken, and none came")
-		return model.Sayf("%d %s back within %s", s.Sent, not, s.Wait)
+		return model.Sayf("%d (was taken, and did not come|were taken, and none came) back within %s", s.Sent, s.Wait)
 	case CanaryHurried:
 		return model.Sayf("after %d it went on without waiting to the end", s.Sent)
 	case CanaryFailed:
@@ -183,7 +182,7 @@ func (s *CanaryState) Left(now time.Time) string {
 	if !s.Waits() || s.Until.IsZero() {
 		return ""
 	}
-	return ", " + model.ShortDuration(max(s.Until.Sub(now), 0).Truncate(time.Second)) + " left"
+	return model.Sayf(", %s left", max(s.Until.Sub(now), 0).Truncate(time.Second))
 }
 
 // WaitsFor returns why the sent messages are not taken, as far as their queues show; "" when they do not.
@@ -192,7 +191,7 @@ func (s *CanaryState) WaitsFor() string {
 	case len(s.Idle) > 0:
 		return "no consumers on " + strings.Join(model.Mapped(s.Idle, (*model.QueueRef).Printable), ", ")
 	case s.Ahead > 0:
-		return model.Plural(s.Ahead, "message") + " to go in its queue"
+		return model.Sayf("%v message(s) to go in its queue", s.Ahead)
 	}
 
 	return ""

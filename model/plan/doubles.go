@@ -80,9 +80,18 @@ func (d *Doubles) Add(c Copy, sure bool) {
 	d.copies[c] = sentCopies{uint32(len(d.senders) - 1), d.copies[c].messages + 1, !sure}
 }
 
+// Sent implements around.Replayed.
+func (d *Doubles) Sent(m *message.Message, to model.QueueRef) (times model.Opt[int]) {
+	for _, c := range CopySetOf(m, []model.QueueRef{to}).sent {
+		times = model.Some(int(d.copies[c.message].messages))
+	}
+	return times
+}
+
 // Expect adds the copies that an earlier replay in the same batch will send.
 func (d *Doubles) Expect(t *model.Topology, want ActionWant) {
 	want.Sent, want.sends = d, new([]Copy)
+	want.Canary, want.Mend = 0, nil
 	if p := New(t, want); p.Refusal.Refused() {
 		return
 	}
@@ -158,8 +167,8 @@ func (r *replayedBefore) warning() Warning {
 	if last := day(r.last); last != day(r.first) {
 		when = "from " + day(r.first) + " to " + last
 	}
-	return warning("%s %s replayed before, %s: what came since has no mark of a replay, and is replayed as a new failure",
-		model.Count(r.messages), many(r.messages, "was", "were"), when)
+	return warning("%v (was|were) replayed before, %s: what came since has no mark of a replay, and is replayed as a new "+
+		"failure", r.messages, when)
 }
 
 // NewDoubling begins at the head of a queue. Nil doubles have no copies.
@@ -182,8 +191,8 @@ func (d *Doubling) Resumes(began time.Time) { d.resumes = began }
 
 func (d *Doubling) write(p *Plan, want *ActionWant) {
 	if d.differ > 0 {
-		p.warn(warning("%s with the message_id of another one, but different: no copies of each other, and all are replayed",
-			messages(d.differ)))
+		p.warn(warning("%v message(s) with the message_id of another one, but different: no copies of each other, and all "+
+			"are replayed", d.differ))
 	}
 
 	if d.again.messages > 0 {

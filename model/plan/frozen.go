@@ -32,5 +32,5 @@ func ArrivedWords(n int64) string {
 	if n == 0 {
 		return ""
 	}
-	return model.Count(n) + " came later and " + many(int(n), "stays", "stay")
+	return model.Sayf("%v came later and (stays|stay)", n)
 }

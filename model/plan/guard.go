@@ -44,8 +44,8 @@ type Stray struct {
 
 // Words say which queues messages may have reached beyond the plan.
 func (s *Stray) Words() string {
-	return model.Sayf("up to %s may also be in %s, which the plan did not name: %s reached it meanwhile; those stay there",
-		messages(s.Messages), s.Queue, addressWords(s.Way))
+	return model.Sayf("up to %v message(s) may also be in %s, which the plan did not name: %s reached it meanwhile; "+
+		"those stay there", s.Messages, s.Queue, addressWords(s.Way))
 }
 
 // Guard returns the guard of the plan's execution; nil when nothing can change, because the plan publishes only through

@@ -33,6 +33,7 @@ type Record struct {
 	Undone    int     // messages that undos brought back
 	Resumes   int64   // the record that this one resumes; 0 for none
 	ResumedBy int64   // the record that resumes this one; 0 for none
+	Parts     []int64 // the records of the action on several queues that it is one of, with its own; empty: it is alone
 	Session   string  // the program that did it, as in the names of its connections; "": not kept
 	Edit      string  // the jq program that changed the messages; "" for none
 	Intent    *Intent // what was planned; nil: not kept, or not read (Records leaves it out)
@@ -121,10 +122,10 @@ func (r *Record) Told() string {
 	}
 
 	for _, c := range a.Copies {
-		words += model.Sayf("; %s %s left in %s", model.Count(c.Messages), many(c.Messages, "copy", "copies"), c.In)
+		words += model.Sayf("; %v (copy|copies) left in %s", c.Messages, c.In)
 	}
 	for _, s := range a.Strayed {
-		words += model.Sayf("; up to %s may also be in %s", model.Count(s.Messages), s.Queue)
+		words += model.Sayf("; up to %v may also be in %s", s.Messages, s.Queue)
 	}
 	if after := r.Sequel.Short(); after != "" && r.Undone == 0 { // an undone replay is not followed
 		words += "; " + after
@@ -144,7 +145,7 @@ func (r *Record) Told() string {
 func (r *Record) ToldSince() string {
 	words := r.Told()
 	if r.Undone > 0 {
-		words += "; " + model.Count(r.Undone) + " undone"
+		words += model.Sayf("; %v undone", r.Undone)
 	}
 	if r.ResumedBy > 0 {
 		words += fmt.Sprintf("; resumed as %d", r.ResumedBy)
@@ -201,16 +202,16 @@ func (r *Record) Certain() (said []string) {
 	}
 	a := &r.Account
 	if n := a.Moved + a.Dropped; n > 0 {
-		words := "certain: " + model.Count(n) + " " + r.Operation.Done()
+		words := model.Sayf("certain: %v %s", n, r.Operation.Done())
 		if stayed := a.Refused + a.Returned; stayed > 0 && r.Operation != Import {
-			words += ", " + model.Count(stayed) + " stayed where they were"
+			words += model.Sayf(", %v stayed where they were", stayed)
 		}
 		said = append(said, words)
 	}
 
 	if n := r.Uncertain(); n > 0 {
 		where := operationWords[r.Operation].unsure
-		said = append(said, fmt.Sprintf("not certain: %s; each is %s", model.Plural(n, "message"), where))
+		said = append(said, model.Sayf("not certain: %v message(s); each is %s", n, where))
 	}
 
 	return said

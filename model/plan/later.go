@@ -40,8 +40,7 @@ func (p *Plan) PaceWords() string {
 		rate = model.Count(int64(p.Rate))
 	}
 
-	return model.Sayf("at most %s/s: %s %s %s or more", rate, messages(p.Planned), many(p.Planned, "takes", "take"),
-		max(took, time.Second))
+	return model.Sayf("at most %s/s: %v message(s) (takes|take) %s or more", rate, p.Planned, max(took, time.Second))
 }
 
 // Later is a buffer of a flow which passes a message that is published to it to the worker alone, after the buffer's

@@ -237,13 +237,12 @@ func (n *mending) write(p *Plan) {
 
 // Words returns "598 of 600 messages are changed, 1 is published unchanged, 1 stays in the queue".
 func (m *Mended) Words() string {
-	be := func(n int, one, more string) string { return model.Count(n) + " " + many(n, one, more) }
-	words := model.Count(m.Changed) + " of " + be(m.Looked(), "message is", "messages are") + " changed"
+	words := model.Sayf("%v of %v message(s) (is|are) changed", m.Changed, m.Looked())
 	if m.Same > 0 {
-		words += ", " + be(m.Same, "is published unchanged", "are published unchanged")
+		words += model.Sayf(", %v (is|are) published unchanged", m.Same)
 	}
 	if m.Stay > 0 {
-		words += ", " + be(m.Stay, "stays in the queue", "stay in the queue")
+		words += model.Sayf(", %v (stays|stay) in the queue", m.Stay)
 	}
 
 	return words

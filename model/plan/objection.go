@@ -51,9 +51,9 @@ func tooSlow(most int, hold time.Duration, timeout model.Setting[time.Duration])
 		allowed += "; the node may set another one, which the API does not show"
 	}
 
-	return model.Saidf("at this rate they take longer than %s, and messages that are chosen one by one are held for all "+
-		"that time, beyond the consumer timeout, %s: choose a higher rate, or %s at most (--limit)", hold, allowed,
-		messages(most))
+	return model.Saidf("at this rate they take longer than %s, and messages that are chosen one by one are held for "+
+		"all that time, beyond the consumer timeout, %s: choose a higher rate, or %v message(s) at most (--limit)", hold,
+		allowed, most)
 }
 
 // lost: a limit would drop messages, or a second failure would lose them.
@@ -118,8 +118,8 @@ const thereTwice = "messages that are already there are then there twice"
 
 // maybeThere: the queue could not be read to its end.
 func maybeThere(n int) model.Said {
-	return model.Saidf("%s may already be in the queue, and the queue could not be read to its end; insist to bring back "+
-		"all the same, which may make duplicates", messages(n)).Insisting(thereTwice)
+	return model.Saidf("%v message(s) may already be in the queue, and the queue could not be read to its end; insist "+
+		"to bring back all the same, which may make duplicates", n).Insisting(thereTwice)
 }
 
 type NothingLeft struct {
@@ -130,7 +130,7 @@ type NothingLeft struct {
 func (o NothingLeft) Words() string {
 	words := "there is nothing to undo"
 	for _, skip := range o.Skips {
-		words += "; " + model.Count(skip.Messages) + " " + skip.Words()
+		words += model.Sayf("; %v %s", skip.Messages, skip.Words())
 	}
 	for i := range o.Copies {
 		words += "; " + o.Copies[i].Words()

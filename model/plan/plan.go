@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/around"
 	"github.com/dlxtop/dlxtop/model/carry"
 	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/loss"
@@ -70,6 +71,7 @@ type Options struct {
 	KeepDelay bool          `json:"keep_delay,omitempty"` // message.DeliveryTimeHeader stays
 	Doubles   bool          `json:"doubles,omitempty"`    // copies of replayed messages are replayed, too
 	Rate      float64       `json:"rate,omitempty"`       // messages a second at most; 0: as fast as the broker confirms
+	StopWhen  float64       `json:"stop_when,omitempty"`  // share of failures that ends it; 0: usual; negative: none
 	Insist    bool          `json:"insist,omitempty"`     // the user overrides a refusal, where possible
 	Edited    *draft.Draft  `json:"edited,omitempty"`     // published instead of the one selected message
 	Mend      *mend.Program `json:"edit,omitempty"`       // changes each message that is published; nil: none is changed
@@ -159,6 +161,7 @@ func New(t *model.Topology, want ActionWant) Plan {
 	if want.Canary != 0 {
 		p.prepareCanary(t, &want)
 	}
+	p.prepareBreaker(t)
 
 	return p
 }
@@ -374,6 +377,7 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 			p.warn(warning("%s has no consumers: they will wait there%s", r.Queue, until))
 		}
 
+		p.warnOfChosen(t, r.Queue)
 		for carrier := range model.Each(t.Snapshot.Shovels) {
 			if carry.Takes(carrier, r.Queue) && carry.Runs(carrier) {
 				p.warn(warning("the %s takes what comes into %s, to %s", carry.Title(carrier), r.Queue, carry.Target(carrier)))
@@ -398,6 +402,24 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 	}
 }
 
+// warnOfChosen says which consumers of a queue get the messages, where that is not each in turn.
+func (p *Plan) warnOfChosen(t *model.Topology, ref model.QueueRef) {
+	q, exists := t.Queue(ref)
+	if !exists {
+		return
+	}
+
+	n := q.Consumers.Or(0)
+	switch {
+	case q.ExclusiveHeld:
+		p.warn(warning("the one consumer of %s is exclusive: it alone gets them", ref))
+	case q.SingleActive && n > 1:
+		p.warn(warning("%s has a single active consumer: one of its %v consumers gets all of them", ref, n))
+	case q.Favoured > 0:
+		p.warn(warning("of the %v consumers of %s, %v (gets|get) them first, by a higher priority", n, ref, q.Favoured))
+	}
+}
+
 // namedByClue reports whether evidence in messages led to a queue: then a warning has named its flow already.
 func (p *Plan) namedByClue(ref model.QueueRef) bool {
 	return slices.ContainsFunc(p.Ways, func(w PlannedWay) bool { return w.Clue != nil && w.Clue.Queue == ref })
@@ -414,6 +436,7 @@ type Run struct {
 	Plan
 	Undoing  *Undoing  // for an undo that takes messages back from a queue; otherwise nil
 	Resuming *Resuming // for a plan that resumes a record; otherwise nil
+	Record   int64     // of the journal, if it was begun before, as one of several
 	// Topology routes each message: it is the one that the plan was made from. A drop and an undo need none.
 	Topology *model.Topology
 	// GoOn ends the current wait of a canary each time something is sent: the user does not want to wait longer. May be
@@ -422,7 +445,12 @@ type Run struct {
 }
 
 // On returns the plan with the topology that it was made from.
-func (p Plan) On(t *model.Topology) Run { return Run{Plan: p, Topology: t} }
+func (p Plan) On(t *model.Topology) Run {
+	if f := p.Selection.Filter; t != nil && !f.Knows() {
+		p.Selection.Filter = around.Look{Topology: t, Queue: p.From}.Filter(f)
+	}
+	return Run{Plan: p, Topology: t}
+}
 
 // Routable reports whether the run can work out where its messages go.
 func (r *Run) Routable() bool {

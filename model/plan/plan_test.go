@@ -546,3 +546,19 @@ func chosen(messages []message.Message) Selection {
 	}
 	return s
 }
+
+// A plan says which consumers get the messages, where they are not served in turn.
+func TestChosenConsumers(t *testing.T) {
+	for want, is := range map[string]build.Setting{
+		"": func(q *model.Queue) {},
+		"w has a single active consumer: one of its 3 consumers gets all of them": func(q *model.Queue) {
+			q.SingleActive = true
+		},
+		"of the 3 consumers of w, 2 get them first, by a higher priority": func(q *model.Queue) { q.Favoured = 2 },
+		"the one consumer of w is exclusive: it alone gets them":          func(q *model.Queue) { q.ExclusiveHeld = true },
+	} {
+		topology := build.TopologyOf("4.3.6", build.Queue("w", build.Consumers(3), is), build.Queue("w.failed"))
+		plan := newRun(topology, replayOf("w.failed", "queue:w"))
+		assert.Equal(t, strings.Join(warned(plan.Warnings), "; "), want)
+	}
+}

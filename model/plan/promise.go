@@ -23,6 +23,7 @@ type Promise struct {
 	Takes    []PromisedTake // for an undo
 	Messages int            // the number planned
 	Refusal  Refusal
+	Parts    []Promise // of an action on several queues
 }
 
 // PromisedTake is a queue that an undo takes messages back from.
@@ -83,7 +84,7 @@ func ChangesWords(changes []Change) string {
 
 // Changes returns the differences between what was agreed to and a newer promise, the most important first; none when
 // nothing differs.
-func (p *Promise) Changes(now *Promise) []Change {
+func (p *Promise) Changes(now *Promise) (changes []Change) {
 	if now.Refusal.Refused() { // a plan that must not run promises nothing else
 		if reflect.DeepEqual(now.Refusal, p.Refusal) {
 			return nil
@@ -91,7 +92,16 @@ func (p *Promise) Changes(now *Promise) []Change {
 		return []Change{{Says: now.Refusal.Words(), Refused: true}}
 	}
 
-	changes := wayChanges(p.Ways, now.Ways)
+	for i := range min(len(p.Parts), len(now.Parts)) {
+		was, is := &p.Parts[i], &now.Parts[i]
+		if was.Refusal.Refused() && !is.Refusal.Refused() {
+			changes = append(changes, change("no longer refused: %s", was.Refusal.Words()))
+			continue
+		}
+		changes = append(changes, was.Changes(is)...)
+	}
+
+	changes = append(changes, wayChanges(p.Ways, now.Ways)...)
 	for i := range now.Losses {
 		if l := &now.Losses[i]; !slices.ContainsFunc(p.Losses, l.Within) {
 			changes = append(changes, Change{Says: l.Words()})
@@ -123,7 +133,7 @@ func (p *Promise) Changes(now *Promise) []Change {
 
 	changes = append(changes, takeChanges(p.Takes, now.Takes)...)
 	if len(changes) == 0 && p.Messages != now.Messages {
-		changes = append(changes, change("it would act on %s instead of %s", messages(now.Messages), model.Count(p.Messages)))
+		changes = append(changes, change("it would act on %v message(s) instead of %v", now.Messages, p.Messages))
 	}
 
 	return changes
@@ -194,7 +204,7 @@ func takeChanges(was, is []PromisedTake) (changes []Change) {
 
 	for _, t := range slices.Concat(was, is) {
 		if n := counts[t.Queue]; n[0] != n[1] {
-			changes = append(changes, change("%s come back from %s instead of %s", messages(n[1]), t.Queue, model.Count(n[0])))
+			changes = append(changes, change("%v message(s) come back from %s instead of %v", n[1], t.Queue, n[0]))
 			delete(counts, t.Queue)
 		}
 	}

@@ -61,7 +61,7 @@ func (c *LeftCopies) Words() string {
 	if c.AtMost {
 		most = "up to "
 	}
-	return model.Sayf("%s%s refused by %s left a copy in %s: an undo does not remove it", most, messages(c.Messages),
+	return model.Sayf("%s%v message(s) refused by %s left a copy in %s: an undo does not remove it", most, c.Messages,
 		c.By, c.In)
 }
 

@@ -327,31 +327,29 @@ func (n *resetNotes) write() {
 
 func (a arrival) warning(on *awaited, now time.Time) Warning {
 	n := on.messages
-	of := model.Plural(n, strings.TrimSpace(string(a.framework)+" message"))
-	replayed := "replayed now, " + many(n, "it runs", "they run") + " at once"
+	of := strings.TrimSpace(string(a.framework) + " message")
+	replayed := "replayed now, (it runs|they run) at once"
 	switch a.kind {
 	case severals:
-		return warning("%s %s the marks of %s: what each of them wrote is reset", messages(n), many(n, "has", "have"),
-			a.queue)
+		return warning("%v message(s) (has|have) the marks of %s: what each of them wrote is reset", n, a.queue)
 	case noAnswer:
-		return warning("%s %s for an answer in %s, which does not exist: the answer is lost", of, many(n, "asks", "ask"),
+		return warning("%v %s(s) (asks|ask) for an answer in %s, which does not exist: the answer is lost", n, of,
 			model.Printable(a.queue))
 	case directAnswer:
-		return warning("%s %s for an answer by direct reply-to: %s lost unless the requester still waits on the same "+
-			"channel", of, many(n, "asks", "ask"), many(n, "the answer is", "the answers are"))
+		return warning("%v %s(s) (asks|ask) for an answer by direct reply-to: the (answer is|answers are) lost unless the "+
+			"requester still waits on the same channel", n, of)
 	case requesterGone:
-		return warning("%s %s for an answer by direct reply-to, and the requester is gone: %s lost", of,
-			many(n, "asks", "ask"), many(n, "the answer is", "the answers are"))
+		return warning("%v %s(s) (asks|ask) for an answer by direct reply-to, and the requester is gone: the (answer "+
+			"is|answers are) lost", n, of)
 	case noRetry:
-		return warning("%s %s one try and no retry: RetryCount is 0, and how many there were is not in the message", of,
-			many(n, "gets", "get"))
+		return warning("%v %s(s) (gets|get) one try and no retry: RetryCount is 0, and how many there were is not in the "+
+			"message", n, of)
 	case tooLate:
-		return warning("%s %s expired (%s ago): the worker will discard %s. Begin with a canary", of, many(n, "has", "have"),
-			now.Sub(on.at).Truncate(time.Second), many(n, "it", "them"))
+		return warning("%v %s(s) (has|have) expired (%s ago): the worker will discard (it|them). Begin with a canary", n, of,
+			now.Sub(on.at).Truncate(time.Second))
 	case held:
-		replayed = "the worker holds " + many(n, "it", "them") + " until then. Begin with a canary"
+		replayed = "the worker holds (it|them) until then. Begin with a canary"
 	}
 
-	return warning("%s %s due later, the last in %s: %s", of, many(n, "is", "are"), on.at.Sub(now).Truncate(time.Second),
-		replayed)
+	return warning("%v %s(s) (is|are) due later, the last in %s: "+replayed, n, of, on.at.Sub(now).Truncate(time.Second))
 }

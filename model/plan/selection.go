@@ -59,7 +59,8 @@ func (s Selection) Picker(from model.QueueRef) *Picker {
 	return p
 }
 
-// Pick reports whether the plan acts on this message. A filter that fails on a message does not pick it.
+// Pick reports whether the plan acts on this message. A filter that fails on a message does not pick it. Messages that
+// were selected one by one are not asked about again: what is known around them changes.
 func (p *Picker) Pick(m *message.Message) bool {
 	if p.Done() {
 		return false
@@ -71,7 +72,7 @@ func (p *Picker) Pick(m *message.Message) bool {
 	}
 
 	if p.left != nil && p.left[m.Fingerprint] == 0 || s.MessageID != "" && m.Properties.MessageID != s.MessageID ||
-		s.Filter != nil && !s.Filter.Match(m) || s.Cause != "" && !cause.MatchesID(p.from, m, s.Cause) {
+		p.left == nil && !s.Filter.Match(m) || s.Cause != "" && !cause.MatchesID(p.from, m, s.Cause) {
 		return false
 	}
 	if p.left != nil {

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -124,7 +123,7 @@ func (s *Sequel) Words(now time.Time) string {
 		words = append(words, s.count(n, "acknowledged"))
 	}
 	if s.Held > 0 {
-		words = append(words, "up to "+model.Count(s.Held)+" being processed")
+		words = append(words, model.Sayf("up to %v being processed", s.Held))
 	}
 
 	words = append(words, s.back())
@@ -132,7 +131,7 @@ func (s *Sequel) Words(now time.Time) string {
 		words = append(words, model.Count(waiting)+" still waiting")
 	}
 	if s.Retrying > 0 {
-		words = append(words, "up to "+model.Count(s.Retrying)+" waiting for a retry")
+		words = append(words, model.Sayf("up to %v waiting for a retry", s.Retrying))
 	}
 
 	text := strings.Join(words, ", ")
@@ -143,11 +142,11 @@ func (s *Sequel) Words(now time.Time) string {
 	case s.Left, left < -seenLast:
 		text += "; not watched after " + s.At.Local().Format("15:04:05")
 	case s.Taken < s.Sent:
-		text += "; watched until " + model.ShortDuration(s.Watch) + " after all are taken"
+		text += model.Sayf("; watched until %s after all are taken", s.Watch)
 	case s.Held > 0:
-		text += "; watched until " + model.ShortDuration(s.Watch) + " after all are processed"
+		text += model.Sayf("; watched until %s after all are processed", s.Watch)
 	default:
-		text += "; watched for " + model.ShortDuration(max(left, 0).Truncate(time.Second)) + " more"
+		text += model.Sayf("; watched for %s more", max(left, 0).Truncate(time.Second))
 	}
 
 	if s.Trouble != "" {
@@ -180,7 +179,7 @@ func (s *Sequel) count(n int64, what string) string {
 	if n >= s.Sent {
 		return "all " + what
 	}
-	return fmt.Sprintf("%s of %s %s", model.Count(n), model.Count(s.Sent), what)
+	return model.Sayf("%v of %v %s", n, s.Sent, what)
 }
 
 // back says how many came back: never that none did while some that came later may be among them.
@@ -199,9 +198,9 @@ func (s *Sequel) back() string {
 	case n == 0:
 		return "none came back"
 	case is == AtLeast && s.Came > 0 && !s.Read:
-		return "at least " + model.Count(n) + " came back (" + came + " more came later)"
+		return model.Sayf("at least %v came back (%s more came later)", n, came)
 	case is != Exactly:
-		return string(is) + " " + model.Count(n) + " came back"
+		return model.Sayf("%s %v came back", is, n)
 	default:
 		return model.Count(n) + " came back"
 	}

@@ -97,7 +97,7 @@ func (p *Plan) Evidence() []string {
 	for i, one := range all {
 		words := model.Plural(one.messages, "message")
 		if one.addresses > 1 {
-			words += fmt.Sprintf(", by %s", model.Plural(one.addresses, "routing key"))
+			words += model.Sayf(", by %v routing key(s)", one.addresses)
 		}
 		lines[i] = fmt.Sprintf("%s (%s)", one.clue.Words(), words)
 	}

@@ -45,11 +45,11 @@ func (p *UndoPlan) Expected() []Warning {
 		if take.Undoing.Gone.Restores() {
 			how = ", from the journal when its limit has dropped it"
 		}
-		all = append(all, warning("%s sent to %s: brought back%s", messages(take.Planned), take.From, how))
+		all = append(all, warning("%v message(s) sent to %s: brought back%s", take.Planned, take.From, how))
 	}
 
 	for _, skip := range p.Skips {
-		all = append(all, warning("not undone: %s %s", messages(skip.Messages), skip.Words()))
+		all = append(all, warning("not undone: %v message(s) %s", skip.Messages, skip.Words()))
 	}
 
 	return all
@@ -316,12 +316,11 @@ func (b *undoBuilder) finish(t *model.Topology, want *UndoWant) {
 	}
 
 	for _, s := range p.Record.Account.Strayed {
-		p.warn(warning("up to %s may also be in %s: those stay there", messages(s.Messages),
-			s.Queue))
+		p.warn(warning("up to %v message(s) may also be in %s: those stay there", s.Messages, s.Queue))
 	}
 
 	if b.timed > 0 {
-		p.warn(warning("%s with an expiration of its own: its time begins again", messages(b.timed)))
+		p.warn(warning("%v message(s) with an expiration of its own: its time begins again", b.timed))
 	}
 
 	p.Warnings = append(p.Warnings, b.tally.copyWarnings(true, t.Snapshot.TakenAt)...)
@@ -343,9 +342,9 @@ func (b *undoBuilder) unrecognized(want *UndoWant) Refusal {
 	case p.Uncertain == 0 || want.Insist:
 		return nil
 	case r.OtherPrints:
-		return Refusal{model.Saidf("%s may already be in the queue, and cannot be recognized there: an earlier version made "+
-			"their fingerprints in another way; look for them (`dlxtop journal show %d` lists them), then insist to bring back "+
-			"all the same, which may make duplicates", messages(p.Uncertain), r.ID).Insisting(thereTwice)}
+		return Refusal{model.Saidf("%v message(s) may already be in the queue, and cannot be recognized there: an earlier "+
+			"version made their fingerprints in another way; look for them (`dlxtop journal show %d` lists them), then "+
+			"insist to bring back all the same, which may make duplicates", p.Uncertain, r.ID).Insisting(thereTwice)}
 	case !b.looked:
 		return Refusal{maybeThere(p.Uncertain)}
 	}
@@ -400,7 +399,7 @@ func quoteList(names []string) string {
 	out := ""
 	for i, name := range names {
 		if i == 5 {
-			return out + " and " + model.Count(len(names)-i) + " more"
+			return model.Sayf("%s and %v more", out, len(names)-i)
 		}
 		if i > 0 {
 			out += ", "

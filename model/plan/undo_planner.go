@@ -33,8 +33,8 @@ func (o Others) Words() string {
 		return "others have just given messages of the queue back, or new ones have come: run it again"
 	}
 
-	return fmt.Sprintf("others hold %s of the queue (unacknowledged), which no look sees: run it again when they have "+
-		"ended", model.Plural(o.Unacked, "message"))
+	return model.Sayf("others hold %v message(s) of the queue (unacknowledged), which no look sees: run it again when "+
+		"they have ended", o.Unacked)
 }
 
 // Left is what a look or an action has found in a queue, or left there.

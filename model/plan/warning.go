@@ -57,7 +57,7 @@ func (p *Plan) warnOfRight(exchange string) {
 
 // someStay: they have no target.
 func someStay(n int, against Refusal) Warning {
-	w := warning("%s of them %s: %s", model.Count(n), many(n, "stays", "stay"), against.Words())
+	w := warning("%v of them (stays|stay): %s", n, against.Words())
 	w.Stay = against
 	return w
 }
@@ -124,9 +124,9 @@ func mendsNothing() Warning { return warning("the edit changes none of the messa
 
 // ConvertedWords say what republished AMQP 1.0 messages lack.
 func ConvertedWords(n int) string {
-	return messages(n) + " of an AMQP 1.0 client: RabbitMQ converts them for dlxtop, so a copy, and what an undo brings " +
-		"back, is without subject, to, group-sequence, reply-to-group-id and absolute-expiry-time, and ids and properties " +
-		"may have other types"
+	return model.Sayf("%v message(s) of an AMQP 1.0 client: RabbitMQ converts them for dlxtop, so a copy, and what an "+
+		"undo brings back, is without subject, to, group-sequence, reply-to-group-id and absolute-expiry-time, and ids "+
+		"and properties may have other types", n)
 }
 
 // refusesWhenFull: what happens when a queue fills up during the run.
@@ -161,10 +161,3 @@ func expiresAtOnce(t *model.Topology, queue model.QueueRef, s model.Settings) Wa
 }
 
 func messages[N int | int64](n N) string { return model.Plural(n, "message") }
-
-func many(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return more
-}

@@ -2,7 +2,6 @@ package resume
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -180,18 +179,6 @@ func (o *On) Inquire(
 	}
 
 	return q, release, err
-}
-
-// Whole returns the records of the action that ends with a record, the last one first: it, and what it resumes.
-func Whole(ctx context.Context, j Journal, id int64) (parts []plan.Record, err error) {
-	chain, err := j.Chain(ctx, id)
-	for _, r := range chain {
-		if r.ID <= id {
-			parts = append([]plan.Record{r}, parts...)
-		}
-	}
-
-	return parts, err
 }
 
 // Last returns the record that is continued.
@@ -486,7 +473,7 @@ func (p *Plan) Found() (said []string) {
 		{len(p.Undecided), "undecided"},
 	} {
 		if part.n > 0 {
-			said = append(said, fmt.Sprintf("%s: %s", model.Plural(part.n, "message"), part.words))
+			said = append(said, model.Sayf("%v message(s): %s", part.n, part.words))
 		}
 	}
 

@@ -175,7 +175,7 @@ func ladderWords(f *model.Flow, m *message.Message, in model.QueueRef) string {
 		passed := deathsIn(m, b.Queue, model.Expired)
 		switch {
 		case passed > 1:
-			word += fmt.Sprintf(" ✓×%s", model.Count(passed))
+			word += model.Sayf(" ✓×%v", passed)
 		case passed == 1:
 			word += " ✓"
 		}

@@ -154,7 +154,7 @@ func (h *DueHistogram) Words() string {
 	if total == h.Bounds {
 		within := "within " + model.ShortDuration(roundedUp(h.Longest))
 		if total > 1 {
-			within = "all " + model.Count(total) + " " + within
+			within = model.Sayf("all %v %s", total, within)
 		}
 		parts = append(parts, within)
 		if slices.Contains(h.Within[:], total) {

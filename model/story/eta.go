@@ -23,7 +23,7 @@ func runs(m *message.Message, now time.Time) (Event, bool) {
 	}
 
 	return Event{
-		Kind: Runs, What: "in " + model.ShortDuration(roundedUp(at.Sub(now))) + " at the earliest",
+		Kind: Runs, What: model.Sayf("in %s at the earliest", roundedUp(at.Sub(now))),
 		Note: "its worker holds it until its eta",
 	}, true
 }

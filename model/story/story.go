@@ -69,7 +69,7 @@ func Of(m *message.Message, in model.QueueRef) []Event {
 		e.Detail = waited(d, events[len(events)-1])
 
 		if d.Count > 1 {
-			e.Note = fmt.Sprintf("first of %s: RabbitMQ keeps only the first time", model.Count(d.Count))
+			e.Note = model.Sayf("first of %v: RabbitMQ keeps only the first time", d.Count)
 		}
 		if i > 0 && d.Time.IsZero() {
 			e.Note = "when is unknown"

@@ -22,7 +22,7 @@ func (t Tries) Words() string {
 	case t.Most == t.Least:
 		return model.Count(t.Least)
 	case t.Most > t.Least:
-		return model.Count(t.Least) + " to " + model.Count(t.Most)
+		return model.Sayf("%v to %v", t.Least, t.Most)
 	}
 
 	return model.Count(t.Least) + " at least"
@@ -107,8 +107,8 @@ func limitedTries(t *model.Topology, m *message.Message, worker model.QueueRef) 
 		return math.MaxInt64, note
 	}
 
-	return deaths * each, fmt.Sprintf("a death by delivery_limit takes %s or more deliveries (delivery-limit %s)",
-		model.Count(each), limit)
+	return deaths * each, model.Sayf("a death by delivery_limit takes %v or more deliveries (delivery-limit %s)", each,
+		limit)
 }
 
 // failedHere returns how often a message failed in its quorum queue, by the broker's count, of the tries that the
@@ -121,7 +121,7 @@ func failedHere(t *model.Topology, m *message.Message, in model.QueueRef) (Event
 		return Event{}, false
 	}
 
-	e := Event{Kind: Tried, What: fmt.Sprintf("%s of %s failed", model.Count(failed), model.Count(limit.Value+1))}
+	e := Event{Kind: Tried, What: model.Sayf("%v of %v failed", failed, limit.Value+1)}
 	e.Note = "delivery-limit " + limit.String()
 	if s.DelayedRetry.Type.Set && failed < limit.Value {
 		e.Note += "; if rejected again, held back " + model.ShortDuration(s.DelayedRetry.After(failed+1))

@@ -1,7 +1,6 @@
 package story
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -374,8 +373,8 @@ func (w *Waits) Blocked(now time.Time) (Blocked, bool) {
 
 // Words describe it in a sentence: "message 1 (TTL 5s) blocks 4 messages; it leaves in 3.2s; 2 are overdue".
 func (b Blocked) Words(now time.Time) string {
-	words := fmt.Sprintf("message %s (%s) blocks %s; it %s", model.Count(int64(b.By.Position)), b.By.TTLWords(),
-		model.Plural(b.Waiting, "message"), b.By.LeavesWords(now))
+	words := model.Sayf("message %v (%s) blocks %v message(s); it %s", int64(b.By.Position), b.By.TTLWords(), b.Waiting,
+		b.By.LeavesWords(now))
 	switch b.Past {
 	case 0:
 		return words
@@ -383,7 +382,7 @@ func (b Blocked) Words(now time.Time) string {
 		return words + "; 1 is overdue"
 	}
 
-	return words + "; " + model.Count(int64(b.Past)) + " are overdue"
+	return model.Sayf("%s; %v are overdue", words, int64(b.Past))
 }
 
 // TTLWords returns "TTL 5s", "older than the TTL 5s", or "no TTL".

@@ -27,6 +27,9 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 		if len(told) > 0 && told[0].Kind == ByFramework && !told[0].Gone {
 			return choice{clue: &told[0]}
 		}
+		if to := t.whenDue(r, m); len(t.Workers) > 1 && len(to) == 1 && slices.Contains(t.Workers, to[0]) {
+			return choice{clue: &Clue{Kind: ByRecord, Queue: to[0], Where: "its routing key"}}
+		}
 		return choice{}
 	}
 
@@ -45,6 +48,10 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 	disagree := slices.ContainsFunc(standing, func(c Clue) bool {
 		return c.Queue != standing[0].Queue || c.Weak && len(t.Workers) > 0 && !slices.Contains(t.Workers, c.Queue)
 	})
+	if i := slices.IndexFunc(told, func(c Clue) bool { return c.Again }); i >= 0 {
+		return choice{problem: existsAgain(told[i].Queue, r.Snapshot.Renamed[told[i].Renamed])}
+	}
+
 	switch {
 	case brought, stated && told[0].Gone:
 		return t.refuse(workerGone, r, m, e, told)

@@ -29,6 +29,8 @@ const (
 type Clue struct {
 	Kind      ClueKind
 	Queue     model.QueueRef
+	Renamed   string // what the queue is called in the message, where the configuration has another name for it
+	Again     bool   // with Renamed: the queue with the old name exists, and this is it
 	Gone      bool   // there is no such queue in the vhost of the messages
 	Elsewhere string // with Gone: a vhost with a queue of that name
 	Framework string // for ByFramework
@@ -100,7 +102,8 @@ func (t *Target) died(r *model.Topology, m *message.Message) (clues []Clue) {
 
 	for d := range model.Each(deaths) {
 		c := Clue{Kind: ByRejection, Queue: t.From.Beside(d.Queue), Reason: d.Reason}
-		gaveUp := d.Reason != model.Expired && t.notWaiting(r, c.Queue) || t.stoodBesideWorkers(r, d)
+		gaveUp := d.Reason != model.Expired && t.notWaiting(r, c.Queue) || t.stoodBesideWorkers(r, d) ||
+			d.Reason == model.Rejected && t.rejectsHere(r, c.Queue)
 		if d.Queue != "" && c.Queue != t.From && gaveUp {
 			clues = append(clues, t.locate(r, c))
 			break
@@ -184,6 +187,12 @@ func (t *Target) notWaiting(r *model.Topology, ref model.QueueRef) bool {
 	return !exists || r.Works(ref)
 }
 
+// rejectsHere reports whether a queue that looks like a buffer dead-letters into From: what was rejected there had a
+// consumer.
+func (t *Target) rejectsHere(r *model.Topology, ref model.QueueRef) bool {
+	return r.IsBuffer(ref) && slices.Contains(r.RejectedTargets(ref), t.From)
+}
+
 // stoodBesideWorkers reports whether a queue is gone, and the address that led a message into it now leads to workers:
 // then it was a worker, not a buffer.
 func (t *Target) stoodBesideWorkers(r *model.Topology, d *message.Death) bool {
@@ -196,6 +205,12 @@ func (t *Target) stoodBesideWorkers(r *model.Topology, d *message.Death) bool {
 
 // locate completes a clue by looking up its queue.
 func (t *Target) locate(r *model.Topology, c Clue) Clue {
+	if name, renamed := r.Snapshot.Renamed[c.Queue.Name]; renamed && !c.Gone {
+		c.Renamed = c.Queue.Name
+		if _, c.Again = r.Queue(c.Queue); !c.Again {
+			c.Queue.Name = name
+		}
+	}
 	if _, exists := r.Queue(c.Queue); exists || c.Gone {
 		return c
 	}
@@ -208,6 +223,15 @@ func (t *Target) locate(r *model.Topology, c Clue) Clue {
 	}
 
 	return c
+}
+
+// renamed returns the address of a queue by its new name, where an address names a queue that is gone.
+func (t *Target) renamed(r *model.Topology, a model.Address) model.Address {
+	name, renamed := r.Snapshot.Renamed[a.RoutingKey]
+	if _, exists := r.Queue(t.From.Beside(a.RoutingKey)); renamed && a.Exchange == "" && !exists {
+		a.RoutingKey = name
+	}
+	return a
 }
 
 // expired finds where a message went if its newest death is an expiry: a worker that itself publishes into its failed
@@ -305,6 +329,7 @@ func (t *Target) origin(r *model.Topology, m *message.Message, e *message.Envelo
 	if !ok {
 		return nil
 	}
+	address = t.renamed(r, address)
 	route := r.Route(t.From.VHost, address.Exchange, []string{address.RoutingKey}, m.ReplayHeaders())
 	if !route.Exact {
 		return nil

@@ -13,6 +13,9 @@ func (c *Clue) Words() string { return c.queueWords() + " (" + c.Source() + ")" 
 
 func (c *Clue) queueWords() string {
 	name := model.Printable(c.Queue.Name)
+	if c.Renamed != "" {
+		name += ", renamed by [redirect] from " + model.Printable(c.Renamed)
+	}
 	switch {
 	case c.Passage.Broker != "":
 		return name + " of the vhost " + model.Printable(c.Elsewhere) + " of " + model.Printable(c.Passage.Broker)
@@ -46,7 +49,7 @@ func (c *Clue) Source() string {
 		words := model.Sayf("its origin, exchange %s, key %s", model.ExchangeName(c.Address.Exchange),
 			model.Quoted(c.Address.RoutingKey))
 		if c.Reaches > 1 {
-			words += ", reaches " + model.Count(c.Reaches) + " queues"
+			words += model.Sayf(", reaches %v queues", c.Reaches)
 		}
 		return model.Printable(words)
 	case ByFlow:
@@ -56,8 +59,7 @@ func (c *Clue) Source() string {
 	case ByMention:
 		words := "named in " + c.Where
 		if c.Address.Exchange != "" {
-			words = model.Sayf("%s names the exchange %s, which reaches %s", c.Where, c.Address.Exchange,
-				model.Plural(c.Reaches, "queue"))
+			words = model.Sayf("%s names the exchange %s, which reaches %v queue(s)", c.Where, c.Address.Exchange, c.Reaches)
 		}
 		return model.Printable(words)
 	}

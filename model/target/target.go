@@ -120,9 +120,13 @@ func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) 
 	if t.Mode == ToQueue || t.Mode == ToExchange {
 		return t.routeBy(c, t.Fixed, "chosen")
 	}
-	origin, _ := m.OriginBy(o.Envelope)
+	was, _ := m.OriginBy(o.Envelope)
+	origin, why := t.renamed(r, was), "its origin"
+	if origin != was {
+		why += ", renamed by [redirect] from " + was.RoutingKey
+	}
 	if t.Mode == ToOrigin {
-		return t.routeBy(c, origin, "its origin")
+		return t.routeBy(c, origin, why)
 	}
 	chosen := t.choose(r, m, o.Envelope)
 	switch {
@@ -138,7 +142,7 @@ func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) 
 		c.recorded = chosen.clue.Kind == ByRecord
 	}
 
-	w := t.autoBy(c, origin, "its origin")
+	w := t.autoBy(c, origin, why)
 	if narrow := w.reachesOnly(workers...); !narrow || w.Loses() {
 		other := t.wayTo(c, &chosen)
 		if !narrow || other.Problem == nil && !other.Loses() {
@@ -152,6 +156,12 @@ func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) 
 
 	w.Clue, w.Against = chosen.clue, chosen.against
 	return w
+}
+
+// existsAgain: a queue that was renamed is there, so that two could be the worker.
+func existsAgain(old model.QueueRef, name string) model.Said {
+	return model.Saidf("[redirect] of the configuration leads from %s to %s, and %s exists again: delete that line, or "+
+		"name a target, for example queue:%s", old, model.Printable(name), old, model.Printable(old.Name))
 }
 
 // intoItself: the only target that is known is the queue in which the message is.
@@ -175,7 +185,7 @@ func (t *Target) wayTo(c copied, by *choice) Way {
 				trace = "the message names " + cluesWords(by.against)
 			}
 			return Way{Problem: model.Saidf("this queue belongs to %d flows (%s), and %s: name a target, for example "+
-				"queue:NAME", len(t.Workers), t.Workers, trace)}
+				"queue:NAME%s", len(t.Workers), t.Workers, trace, t.onward(c.topology, c.message))}
 		}
 	}
 
@@ -196,6 +206,30 @@ func (t *Target) wayTo(c copied, by *choice) Way {
 	}
 
 	return t.autoBy(c, model.Address{RoutingKey: worker.Name}, why)
+}
+
+// onward names the address to which the buffer in which a message is sends it, when that reaches several queues.
+func (t *Target) onward(r *model.Topology, m *message.Message) string {
+	hop, _ := r.Hop(t.From, model.Expired)
+	to := t.whenDue(r, m)
+	if len(to) < 2 || hop.Exchange == "" {
+		return ""
+	}
+	key := m.RoutingKey
+	if len(hop.Keys) > 0 {
+		key = hop.Keys[0]
+	}
+
+	return model.Sayf(", or exchange:%s/%s, where it goes by itself (%s)", hop.Exchange, key, to)
+}
+
+// whenDue returns the queues that get a message of a buffer when it is due; nil where that is not certain.
+func (t *Target) whenDue(r *model.Topology, m *message.Message) []model.QueueRef {
+	route := r.DeadLetter(t.From, []string{m.RoutingKey}, m.ReplayHeaders())
+	if !r.IsBuffer(t.From) || !route.Exact {
+		return nil
+	}
+	return route.Queues
 }
 
 // WhyEdited is the Way.Why of an address that an edit gave.
@@ -233,6 +267,10 @@ func (t *Target) addressesOf(c copied, worker model.QueueRef, byName string) (fo
 	}
 
 	keys := keysSeen(c.message, c.envelope, worker)
+	if key, known := t.keyBehind(c.topology, c.message, t.From.Name, worker).Get(); known {
+		keys = append(keys, key)
+	}
+
 	for _, key := range keys {
 		through(key, "the key that it was published with")
 		for _, w := range ways {
@@ -312,15 +350,10 @@ func (t *Target) OtherKey(
 		}
 
 		seen := keysSeen(m, e, worker)
-		if i := slices.Index(t.Workers, worker); i >= 0 {
-			for _, back := range t.WaysBack[i] {
-				if !back.KeepsKey && m.ExpiredIn(back.Buffer) {
-					seen = append(seen, back.RoutingKey)
-				}
-			}
-		}
-
-		if slices.Contains(seen, key) {
+		knows := func(behind string) bool { return t.keyBehind(r, m, behind, worker) == model.Some(key) }
+		known := slices.Contains(seen, key) || knows(t.From.Name) || slices.ContainsFunc(m.Deaths,
+			func(d message.Death) bool { return d.Reason == model.Expired && knows(d.Queue) })
+		if known {
 			continue
 		}
 		if len(seen) > 0 {
@@ -331,6 +364,23 @@ func (t *Target) OtherKey(
 	}
 
 	return "", was, false
+}
+
+// keyBehind returns the key with which a worker gets a message that leaves a queue by itself; unknown where it does not
+// get it, or only the message's own key there would tell.
+func (t *Target) keyBehind(
+	r *model.Topology, m *message.Message, queue string, worker model.QueueRef,
+) model.Opt[string] {
+	hop, leaves := r.Hop(t.From.Beside(queue), model.Expired)
+	switch {
+	case !leaves || len(hop.Keys) > 1 || !slices.Contains(hop.Route.Queues, worker):
+	case len(hop.Keys) == 1:
+		return model.Some(hop.Keys[0])
+	case queue == t.From.Name:
+		return model.Some(m.RoutingKey)
+	}
+
+	return model.Unknown[string]()
 }
 
 // workerOf finds the worker that a message is for: the only one, or the one in which it died last.

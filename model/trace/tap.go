@@ -308,15 +308,8 @@ func tapIdentity(m *message.Message) message.Fingerprint {
 		w.Text(s)
 	}
 
-	w.Value(q.Timestamp)
-	var without []string
-	for key := range m.Headers {
-		if message.IsBrokerHeader(key) {
-			without = append(without, key)
-		}
-	}
-
-	w.Table(m.Headers, without)
+	w.Moment(q.Timestamp)
+	w.Table(m.Headers, message.IsBrokerHeader)
 	w.Number('b', uint64(m.BodyBytes))
 	return w.Sum(m.Body[:min(len(m.Body), tapHashes)])
 }

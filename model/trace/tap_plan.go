@@ -78,8 +78,8 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 		}
 
 		if more := len(p.Bindings) + len(found) - tapBindings; more > 0 {
-			p.Notes = append(p.Notes, fmt.Sprintf("%s has more bindings than a tap repeats: messages through "+
-				"%s of them are not seen", model.Printable(name), model.Count(more)))
+			p.Notes = append(p.Notes, model.Sayf("%s has more bindings than a tap repeats: messages through %v of them are "+
+				"not seen", model.Printable(name), more))
 			found = found[:max(len(found)-more, 0)]
 		}
 
@@ -87,12 +87,10 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 	}
 
 	p.Costs = []string{
-		fmt.Sprintf("an exclusive queue %s… for at most %s and %sB, which RabbitMQ deletes when the tap ends "+
-			"or dlxtop dies",
-			model.TapPrefix, model.Plural(p.MaxMessages, "message"), message.Size(p.MaxBytes)),
+		model.Sayf("an exclusive queue %s… for at most %v message(s) and %sB, which RabbitMQ deletes when the tap ends or "+
+			"dlxtop dies", model.TapPrefix, p.MaxMessages, message.Size(p.MaxBytes)),
 		"each message that passes is copied to it; beyond its bound the oldest copies are dropped, and counted",
-		fmt.Sprintf("while it runs, the broker shows %s on %s", model.Plural(len(p.Bindings), "more binding"),
-			listNames(want.Exchanges)),
+		model.Sayf("while it runs, the broker shows %v more binding(s) on %s", len(p.Bindings), listNames(want.Exchanges)),
 		"it needs configure, write and read on " + model.TapPrefix +
 			"*, read on the exchange, and write on amq.default to count dropped messages",
 	}
@@ -224,9 +222,9 @@ type TapCounts struct {
 func (c TapCounts) MissedWords() string {
 	switch {
 	case c.Missed > 0 && c.AtLeast:
-		return fmt.Sprintf("at least %s missed", model.Plural(c.Missed, "message"))
+		return model.Sayf("at least %v message(s) missed", c.Missed)
 	case c.Missed > 0:
-		return model.Plural(c.Missed, "message") + " missed"
+		return model.Sayf("%v message(s) missed", c.Missed)
 	case !c.Moved.IsZero():
 		return fmt.Sprintf("some may have been missed between %s and %s, when the tap moved to %s",
 			c.Blind.Local().Format(time.TimeOnly), c.Moved.Local().Format(time.TimeOnly), model.Printable(c.MovedTo))

@@ -23,7 +23,7 @@ func TestSentencesNameWhatTheyAreGiven(t *testing.T) {
 
 	known := []string{"{at}", "{api}", "{user}", "{vhost}", "{name}", "{detail}"}
 	found := 0
-	text := must.Get(os.ReadFile("words.go"))(t)
+	text := must.Get(os.ReadFile("words.toml"))(t)
 	for _, name := range regexp.MustCompile(`\{\w+\}`).FindAllString(string(text), -1) {
 		if found++; !slices.Contains(known, name) {
 			t.Errorf("nothing fills %s", name)
@@ -31,4 +31,15 @@ func TestSentencesNameWhatTheyAreGiven(t *testing.T) {
 	}
 
 	assert.That(t, found >= 50, "only %d names were found in the sentences", found)
+}
+
+func TestTroublesHaveWords(t *testing.T) {
+	code := must.Get(os.ReadFile("words.go"))(t)
+	names := regexp.MustCompile(`(?m)^\t\w+ +Trouble = "(\w+)"$`).FindAllStringSubmatch(string(code), -1)
+	must.That(t, len(names) >= 70, "only %d troubles were found", len(names))
+	for _, name := range names {
+		e := trouble.Trouble(name[1]).With(trouble.Values{Detail: "3"})
+		assert.That(t, e.Cause != "", "%s has no words", name[1])
+		assert.That(t, e.Kind != "", "%s has no kind", name[1])
+	}
 }

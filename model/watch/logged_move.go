@@ -98,7 +98,7 @@ func (m *LoggedMove) String() string {
 		return n + " taken by consumers of " + name
 	case m.Kind == MoveDelivery:
 		if m.Acked > 0 {
-			more = ", " + model.Count(m.Acked) + " acknowledged"
+			more = model.Sayf(", %v acknowledged", m.Acked)
 		}
 		return n + " delivered from " + name + more
 	case m.Kind == MoveLook:
@@ -144,7 +144,7 @@ func (m *LoggedMove) hopWords() string {
 	case len(arrived) == 0 && len(missing) == 0:
 		return words + " for " + strings.Join(all, ", ") + after
 	case len(arrived) > 0 && same:
-		words += ", " + model.Count(m.To[0].N) + " arrived in " + strings.Join(all, " and ")
+		words += model.Sayf(", %v arrived in %s", m.To[0].N, strings.Join(all, " and "))
 	case len(arrived) > 0:
 		words += ", " + strings.Join(arrived, ", ")
 	}

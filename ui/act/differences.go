@@ -15,7 +15,7 @@ import (
 const around = 2
 
 // layRows lays out two texts side by side, without the stretches in which they are equal, also within lines.
-func layRows(s *term.Styles, rows []body.Row, each int) (lines []string) {
+func layRows(rows []body.Row, each int) (lines []string) {
 	for i := 0; i < len(rows); {
 		end := i
 		for end < len(rows) && isFarFromDifference(rows, end) {
@@ -23,12 +23,12 @@ func layRows(s *term.Styles, rows []body.Row, each int) (lines []string) {
 		}
 
 		if end-i > 1 {
-			lines = append(lines, s.Muted.Render("  … "+model.Plural(end-i, "equal line")))
+			lines = append(lines, term.Muted.Render(model.Sayf("  … %v equal line(s)", end-i)))
 			i = end
 			continue
 		}
 
-		lines = append(lines, layRow(s, &rows[i], each)...)
+		lines = append(lines, layRow(&rows[i], each)...)
 		i++
 	}
 
@@ -40,34 +40,35 @@ func isFarFromDifference(rows []body.Row, at int) bool {
 	return !slices.ContainsFunc(near, func(r body.Row) bool { return !r.Same })
 }
 
-func layRow(s *term.Styles, r *body.Row, each int) []string {
+func layRow(r *body.Row, each int) []string {
 	left, right := r.Left.String(), r.Right.String()
 
 	switch {
 	case r.Same && len(left) > each:
 		left = term.Cut(left, each)
-		return beside([]string{s.Text.Render(left)}, []string{s.Text.Render(left)}, "   ", each)
+		return beside([]string{term.Text.Render(left)}, []string{term.Text.Render(left)}, "   ", each)
 	case r.Same:
-		return beside(shell.Dressed(s, r.Left, each), shell.Dressed(s, r.Right, each), "   ", each)
+		return beside(shell.Dressed(r.Left, each), shell.Dressed(r.Right, each), "   ", each)
 	case !r.HasRight:
-		only := shell.InkedLines([]term.Field{{Text: left, Style: s.Danger}}, each)
-		return beside(only, nil, s.Warning.Render(" < "), each)
+		only := shell.InkedLines(term.Spans{term.Danger.Span(left)}, each)
+		return beside(only, nil, term.Warning.Render(" < "), each)
 	case !r.HasLeft:
-		return beside(nil, shell.InkedLines([]term.Field{{Text: right, Style: s.Good}}, each), s.Warning.Render(" > "), each)
+		only := shell.InkedLines(term.Spans{term.Good.Span(right)}, each)
+		return beside(nil, only, term.Warning.Render(" > "), each)
 	}
 
 	before, after := CommonEnds(left, right)
 	left, right, before, after = nearDifference(left, right, before, after, each/2)
 	return beside(
-		shell.InkedLines(changed(s, left, before, after, s.Danger), each),
-		shell.InkedLines(changed(s, right, before, after, s.Good), each), s.Warning.Render(" | "), each)
+		shell.InkedLines(changed(left, before, after, term.Danger), each),
+		shell.InkedLines(changed(right, before, after, term.Good), each), term.Warning.Render(" | "), each)
 }
 
-func changed(s *term.Styles, line string, before, after int, style term.Style) []term.Field {
-	return []term.Field{
-		{Text: line[:before], Style: s.Text},
-		{Text: line[before : len(line)-after], Style: style},
-		{Text: line[len(line)-after:], Style: s.Text},
+func changed(line string, before, after int, style term.Style) term.Spans {
+	return term.Spans{
+		term.Text.Span(line[:before]),
+		style.Span(line[before : len(line)-after]),
+		term.Text.Span(line[len(line)-after:]),
 	}
 }
 

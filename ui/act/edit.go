@@ -15,6 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/target"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -185,11 +186,10 @@ func (d *PlanDialog) edited(saved shell.EndedMsg[[]byte]) tea.Cmd {
 }
 
 func (d *PlanDialog) editKeys() []term.Key {
-	k := d.Env.Keys
 	wrong := d.edit.state == editWrong
 	return []term.Key{
-		term.On(k.Edit, "", d.openEditor).As("edit again").When(wrong),
-		term.On(k.Cancel, "", func() {
+		term.On(press.Edit, "", d.openEditor).As("edit again").When(wrong),
+		term.On(press.Cancel, "", func() {
 			d.edit.stop()
 			d.State = shell.DialogClosed
 		}).AsIf(wrong, "discard the edit").When(d.edit.state != editOpen),
@@ -198,14 +198,13 @@ func (d *PlanDialog) editKeys() []term.Key {
 
 // editView draws the editing until there is a plan.
 func (d *PlanDialog) editView(l *shell.DialogLines) string {
-	s := l.Styles
 	switch d.edit.state {
 	case editReading:
-		l.Say("", "reading the whole message …", s.Muted)
+		l.Say("", "reading the whole message …", term.Muted)
 		l.Blank()
-		l.Hints(shell.Hint(s, "esc", "stop"))
+		l.Hints(shell.Hint("esc", "stop"))
 	case editOpen:
-		l.Say("", "the editor has the message …", s.Muted)
+		l.Say("", "the editor has the message …", term.Muted)
 	case editWrong:
 		l.Fail("what was typed cannot be read: " + d.edit.wrong)
 		l.Say("", "Nothing is lost, and nothing was sent.")
@@ -223,13 +222,13 @@ func (d *QueueAction) askEdit(l *shell.DialogLines) {
 	if d.edit.state != editDone {
 		return
 	}
-	changes := d.edit.differences.lay(l.Styles, l.Width)
+	changes := d.edit.differences.lay(l.Width)
 	if len(changes) == 0 {
-		l.Say("edited", "nothing was changed in the editor: this is a plain replay", l.Styles.Warning)
+		l.Say("edited", "nothing was changed in the editor: this is a plain replay", term.Warning)
 		return
 	}
 
-	l.Say("edited", "before and after:", l.Styles.Muted)
+	l.Say("edited", "before and after:", term.Muted)
 	for _, line := range changes[:min(len(changes), mostDifferences)] {
 		l.Minor = append(l.Minor, len(l.Lines))
 		l.Lines = append(l.Lines, line)

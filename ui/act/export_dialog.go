@@ -3,7 +3,6 @@ package act
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -44,7 +44,6 @@ func (d *ExportDialog) messages() (n int) {
 }
 
 func (d *ExportDialog) Keys() []term.Key {
-	k := d.Env.Keys
 	leave := func() tea.Cmd {
 		d.State = shell.DialogClosed
 		return nil
@@ -55,10 +54,10 @@ func (d *ExportDialog) Keys() []term.Key {
 	}
 	writes := "write a new file"
 	if d.Parts[0].Name != "" {
-		writes = "write " + model.Plural(len(d.Parts), "new file")
+		writes = model.Sayf("write %v new file(s)", len(d.Parts))
 	}
 
-	return []term.Key{term.On(k.Confirm, "", d.write).As(writes), term.On(k.Cancel, "", leave)}
+	return []term.Key{term.On(press.Confirm, "", d.write).As(writes), term.On(press.Cancel, "", leave)}
 }
 
 func (d *ExportDialog) Update(msg tea.Msg) (cmd tea.Cmd) {
@@ -122,10 +121,10 @@ func (d *ExportDialog) written(what ExportedFiles) tea.Cmd {
 	case n == 1:
 		files = what.paths[0]
 	case n > 1:
-		files = fmt.Sprintf("%s and %s", what.paths[0], model.Plural(n-1, "further file"))
+		files = model.Sayf("%s and %v further file(s)", what.paths[0], n-1)
 	}
 
-	words := fmt.Sprintf("%s written to %s", model.Plural(what.messages, "message"), files)
+	words := model.Sayf("%v message(s) written to %s", what.messages, files)
 	if d.Err == nil {
 		return shell.Notice(words, false)
 	}
@@ -145,8 +144,7 @@ func (d *ExportDialog) written(what ExportedFiles) tea.Cmd {
 }
 
 func (d *ExportDialog) View(width, _ int) string {
-	l := shell.NewDialogLines(d.Env.Styles, width)
-	s := l.Styles
+	l := shell.NewDialogLines(width)
 	n := model.Plural(d.messages(), "message")
 	to := "to"
 	l.Say("export", d.Words+": "+n+
@@ -164,7 +162,7 @@ func (d *ExportDialog) View(width, _ int) string {
 
 	l.Blank()
 	if d.State != shell.DialogAsking {
-		l.Say("", "writing …", s.Accent)
+		l.Say("", "writing …", term.Accent)
 	}
 	l.Keys(d.Keys()...)
 

@@ -66,7 +66,7 @@ func UndoTogether(e *shell.Env, ids ...int64) shell.Screen {
 		is = append(is, recordUndo{Id: id})
 	}
 
-	return FollowUpScreen{
+	return &FollowUpScreen{
 		Dialog: shell.NewDialog(e, shell.DialogPlanning),
 		name:   "undo",
 		title:  "Undo",
@@ -76,7 +76,7 @@ func UndoTogether(e *shell.Env, ids ...int64) shell.Screen {
 }
 
 func NewResumeScreen(e *shell.Env, id int64) shell.Screen {
-	return FollowUpScreen{
+	return &FollowUpScreen{
 		Dialog: shell.NewDialog(e, shell.DialogPlanning),
 		name:   "resume",
 		title:  fmt.Sprintf("Resume %d", id),
@@ -85,15 +85,13 @@ func NewResumeScreen(e *shell.Env, id int64) shell.Screen {
 	}
 }
 
-func (f FollowUpScreen) Title() string { return f.name }
+func (f *FollowUpScreen) Title() string { return f.name }
 
-func (f FollowUpScreen) Typing() bool { return f.TypingIn(f.offer()) }
+func (f *FollowUpScreen) Typing() bool { return f.TypingIn(f.offer()) }
 
-func (f FollowUpScreen) Busy() bool { return f.IsBusy() }
+func (f *FollowUpScreen) Busy() bool { return f.IsBusy() }
 
-func (f FollowUpScreen) Keys() []term.Key { return f.keys() }
-
-func (f *FollowUpScreen) keys() []term.Key {
+func (f *FollowUpScreen) Keys() []term.Key {
 	return f.Dialog.Keys(f.offer(), shell.Answers{
 		Agree:  func() tea.Cmd { return shell.Checking(&f.Dialog, f.planner(nil)) },
 		Insist: func() tea.Cmd { return f.plan(looking{insist: true}) },
@@ -108,7 +106,7 @@ func (f *FollowUpScreen) keys() []term.Key {
 	})
 }
 
-func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
+func (f *FollowUpScreen) Update(msg tea.Msg) (cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
 		switch {
@@ -125,7 +123,7 @@ func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 			cmd = f.Execute(f.Is.action())
 		}
 	case tea.KeyMsg:
-		cmd = f.Press(msg, f.offer(), f.keys())
+		cmd = f.Press(msg, f.offer(), f.Keys())
 	default:
 		var ended bool
 		if cmd, ended = f.Executing(msg); ended {
@@ -134,7 +132,7 @@ func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 		}
 	}
 
-	return f, cmd
+	return cmd
 }
 
 // refused reports whether it shows a refusal that nobody is answering.
@@ -157,18 +155,17 @@ func (f *FollowUpScreen) planner(by *looking) func(context.Context, *model.Topol
 	return func(ctx context.Context, t *model.Topology) (FollowUp, error) { return is.plan(ctx, e, t, by) }
 }
 
-func (f FollowUpScreen) View(width, height int) string {
-	l := shell.NewDialogLines(f.Env.Styles, width)
+func (f *FollowUpScreen) View(width, height int) string {
+	l := shell.NewDialogLines(width)
 	planned, a := f.Is.action(), &f.Account
 	shown := shownAction{Action: planned, title: f.title, planning: f.looks}
 	if f.State == shell.DialogAsking && len(planned.Facts(shell.MostNamed)) > 0 {
 		shown.title = planned.Words().Title // there is a plan
 	}
 
-	shown.summary = fmt.Sprintf("%s of %s %s", model.Count(a.Moved+a.Dropped), model.Plural(a.Planned, "message"),
-		planned.Words().Done)
+	shown.summary = model.Sayf("%v of %v message(s) %s", a.Moved+a.Dropped, a.Planned, planned.Words().Done)
 
-	title := shown.draw(l, &f.Dialog, f.offer(), f.keys())
+	title := shown.draw(l, &f.Dialog, f.offer(), f.Keys())
 	f.Fit(l, height-3)
 	return l.Page(title, width, height)
 }
@@ -193,6 +190,8 @@ func offerOf(d *shell.Dialog, a action.Action) *shell.Offer {
 		if why, ok := errors.AsType[*plan.UndoNotLooked](d.Err); ok {
 			o.Insist(d.Env, why.Refusal())
 		}
+	case d.State == shell.DialogAsking && d.Env.Acting(outline.From):
+		o.Refusal = "a job is acting on " + outline.From.Printable() + " already: :jobs shows it"
 	default:
 		o.Refusal = outline.Refusal.Words()
 		o.Insist(d.Env, outline.Refusal)

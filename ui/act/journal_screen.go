@@ -12,6 +12,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -34,10 +35,11 @@ type JournalScreen struct {
 }
 
 func NewJournalScreen(e *shell.Env) shell.Screen {
-	j := JournalScreen{fresh: true}
+	j := &JournalScreen{fresh: true}
 	j.Listing = shell.NewListing(e, "journal", func(r plan.Record) int64 { return r.ID },
 		func(a, b plan.Record) int { return cmp.Compare(b.ID, a.ID) },
 		func(r plan.Record) []string { return r.Texts() }, nil, nil)
+	j.Own = j.keys
 	j.setColumns(0)
 	return j
 }
@@ -48,21 +50,21 @@ const wholeOutcome = 44
 // setColumns sets the columns: with records of every broker a person's includes the broker. outcome is the width of
 // the longest one.
 func (j *JournalScreen) setColumns(outcome int) {
-	e, s := j.Env, j.Env.Styles
+	e := j.Env
 	who, width := (*plan.Record).Person, 8
 	if j.every {
 		who, width = (*plan.Record).Who, 16
 	}
 
 	j.Table.Cells = func(r plan.Record) []any {
-		look := s.Text
+		look := term.Text
 		if r.Unfinished() || r.Uncertain() > 0 {
-			look = s.Warning
+			look = term.Warning
 		}
 		return []any{
-			s.Muted.Field(fmt.Sprint(r.ID)).By(float64(r.ID)),
-			s.Text.Field(dayOrTime(r.Began, e.Shown)).ByTime(r.Began),
-			look.Field(r.ToldSince()).By(float64(r.Planned)),
+			term.Muted.Span(fmt.Sprint(r.ID)).By(float64(r.ID)),
+			term.Text.Span(dayOrTime(r.Began, e.Shown)).ByTime(r.Began),
+			look.Span(r.ToldSince()).By(float64(r.Planned)),
 			r.What(),
 			r.From.Printable(),
 			model.Printable(r.Where()),
@@ -92,22 +94,21 @@ func dayOrTime(at, now time.Time) string {
 	return at.Format("Jan 02 15:04")
 }
 
-func (j JournalScreen) Keys() []term.Key { return j.keys() }
-
 func (j *JournalScreen) keys() []term.Key {
 	r, ok := j.Table.Current()
-	k := j.Env.Keys
-	return j.List.Keys(
-		term.On(k.Open, "open what is under the cursor", shell.Opening(NewRecordScreen, j.Env, r)).As("messages").When(ok),
-		term.On(k.Undo, "undo the action under the cursor", shell.Opening(NewUndoScreen, j.Env, r.ID)).As("undo this").
+	return []term.Key{
+		term.On(press.Open, "open what is under the cursor", shell.Opening(NewRecordScreen, j.Env, r)).As("messages").
 			When(ok),
-		term.On(k.Resume, "resume the action under the cursor, if it did not come to its end",
+		term.On(press.Undo, "undo the action under the cursor", shell.Opening(NewUndoScreen, j.Env, r.ID)).As("undo this").
+			When(ok),
+		term.On(press.Resume, "resume the action under the cursor, if it did not come to its end",
 			shell.Opening(NewResumeScreen, j.Env, r.ID)).As("resume this").When(ok && r.Resumable()),
-		term.On(k.Brokers, "records of all brokers; of this one again", func() {
+		term.On(press.Brokers, "records of all brokers; of this one again", func() {
 			j.every = !j.every
 			j.list()
 			j.Table.Regain()
-		}).AsIf(j.every, "this broker").When(j.every || len(j.records) > len(j.Table.All)))
+		}).AsIf(j.every, "this broker").When(j.every || len(j.records) > len(j.Table.All)),
+	}
 }
 
 // list shows the records of this broker, or of all.
@@ -130,10 +131,8 @@ func (j *JournalScreen) list() {
 	}
 }
 
-func (j JournalScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
-	if j.Handle(msg) {
-		return j, nil
-	}
+func (j *JournalScreen) Update(msg tea.Msg) tea.Cmd {
+	cmd := j.Listing.Update(msg)
 	switch msg := msg.(type) {
 	case shell.RestMsg:
 		j.fresh = true
@@ -142,7 +141,7 @@ func (j JournalScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 			j.cluster = msg.Topology.Snapshot.Overview.ClusterName
 		}
 		if j.Env.Journal == nil || j.Request != 0 {
-			return j, nil
+			return nil
 		}
 
 		journal := j.Env.Journal
@@ -159,23 +158,21 @@ func (j JournalScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 				j.list()
 			}
 		}
-	case tea.KeyMsg:
-		cmd, _ = term.Press(j.keys(), msg)
 	}
 
-	return j, cmd
+	return cmd
 }
 
 // elsewhere says how many records of other brokers are not shown; "" when all are.
-func (j JournalScreen) elsewhere() string {
+func (j *JournalScreen) elsewhere() string {
 	n := len(j.records) - len(j.Table.All)
 	if n == 0 {
 		return ""
 	}
-	return model.Plural(n, "record") + " of other brokers: " + j.Env.Keys.Brokers.Help().Key + " shows all"
+	return model.Sayf("%v record(s) of other brokers: %s shows all", n, press.Brokers.Help().Key)
 }
 
-func (j JournalScreen) View(width, height int) string {
+func (j *JournalScreen) View(width, height int) string {
 	if len(j.Table.All) == 0 || j.err != nil {
 		return term.Block(j.empty(width), width, height)
 	}
@@ -183,7 +180,7 @@ func (j JournalScreen) View(width, height int) string {
 	return term.Below(j.List.View(width, rows, nil), j.detail(width), width, height)
 }
 
-func (j JournalScreen) empty(width int) []string {
+func (j *JournalScreen) empty(width int) []string {
 	head := "Nothing was done yet."
 	text := "Every replay and drop is recorded here before it is done, with what is needed to undo it."
 	switch {
@@ -198,10 +195,10 @@ func (j JournalScreen) empty(width int) []string {
 		head, text = "Nothing was done on this broker yet.", j.elsewhere()
 	}
 
-	return shell.EmptyPage(j.Env.Styles, head, text, width)
+	return shell.EmptyPage(head, text, width)
 }
 
-func (j JournalScreen) detail(width int) []string {
+func (j *JournalScreen) detail(width int) []string {
 	return j.Pane("record", width, func(r plan.Record, l *shell.DialogLines) string {
 		told := r.ToldSince()
 		if r.Account.Stopped != "" {
@@ -220,11 +217,10 @@ func (j JournalScreen) detail(width int) []string {
 			for _, words := range r.Certain() {
 				l.Say("", words)
 			}
-			k := j.Env.Keys
-			l.Say("next", r.NextStep(k.Resume.Help().Key, k.Undo.Help().Key, k.Open.Help().Key))
+			l.Say("next", r.NextStep(press.Resume.Help().Key, press.Undo.Help().Key, press.Open.Help().Key))
 		}
 
-		return fmt.Sprintf("%d  %s %s", r.ID, r.What(), r.From.Printable())
+		return model.Sayf("%d  %s %s", r.ID, r.What(), r.From)
 	})
 }
 
@@ -245,11 +241,11 @@ func AwaitUnfinished(e *shell.Env) tea.Cmd {
 
 		words := unfinished[0].Interrupted()
 		if n := len(unfinished) - 1; n > 0 {
-			words += fmt.Sprintf(", and of %s more", model.Plural(n, "action"))
+			words += model.Sayf(", and of %v action(s) more", n)
 		}
 
-		journal := e.Keys.Screens[4].Help().Key
-		resume := e.Keys.Resume.Help().Key
+		journal := shell.Screens[4].Help().Key
+		resume := press.Resume.Help().Key
 		words += ": " + journal + " shows what is certain, " + resume + " resumes it"
 		return shell.NoticeMsg{Text: words, Bad: true}
 	})

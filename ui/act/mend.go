@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -60,7 +61,7 @@ func (p *MendPrompt) Open() bool { return p.State != mendIdle }
 
 // Keys returns its keys.
 func (p *MendPrompt) Keys(on MendAnswers) []term.Key {
-	k, typing, shown := p.env.Keys, p.State == MendTyping, p.State == mendShown
+	typing, shown := p.State == MendTyping, p.State == mendShown
 	recall := func(by int) func() {
 		return func() {
 			p.recall.Step(&p.field, by)
@@ -76,20 +77,20 @@ func (p *MendPrompt) Keys(on MendAnswers) []term.Key {
 	}
 
 	return []term.Key{
-		term.On(k.Confirm, "", func() tea.Cmd { return p.try(on.Try) }).As("try it").When(typing),
-		term.On(k.ChooseUp, "", recall(-1)).As("earlier programs").When(typing),
-		term.On(k.ChooseDown, "", recall(1)).When(typing).Shown(false),
-		term.On(k.Confirm, "", closing(on.Agree)).As("to the replay").When(shown && p.refusal == ""),
-		term.On(k.Mend, "", func() { p.State = MendTyping }).As("edit the program").When(shown),
-		term.Key{Binding: k.Down}.As("more").When(shown),
-		term.On(k.Cancel, "", closing(on.Back)).As("back").AsIf(p.State == MendTrying, "stop"),
+		term.On(press.Confirm, "", func() tea.Cmd { return p.try(on.Try) }).As("try it").When(typing),
+		term.On(press.ChooseUp, "", recall(-1)).As("earlier programs").When(typing),
+		term.On(press.ChooseDown, "", recall(1)).When(typing).Shown(false),
+		term.On(press.Confirm, "", closing(on.Agree)).As("to the replay").When(shown && p.refusal == ""),
+		term.On(press.Mend, "", func() { p.State = MendTyping }).As("edit the program").When(shown),
+		term.Key{Binding: press.Down}.As("more").When(shown),
+		term.On(press.Cancel, "", closing(on.Back)).As("back").AsIf(p.State == MendTrying, "stop"),
 	}
 }
 
 // Press handles a key: one of these, or of the program, or one that scrolls.
 func (p *MendPrompt) Press(msg tea.KeyMsg, keys []term.Key) tea.Cmd {
 	if p.State == mendShown {
-		p.shown.Key(p.env.Keys, msg)
+		p.shown.Key(msg)
 	}
 	cmd, pressed := term.Press(keys, msg)
 	if before := p.field.Text(); !pressed && p.State == MendTyping {
@@ -150,7 +151,7 @@ func (p *MendPrompt) Prepare(width, height int) {
 
 // box is as wide as the screen, for two sides.
 func (p *MendPrompt) box(width int) *shell.DialogLines {
-	l := shell.NewDialogLines(p.env.Styles, width)
+	l := shell.NewDialogLines(width)
 	l.Outer, l.Width = width, width-4
 	return l
 }
@@ -162,19 +163,18 @@ func (p *MendPrompt) View(width int) string {
 		l.Lines = append(l.Lines, p.shown.Seen()...)
 	}
 	p.below(l)
-	return l.Box("Edit " + model.Plural(p.Messages, "message") + " with jq")
+	return l.Box(model.Sayf("Edit %v message(s) with jq", p.Messages))
 }
 
 // above is what stands above the differences: the program, and its results.
 func (p *MendPrompt) above(l *shell.DialogLines) {
-	s := l.Styles
 	if p.State != MendTyping {
-		l.Say("program", p.field.Text(), s.Strong)
+		l.Say("program", p.field.Text(), term.Strong)
 	} else {
-		l.Say("messages", p.Words+": "+model.Plural(p.Messages, "message"))
+		l.Say("messages", model.Sayf("%s: %v message(s)", p.Words, p.Messages))
 		l.Named("program", &p.field)
 		l.Say("", "each message is {body, headers, properties, exchange, routing_key}: change it in place, as in "+
-			".body.quantity |= tonumber", s.Muted)
+			".body.quantity |= tonumber", term.Muted)
 		if p.wrong != "" {
 			l.Fail(p.wrong)
 		}
@@ -182,7 +182,7 @@ func (p *MendPrompt) above(l *shell.DialogLines) {
 
 	switch p.State {
 	case MendTrying:
-		l.Say("", "trying it on "+model.Plural(p.Messages, "message")+" …", s.Muted)
+		l.Say("", model.Sayf("trying it on %v message(s) …", p.Messages), term.Muted)
 	case mendShown:
 		p.sayMended(l)
 	}
@@ -190,16 +190,16 @@ func (p *MendPrompt) above(l *shell.DialogLines) {
 
 // sayMended says how many messages the program changes, and why others stay.
 func (p *MendPrompt) sayMended(l *shell.DialogLines) {
-	s, m := l.Styles, p.mended
+	m := p.mended
 	if p.refusal != "" {
 		l.Fail("not possible: " + p.refusal)
 	}
 	if m == nil {
 		return
 	}
-	l.Say("result", m.Words(), s.Strong)
+	l.Say("result", m.Words(), term.Strong)
 	for _, f := range m.Failures {
-		l.Say("stays", fmt.Sprintf("%s: %s", model.Plural(f.Messages, "message"), f.Why.Words()), s.Warning)
+		l.Say("stays", model.Sayf("%v message(s): %s", f.Messages, f.Why.Words()), term.Warning)
 	}
 
 	if more := m.Changed - len(m.Shown); more > 0 && len(m.Shown) > 0 {
@@ -207,7 +207,7 @@ func (p *MendPrompt) sayMended(l *shell.DialogLines) {
 		if ofSeveralQueues(m) {
 			which = model.Count(len(m.Shown)) + " of those that change"
 		}
-		l.Say("examples", which+", before and after", s.Muted)
+		l.Say("examples", which+", before and after", term.Muted)
 	}
 }
 
@@ -221,7 +221,7 @@ func (p *MendPrompt) differences(width int) []string {
 	if m := p.mended; m != nil {
 		several := ofSeveralQueues(m)
 		for i := range m.Shown {
-			lines = append(append(lines, ""), mendedMessage(p.env.Styles, &m.Shown[i], several, width)...)
+			lines = append(append(lines, ""), mendedMessage(&m.Shown[i], several, width)...)
 		}
 	}
 
@@ -233,7 +233,7 @@ func ofSeveralQueues(m *plan.Mended) bool {
 }
 
 // mendedMessage returns one example, named with its queue if others are from another one.
-func mendedMessage(s *term.Styles, m *plan.MendedMessage, several bool, width int) []string {
+func mendedMessage(m *plan.MendedMessage, several bool, width int) []string {
 	was := m.Was.Message()
 	was.Position = m.Position
 	name := "#" + model.Count(was.Position)
@@ -244,9 +244,9 @@ func mendedMessage(s *term.Styles, m *plan.MendedMessage, several bool, width in
 		name = m.Queue.Printable() + "  " + name
 	}
 
-	lines := []string{term.Cut(s.Strong.Render(name), width)}
+	lines := []string{term.Cut(term.Strong.Render(name), width)}
 	d := draftDifferencesOf(&m.Was, &m.Is)
-	return append(lines, d.lay(s, width)...)
+	return append(lines, d.lay(width)...)
 }
 
 // draftDifferences are what an edit changes.
@@ -261,11 +261,11 @@ func draftDifferencesOf(was, is *draft.Draft) (d draftDifferences) {
 }
 
 // lay lays out the lines: what differs above the body, and the bodies side by side.
-func (d *draftDifferences) lay(s *term.Styles, width int) (lines []string) {
+func (d *draftDifferences) lay(width int) (lines []string) {
 	for _, change := range d.above {
-		lines = append(lines, s.Text.Wrap(" ", change, width-1)...)
+		lines = append(lines, term.Text.Wrap(" ", change, width-1)...)
 	}
-	return append(lines, layRows(s, d.body, max((width-5)/2, 1))...) // between the sides are a mark and its blanks
+	return append(lines, layRows(d.body, max((width-5)/2, 1))...) // between the sides are a mark and its blanks
 }
 
 func NewMendDialog(e *shell.Env, about Subject) PlanDialog {

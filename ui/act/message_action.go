@@ -18,8 +18,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 const (
@@ -36,7 +36,7 @@ func Pressed(name string) string {
 }
 
 func ActionKey(a *filter.Action) key.Binding {
-	return term.Binding(model.Printable(a.Name), Pressed(a.Key))
+	return press.Binding(model.Printable(a.Name), Pressed(a.Key))
 }
 
 // RunCommand runs an action's command by sh, without the terminal, and shows the last line of its output. The message

@@ -77,8 +77,6 @@ func (d *QueueAction) sentBefore(ctx context.Context, t *model.Topology, like pl
 		want := like
 		want.From = first.Queue
 		want.Planned = len(first.Rows)
-		want.Canary = 0
-		want.Mend = nil
 		want.Sample, want.Selection = shell.SampleOf(first.Rows)
 		sent.Expect(t, want)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -98,18 +99,16 @@ func (d *PlanDialog) Keys() []term.Key {
 	case d.State == shell.DialogChoosing:
 		return d.chooser.Keys(d.choose, d.leaveChoice)
 	}
-
-	k := d.Env.Keys
 	asking := d.State == shell.DialogAsking
 	ended := d.State == shell.DialogEnded
 	more := []term.Key{
-		term.On(k.Edit, "edit again", d.openEditor).As("edit again").When(asking && d.edit.state == editDone),
-		term.On(k.Mend, "edit the jq program again", func() {
+		term.On(press.Edit, "edit again", d.openEditor).As("edit again").When(asking && d.edit.state == editDone),
+		term.On(press.Mend, "edit the jq program again", func() {
 			d.State, d.prompt.State = shell.DialogChoosing, MendTyping
 		}).As("edit again").When(asking && d.Mend != nil),
 		d.goingOn(),
-		term.On(k.Undo, "undo what was just done", d.then(NewUndoScreen)).When(ended && d.CanUndo()),
-		term.On(k.Resume, "", d.then(NewResumeScreen)).When(ended && d.canResume()),
+		term.On(press.Undo, "undo what was just done", d.then(NewUndoScreen)).When(ended && d.CanUndo()),
+		term.On(press.Resume, "", d.then(NewResumeScreen)).When(ended && d.canResume()),
 	}
 
 	for _, o := range d.Options(&d.ActionWant, d.Work) {

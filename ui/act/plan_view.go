@@ -7,6 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -14,7 +15,7 @@ import (
 const shownProblems = 6
 
 func (d *PlanDialog) View(width, height int) string {
-	l := shell.NewDialogLines(d.Env.Styles, width)
+	l := shell.NewDialogLines(width)
 	switch {
 	case d.prompt.Open():
 		return d.prompt.View(width)
@@ -28,12 +29,12 @@ func (d *PlanDialog) View(width, height int) string {
 		d.chooser.View(l, height-2)
 	}
 
-	shown := d.shown(l.Styles)
+	shown := d.shown()
 	if d.CanUndo() {
-		shown.next += "  " + d.Env.Keys.Undo.Help().Key + " undoes it"
+		shown.next += "  " + press.Undo.Help().Key + " undoes it"
 	}
 	if d.canResume() {
-		shown.next += ", " + d.Env.Keys.Resume.Help().Key + " resumes it: looks for what is unknown, and goes on"
+		shown.next += ", " + press.Resume.Help().Key + " resumes it: looks for what is unknown, and goes on"
 	}
 
 	title := shown.draw(l, &d.Dialog, d.Offer(), d.Keys())
@@ -57,9 +58,9 @@ type shownAction struct {
 func (a *shownAction) draw(l *shell.DialogLines, d *shell.Dialog, o *shell.Offer, keys []term.Key) (title string) {
 	switch d.State {
 	case shell.DialogPlanning:
-		l.Say("", a.planning, l.Styles.Muted)
+		l.Say("", a.planning, term.Muted)
 	case shell.DialogChecking:
-		l.Say("", "reading the topology again …", l.Styles.Muted)
+		l.Say("", "reading the topology again …", term.Muted)
 	case shell.DialogAsking:
 		a.say(l, d)
 		d.SayAsked(l, o, keys)
@@ -105,13 +106,13 @@ func (d *QueueAction) Action() *action.Messages {
 		m.Target = d.Modes[d.Mode].name
 	}
 	if !d.Env.ReadOnly {
-		m.Undo = d.Env.Keys.Undo.Help().Key + " undoes it"
+		m.Undo = press.Undo.Help().Key + " undoes it"
 	}
 
 	return m
 }
 
-func (d *QueueAction) shown(s *term.Styles) *shownAction {
+func (d *QueueAction) shown() *shownAction {
 	planned := d.Action()
 	shown := shownAction{
 		Action:   planned,
@@ -122,23 +123,23 @@ func (d *QueueAction) shown(s *term.Styles) *shownAction {
 	}
 
 	shown.above = func(l *shell.DialogLines) {
-		l.Say("from", d.Plan.From.Printable(), s.Strong)
+		l.Say("from", d.Plan.From.Printable(), term.Strong)
 		l.Say("chosen", d.chosen())
 		d.askEdit(l)
 	}
 
 	if d.waits() {
-		shown.hint = shell.Hint(s, "enter", "do not wait longer")
+		shown.hint = shell.Hint("enter", "do not wait longer")
 	}
 
 	return &shown
 }
 
 // Say shows it as far as it came.
-func (d *QueueAction) Say(l *shell.DialogLines) { d.shown(l.Styles).say(l, &d.Dialog) }
+func (d *QueueAction) Say(l *shell.DialogLines) { d.shown().say(l, &d.Dialog) }
 
 // SayStop shows how to stop the run, and how to end the wait of a canary.
-func (d *QueueAction) SayStop(l *shell.DialogLines) { d.Dialog.SayStop(l, d.shown(l.Styles).hint) }
+func (d *QueueAction) SayStop(l *shell.DialogLines) { d.Dialog.SayStop(l, d.shown().hint) }
 
 // chosen says which messages it is about, and which stay.
 func (d *QueueAction) chosen() string {
@@ -148,13 +149,13 @@ func (d *QueueAction) chosen() string {
 	case n != 1:
 		words += model.Plural(n, "message")
 	case d.one != "":
-		words += "#" + model.Count(d.Rows[0].Position) + ", id " + model.Printable(d.one)
+		words += model.Sayf("#%v, id %s", d.Rows[0].Position, model.Printable(d.one))
 	default:
 		words += "#" + model.Count(d.Rows[0].Position)
 	}
 
 	if d.Others.Unread > 0 {
-		words += fmt.Sprintf("; the other %s in the queue were not read, and stay", model.Count(d.Others.Unread))
+		words += model.Sayf("; the other %v in the queue were not read, and stay", d.Others.Unread)
 	}
 	if arrived := plan.ArrivedWords(d.Others.Arrived); arrived != "" {
 		words += "; " + arrived
@@ -165,10 +166,10 @@ func (d *QueueAction) chosen() string {
 
 // sayAccount shows the account, with a summary.
 func (shown *shownAction) sayAccount(l *shell.DialogLines, d *shell.Dialog) {
-	s, a := l.Styles, &d.Account
-	look := s.Strong
+	a := &d.Account
+	look := term.Strong
 	if !a.Complete() || d.Err != nil {
-		look = s.Warning
+		look = term.Warning
 	}
 
 	l.Say("", shown.summary, look)
@@ -178,14 +179,14 @@ func (shown *shownAction) sayAccount(l *shell.DialogLines, d *shell.Dialog) {
 	ended.Account, ended.Sequel = *a, d.Env.Sequel(a.Mark)
 	l.Tell(ended.Facts(d.Env.Shown))
 	if d.Err != nil {
-		l.Stress("error", shell.ReadableError(d.Err), s.Danger)
+		l.Stress("error", shell.ReadableError(d.Err), term.Danger)
 	}
 
 	if a.JournalID > 0 {
-		l.Say("journal", fmt.Sprint(a.JournalID)+shown.next, s.Muted)
+		l.Say("journal", fmt.Sprint(a.JournalID)+shown.next, term.Muted)
 	}
 	if a.Elapsed > 0 {
-		l.Say("took", model.ShortDuration(a.Elapsed.Round(1e6)), s.Muted)
+		l.Say("took", model.ShortDuration(a.Elapsed.Round(1e6)), term.Muted)
 	}
 	if len(a.Problems) > 0 {
 		l.Blank()
@@ -193,7 +194,7 @@ func (shown *shownAction) sayAccount(l *shell.DialogLines, d *shell.Dialog) {
 
 	for i, p := range a.Problems {
 		if i == shownProblems {
-			l.Say("", "and "+model.Count(len(a.Problems)-i)+" more", s.Muted)
+			l.Say("", model.Sayf("and %v more", len(a.Problems)-i), term.Muted)
 			break
 		}
 		id := cmp.Or(p.MessageID, p.Fingerprint.String()[:8])
@@ -204,9 +205,9 @@ func (shown *shownAction) sayAccount(l *shell.DialogLines, d *shell.Dialog) {
 // DoneWords say how many messages were done, and of how many if not all were. done is what was done with each.
 func DoneWords(done string, n, planned int) string {
 	if n < planned {
-		return fmt.Sprintf("%s of %s %s", model.Count(n), model.Plural(planned, "message"), done)
+		return model.Sayf("%v of %v message(s) %s", n, planned, done)
 	}
-	return model.Plural(n, "message") + " " + done
+	return model.Sayf("%v message(s) %s", n, done)
 }
 
 func (d *QueueAction) Summary() string {

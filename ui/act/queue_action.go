@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/target"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -72,7 +73,7 @@ func NewQueueAction(e *shell.Env, operation plan.Operation, about Subject) Queue
 	}
 
 	for _, later := range plan.Laters(about.Topology, about.Queue) {
-		words := "later: " + model.ShortDuration(later.After) + " in the buffer " + model.Printable(later.Buffer.Name)
+		words := model.Sayf("later: %s in the buffer %s", later.After, model.Printable(later.Buffer.Name))
 		d.Modes = append(d.Modes, toQueue(later.Buffer.Name, words))
 	}
 
@@ -162,7 +163,6 @@ func (d *QueueAction) take(msg shell.PlannedMsg[Acting]) {
 // settle notes which messages are no longer in the queue: what the account says, and nothing uncertain.
 func (d *QueueAction) settle() {
 	a := &d.Account
-	d.Env.SetActing(d.Queue, false)
 	stayed, told := message.Twins{}, 0
 	for _, p := range a.Problems {
 		if p.Outcome != plan.Unsure {
@@ -234,7 +234,7 @@ var canaryWaits = []time.Duration{plan.CanaryAuto, 10 * time.Second, time.Minute
 // Options returns the keys that change options of a want, with what they do now; work plans with the changed ones. They
 // are disabled where this plan does not have them.
 func (d *QueueAction) Options(w *plan.ActionWant, work func() tea.Cmd) []term.Key {
-	k, p := d.Env.Keys, &d.Plan
+	p := &d.Plan
 	refused := d.Env.ReadOnly || p.Acquire.Refusal.Refused()
 	usable := d.Asks() && !d.Consent.Asked && !refused
 	turn := func(b key.Binding, does string, offered bool, change func()) term.Key {
@@ -258,15 +258,15 @@ func (d *QueueAction) Options(w *plan.ActionWant, work func() tea.Cmd) []term.Ke
 	replays := d.Operation == plan.Replay
 	counts := can && d.edit.state == editNone && p.CountsTries()
 	return []term.Key{
-		turn(k.Canary, "begin with a canary", can || canary, func() {
+		turn(press.Canary, "begin with a canary", can || canary, func() {
 			w.Canary = map[bool]time.Duration{false: plan.CanaryAuto}[canary]
 		}).AsIf(canary, "no canary"),
-		turn(k.CanaryWait, "how long the canary watches", can && canary, func() { w.Canary = wait }).As(waits),
-		turn(k.KeepTries, "keep the counters of tries", replays && counts, func() { w.KeepTries = !w.KeepTries }).
+		turn(press.CanaryWait, "how long the canary watches", can && canary, func() { w.Canary = wait }).As(waits),
+		turn(press.KeepTries, "keep the counters of tries", replays && counts, func() { w.KeepTries = !w.KeepTries }).
 			AsIf(w.KeepTries, "reset tries"),
-		turn(k.Doubles, "replay also copies of what was replayed", replays && p.HoldsDoubles(),
+		turn(press.Doubles, "replay also copies of what was replayed", replays && p.HoldsDoubles(),
 			func() { w.Doubles = !w.Doubles }).AsIf(w.Doubles, "leave copies"),
-		turn(k.Spread, "spread the messages over 1, 5, 15 or 25 minutes; again as fast as the broker confirms",
+		turn(press.Spread, "spread the messages over 1, 5, 15 or 25 minutes; again as fast as the broker confirms",
 			can && len(d.Rows) > 1, func() { w.Over = over }).As(spreads),
 	}
 }
@@ -276,7 +276,6 @@ func (d *QueueAction) run() tea.Cmd {
 		d.goOn = make(chan struct{}, 1)
 	}
 
-	d.Env.SetActing(d.Queue, true)
 	return d.Execute(d.Action())
 }
 
@@ -286,7 +285,7 @@ func (d *QueueAction) RunKeys(back func() tea.Cmd) []term.Key {
 }
 
 func (d *QueueAction) goingOn() term.Key {
-	return term.On(d.Env.Keys.GoOn, "do not wait longer for the canary", d.hurry).When(d.waits())
+	return term.On(press.GoOn, "do not wait longer for the canary", d.hurry).When(d.waits())
 }
 
 // waits reports whether a canary waits, so that the user may want to skip the wait.

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -22,7 +23,7 @@ type QueueChooser struct {
 func NewQueueChooser(e *shell.Env, queues []*model.Queue) QueueChooser {
 	name := func(q *model.Queue) string { return q.Name }
 	asGiven := func(_, _ *model.Queue) int { return 0 }
-	c := QueueChooser{env: e, list: term.NewTable(e.Kit(), name, asGiven, nil, nil), field: term.NewTextField("")}
+	c := QueueChooser{env: e, list: term.NewTable(e.Plain, name, asGiven, nil, nil), field: term.NewTextField("")}
 	c.Polled(queues)
 	return c
 }
@@ -39,18 +40,17 @@ func (c *QueueChooser) Current() (*model.Queue, bool) { return c.list.Current() 
 
 // Keys returns its keys. choose gets the queue under the cursor.
 func (c *QueueChooser) Keys(choose func(*model.Queue) tea.Cmd, back func() tea.Cmd) []term.Key {
-	k := c.env.Keys
 	move := func(by int) func() { return func() { c.list.MoveTo(c.list.Index + by) } }
 	return []term.Key{
-		term.On(k.Confirm, "choose", func() tea.Cmd {
+		term.On(press.Confirm, "choose", func() tea.Cmd {
 			if q, ok := c.Current(); ok {
 				return choose(q)
 			}
 			return nil
 		}).As("choose"),
-		term.On(k.ChooseUp, "up", move(-1)),
-		term.On(k.ChooseDown, "down", move(1)),
-		term.On(k.Cancel, "back", back),
+		term.On(press.ChooseUp, "up", move(-1)),
+		term.On(press.ChooseDown, "down", move(1)),
+		term.On(press.Cancel, "back", back),
 	}
 }
 
@@ -69,14 +69,13 @@ func (c *QueueChooser) Press(msg tea.KeyMsg, keys []term.Key) tea.Cmd {
 }
 
 func (c *QueueChooser) View(l *shell.DialogLines, height int) {
-	s := l.Styles
 	l.Say("", "Type a part of the queue's name:")
 	l.Field(&c.field)
 	l.Blank()
 
 	shown, at := c.list.Shown, c.list.Index
 	if len(shown) == 0 {
-		l.Say("", "no queue has that in its name", s.Warning)
+		l.Say("", "no queue has that in its name", term.Warning)
 	}
 
 	room := max(height-len(l.Lines)-2, 3)
@@ -85,20 +84,20 @@ func (c *QueueChooser) View(l *shell.DialogLines, height int) {
 		q := shown[i]
 		facts := string(q.Type) + ", " + model.ConsumerWords(q.Consumers)
 		if n, known := q.Ready.Get(); known {
-			facts += ", " + model.Count(n) + " ready"
+			facts += model.Sayf(", %v ready", n)
 		}
 
-		mark, look := "  ", s.Text
+		mark, look := "  ", term.Text
 		if i == at {
-			mark, look = term.MarkCursor+" ", s.Strong
+			mark, look = term.MarkCursor+" ", term.Strong
 		}
 
 		name := term.CutMiddle(model.Printable(q.Name), l.Width-shell.LabelWidth-4-ansi.StringWidthWc(facts))
-		l.Lines = append(l.Lines, term.Spread(strings.Repeat(" ", shell.LabelWidth)+s.Accent.Render(mark)+look.Render(name),
-			s.Muted.Render(facts), l.Width))
+		l.Line("", term.Spread(term.Accent.Render(mark)+look.Render(name), term.Muted.Render(facts),
+			l.Width-shell.LabelWidth))
 	}
 
 	l.Blank()
-	l.Hints(shell.Hint(s, "enter", "choose") + shell.Hint(s, "↑ ↓", "move") + shell.Hint(s, "esc", "back") +
-		s.Muted.Render(model.Count(len(shown))+" of "+model.Count(len(c.list.All))))
+	l.Hints(shell.Hint("enter", "choose") + shell.Hint("↑ ↓", "move") + shell.Hint("esc", "back") +
+		term.Muted.Render(model.Sayf("%v of %v", len(shown), len(c.list.All))))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -46,7 +47,7 @@ func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
 	position := func(r EntryRow) int { return r.Position }
 	texts := func(r EntryRow) []string { return []string{r.Id, r.key, r.to, r.state, r.changed} }
 
-	return RecordScreen{record: r, Listing: shell.NewListing(e, fmt.Sprintf("%s %d", r.Operation, r.ID),
+	s := &RecordScreen{record: r, Listing: shell.NewListing(e, fmt.Sprintf("%s %d", r.Operation, r.ID),
 		position, term.By(position), texts,
 		func(r EntryRow) []any {
 			return []any{
@@ -69,22 +70,23 @@ func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
 			KEPT:         5 drop 1 sorts
 		`),
 	)}
+	s.Own = s.keys
+	return s
 }
 
-func (r RecordScreen) Keys() []term.Key {
+func (r *RecordScreen) keys() []term.Key {
 	row, ok := r.Table.Current()
-	k := r.Env.Keys
-	return r.List.Keys(
-		term.On(k.Undo, "undo this action", shell.Opening(NewUndoScreen, r.Env, r.record.ID)).As("undo this"),
-		term.On(k.Open, "the message under the cursor", func() tea.Cmd { return r.openEntry(row) }).As("message").When(ok),
-		term.On(k.Resume, "resume this action, which did not come to its end",
-			shell.Opening(NewResumeScreen, r.Env, r.record.ID)).As("resume this").When(r.record.Resumable()))
+	return []term.Key{
+		term.On(press.Undo, "undo this action", shell.Opening(NewUndoScreen, r.Env, r.record.ID)).As("undo this"),
+		term.On(press.Open, "the message under the cursor", func() tea.Cmd { return r.openEntry(row) }).As("message").
+			When(ok),
+		term.On(press.Resume, "resume this action, which did not come to its end",
+			shell.Opening(NewResumeScreen, r.Env, r.record.ID)).As("resume this").When(r.record.Resumable()),
+	}
 }
 
-func (r RecordScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
-	if r.Handle(msg) {
-		return r, nil
-	}
+func (r *RecordScreen) Update(msg tea.Msg) tea.Cmd {
+	cmd := r.Listing.Update(msg)
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
 		if r.Request == 0 {
@@ -92,7 +94,7 @@ func (r RecordScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 		}
 	case shell.EndedMsg[Entries]:
 		if msg.Request != r.Request {
-			return r, nil
+			return nil
 		}
 
 		r.Request = 0
@@ -102,11 +104,9 @@ func (r RecordScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 			r.more = read.More
 			r.Table.Set(read.Rows)
 		}
-	case tea.KeyMsg:
-		cmd, _ = term.Press(r.Keys(), msg)
 	}
 
-	return r, cmd
+	return cmd
 }
 
 var errEnough = errors.New("enough")
@@ -158,7 +158,7 @@ func newEntryRow(r *plan.Record, e *plan.Entry) EntryRow {
 	return row
 }
 
-func (r RecordScreen) View(width, height int) string {
+func (r *RecordScreen) View(width, height int) string {
 	words := "reading …"
 	switch {
 	case r.err != nil:
@@ -167,7 +167,7 @@ func (r RecordScreen) View(width, height int) string {
 		words = "No message was acted on."
 	}
 
-	lines := append([]string{""}, shell.Indented(r.Env.Styles.Text, words, width)...)
+	lines := append([]string{""}, shell.Indented(term.Text, words, width)...)
 	feet := r.feet(width)
 	if len(feet) == 0 {
 		return r.List.View(width, height, lines)
@@ -177,9 +177,9 @@ func (r RecordScreen) View(width, height int) string {
 }
 
 // feet returns the lines below the list: what changed the messages, that there are more, and why some may be missing.
-func (r RecordScreen) feet(width int) (feet []string) {
+func (r *RecordScreen) feet(width int) (feet []string) {
 	say := func(words string) {
-		feet = append(feet, "   "+r.Env.Styles.Muted.Render(term.Cut(words, width-4)))
+		feet = append(feet, "   "+term.Muted.Render(term.Cut(words, width-4)))
 	}
 	if r.record.Edit != "" {
 		say("changed by the jq program " + model.Printable(r.record.Edit))
@@ -187,18 +187,17 @@ func (r RecordScreen) feet(width int) (feet []string) {
 
 	if r.err != nil && len(r.Table.All) > 0 {
 		words := term.MarkError + " these may not be all: " + shell.ReadableError(r.err)
-		feet = append(feet, shell.Indented(r.Env.Styles.Danger, words, width)...)
+		feet = append(feet, shell.Indented(term.Danger, words, width)...)
 	}
 
 	if r.more {
-		say(fmt.Sprintf("the first %s: `dlxtop journal show %d` has them all", model.Plural(shownEntries, "message"),
-			r.record.ID))
+		say(model.Sayf("the first %v message(s): `dlxtop journal show %d` has them all", shownEntries, r.record.ID))
 	}
 
 	return feet
 }
 
-func (s RecordScreen) Reopening() func() shell.Screen {
+func (s *RecordScreen) Reopening() func() shell.Screen {
 	e, record := s.Env, s.record
 	return func() shell.Screen { return NewRecordScreen(e, record) }
 }
@@ -217,8 +216,8 @@ type entryScreen struct {
 	text        shell.Scroll
 }
 
-func (r RecordScreen) openEntry(row EntryRow) tea.Cmd {
-	return shell.Push(entryScreen{env: r.Env, record: r.record, row: row})
+func (r *RecordScreen) openEntry(row EntryRow) tea.Cmd {
+	return shell.Push(&entryScreen{env: r.Env, record: r.record, row: row})
 }
 
 func (s *entryScreen) ask() (cmd tea.Cmd) {
@@ -236,21 +235,19 @@ func (s *entryScreen) ask() (cmd tea.Cmd) {
 	return cmd
 }
 
-func (s entryScreen) Title() string { return "#" + model.Count(s.row.Position) }
+func (s *entryScreen) Title() string { return "#" + model.Count(s.row.Position) }
 
-func (s entryScreen) Typing() bool { return false }
+func (s *entryScreen) Typing() bool { return false }
 
-func (s entryScreen) Keys() []term.Key { return s.keys() }
-
-func (s *entryScreen) keys() []term.Key {
+func (s *entryScreen) Keys() []term.Key {
 	if s.message == nil {
 		return nil
 	}
-	body := s.env.Keys.Body(&s.raw, &s.folded, func() { s.text.Lines = nil })
-	return append(body, term.Named(term.Describe(s.env.Keys.Down, "scroll"))...)
+	body := shell.BodyKeys(&s.raw, &s.folded, func() { s.text.Lines = nil })
+	return append(body, term.Named(press.Describe(press.Down, "scroll"))...)
 }
 
-func (s entryScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
+func (s *entryScreen) Update(msg tea.Msg) (cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
 		if s.request == 0 {
@@ -264,47 +261,45 @@ func (s entryScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 			s.text.Lines = nil
 		}
 	case tea.KeyMsg:
-		s.text.Key(s.env.Keys, msg)
-		cmd, _ = term.Press(s.keys(), msg)
+		s.text.Key(msg)
+		cmd, _ = term.Press(s.Keys(), msg)
 	}
 
-	return s, cmd
+	return cmd
 }
 
-func (s entryScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+func (s *entryScreen) Prepare(width, height int) tea.Cmd {
 	s.text.Prepare(width-4, height-1, s.lay)
-	return s, nil
+	return nil
 }
 
 func (s *entryScreen) lay(width int) []string {
-	st := s.env.Styles
-	head := fmt.Sprintf("%s, by the %s %d of %s", s.row.state, s.record.Operation, s.record.ID,
-		s.record.From.Printable())
-	lines := append(st.Text.Wrap("", head, width), st.Muted.Wrap("", s.row.changed, width)...)
+	head := model.Sayf("%s, by the %s %d of %s", s.row.state, s.record.Operation, s.record.ID, s.record.From)
+	lines := append(term.Text.Wrap("", head, width), term.Muted.Wrap("", s.row.changed, width)...)
 	lines = append(lines, "")
 
 	m := s.message
 	switch {
 	case s.err != nil:
-		return append(lines, st.Danger.Wrap("", shell.ReadableError(s.err), width)...)
+		return append(lines, term.Danger.Wrap("", shell.ReadableError(s.err), width)...)
 	case !s.read:
-		return append(lines, st.Muted.Render("reading …"))
+		return append(lines, term.Muted.Render("reading …"))
 	case m == nil:
-		return append(lines, st.Text.Wrap("", "The journal has no body of it: a message that was moved is where it was sent "+
-			"to. With journal = \"full\" in the context, the next ones are kept whole.", width)...)
+		return append(lines, term.Text.Wrap("", "The journal has no body of it: a message that was moved is where it was "+
+			"sent to. With journal = \"full\" in the context, the next ones are kept whole.", width)...)
 	default:
-		lines = append(lines, shell.NamedLines(st, append(shell.PropertyLines(m), shell.TreeLines(m.Headers)...), width)...)
-		return append(append(lines, ""), s.bodies.Lines(st, m, width, s.raw, s.folded)...)
+		lines = append(lines, shell.NamedLines(append(shell.PropertyLines(m), shell.TreeLines(m.Headers)...), width)...)
+		return append(append(lines, ""), s.bodies.Lines(m, width, s.raw, s.folded)...)
 	}
 }
 
-func (s entryScreen) View(width, height int) string {
+func (s *entryScreen) View(width, height int) string {
 	title := s.Title() + "  " + s.row.Id
 	if s.message != nil {
 		title += "  " + message.Size(int64(s.message.BodyBytes)) + "B"
 	}
 
-	lines := []string{term.Partition(s.env.Styles, title, "", width)}
+	lines := []string{term.Partition(title, "", width)}
 	for _, line := range s.text.Seen() {
 		lines = append(lines, "  "+line)
 	}

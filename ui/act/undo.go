@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
@@ -130,16 +131,12 @@ func recordEntries(e *shell.Env, ctx context.Context, id int64) func(plan.VisitE
 }
 
 func (u Undoing) action() action.Action {
-	undo := make(action.Undo, len(u))
-	for i := range u {
-		undo[i] = u[i].Undo
-	}
-	return undo
+	return action.Of(model.Mapped(u, func(one *recordUndo) *action.Undo { return &action.Undo{UndoPlan: one.Undo} })...)
 }
 
 func (u Undoing) options(e *shell.Env, o *shell.Offer) {
 	if len(u) == 1 && u[0].Undo.Gone() == plan.GoneEither {
-		o.Insists = e.Keys.Insist.Help().Desc
+		o.Insists = press.Insist.Help().Desc
 	}
 }
 

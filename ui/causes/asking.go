@@ -11,6 +11,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -81,8 +82,8 @@ func (c *Reading) agree() {
 }
 
 // consentKeys returns the keys of peek.Consents.
-func consentKeys(k *shell.KeyMap) []key.Binding {
-	return []key.Binding{k.AskEach, k.WhileHalf, k.Always}
+func consentKeys() []key.Binding {
+	return []key.Binding{press.AskEach, press.WhileHalf, press.Always}
 }
 
 // of returns the queues for which a condition holds.
@@ -97,11 +98,10 @@ func (q *Queue) counts() bool { return q.Plan.Counts }
 
 // Keys returns the keys that read more, or those of the open question.
 func (c *Reading) Keys() []term.Key {
-	k := c.Env.Keys
-	cancel := term.On(k.Cancel, "", c.close)
+	cancel := term.On(press.Cancel, "", c.close)
 	switch c.asks {
 	case asksCost:
-		return []term.Key{term.On(k.Confirm, "", c.agree).As("read them"), cancel}
+		return []term.Key{term.On(press.Confirm, "", c.agree).As("read them"), cancel}
 	case asksOnce:
 		return append(c.consents(), cancel.As("not now"))
 	case asksConsent:
@@ -109,10 +109,10 @@ func (c *Reading) Keys() []term.Key {
 	}
 
 	return []term.Key{
-		term.On(k.Insist,
+		term.On(press.Insist,
 			"read the queues that were not read because a look has a cost: it asks first, unless you agreed once",
 			func() { c.ask(c.Costly()) }).As("read").When(len(c.Costly()) > 0),
-		term.On(k.More, "read more of the queues that were read in part, or what came since", c.Extend).
+		term.On(press.More, "read more of the queues that were read in part, or what came since", c.Extend).
 			As("read more").When(c.More() > 0),
 	}
 }
@@ -122,7 +122,7 @@ func (c *Reading) consents() (keys []term.Key) {
 	answers := []string{
 		"ask each time", "by themselves while more than half of the looks are left", "always by themselves",
 	}
-	for i, b := range consentKeys(c.Env.Keys) {
+	for i, b := range consentKeys() {
 		keys = append(keys, term.On(b, "on that question: "+answers[i], c.consent(peek.Consents[i])).When(c.Asking()))
 	}
 
@@ -131,8 +131,7 @@ func (c *Reading) consents() (keys []term.Key) {
 
 // Dialog returns the open question.
 func (c *Reading) Dialog(width int) string {
-	s := c.Env.Styles
-	l := shell.NewDialogLines(s, width)
+	l := shell.NewDialogLines(width)
 	if c.asks != asksConsent {
 		words := "A look at these queues costs more than the mark \"redelivered\". Each is read once."
 		if slices.ContainsFunc(c.asked, (*Queue).counts) {
@@ -148,11 +147,11 @@ func (c *Reading) Dialog(width int) string {
 	if c.asks == asksCost {
 		l.Blank()
 		l.Keys(c.Keys()...)
-		return l.Box("Read " + model.Plural(len(c.asked), "failed queue"))
+		return l.Box(model.Sayf("Read %v failed queue(s)", len(c.asked)))
 	}
 
 	read := "read them, and "
-	title := "Read " + model.Plural(len(c.asked), "failed queue")
+	title := model.Sayf("Read %v failed queue(s)", len(c.asked))
 	later := "not now"
 	if c.asks == asksConsent {
 		read = ""
@@ -164,7 +163,7 @@ func (c *Reading) Dialog(width int) string {
 
 	from := len(l.Lines)
 	now := c.Env.LookConsent(c.Broker)
-	for i, b := range consentKeys(c.Env.Keys) {
+	for i, b := range consentKeys() {
 		words := read + []string{
 			"ask each time", "later ones by themselves while more than half of the looks are left",
 			"later ones always by themselves (dlxtop stops with 2 looks left)",
@@ -181,11 +180,11 @@ func (c *Reading) Dialog(width int) string {
 
 	if c.Env.Consent != peek.Unasked {
 		l.Say("", fmt.Sprintf("The configuration says looks = %q: a choice here holds until dlxtop ends.", c.Env.Consent),
-			s.Muted)
+			term.Muted)
 	}
 
 	l.Blank()
-	l.Hints(shell.Hint(s, "1 2 3", "choose") + shell.Hint(s, "esc", later))
+	l.Hints(shell.Hint("1 2 3", "choose") + shell.Hint("esc", later))
 	l.Question(from)
 	return l.Box(title)
 }
@@ -195,14 +194,14 @@ func sayCosts(l *shell.DialogLines, queues []*Queue) {
 	const shown = 6
 	for i, q := range queues {
 		if i == shown {
-			l.Say("", "and "+model.Plural(len(queues)-i, "more queue"), l.Styles.Muted)
+			l.Say("", model.Sayf("and %v more queue(s)", len(queues)-i), term.Muted)
 			break
 		}
 
-		words := q.Ref.Printable() + ", " + model.Plural(q.reads(), "message")
+		words := model.Sayf("%s, %v message(s)", q.Ref, q.reads())
 		if q.Plan.Harms || !q.Plan.Counts {
-			l.Say("queue", words, l.Styles.Strong)
-			l.Say("cost", q.Plan.Cost, l.Styles.Warning)
+			l.Say("queue", words, term.Strong)
+			l.Say("cost", q.Plan.Cost, term.Warning)
 			continue
 		}
 
@@ -234,8 +233,6 @@ func (c *Reading) Waiting(width int) []string {
 	if c.read > 0 || len(queues) == 0 || c.at != nil {
 		return nil
 	}
-
-	s, keys := c.Env.Styles, c.Env.Keys
 	var lines []string
 	say := func(style term.Style, format string, values ...any) {
 		lines = append(lines, shell.Indented(style, fmt.Sprintf(format, values...), width)...)
@@ -247,7 +244,7 @@ func (c *Reading) Waiting(width int) []string {
 
 	for i, q := range queues {
 		waiting += q.left()
-		names[i] = q.Ref.Printable() + " " + model.Count(q.left())
+		names[i] = model.Sayf("%s %v", q.Ref, q.left())
 	}
 
 	where := queues[0].Ref.Printable()
@@ -255,21 +252,21 @@ func (c *Reading) Waiting(width int) []string {
 		where = fmt.Sprintf("%d queues: %s", len(queues), namesOf(names, 3))
 	}
 
-	say(s.Strong, "%s wait in %s, not read yet", model.Plural(waiting, "message"), where)
+	say(term.Strong, "%s wait in %s, not read yet", model.Plural(waiting, "message"), where)
 
 	limited := only(queues, (*Queue).counts)
 	if len(limited) > 0 {
-		say(s.Text, "One look reads all of a queue and uses 1 of its delivery limit: %s", fewestLeft(limited))
+		say(term.Text, "One look reads all of a queue and uses 1 of its delivery limit: %s", fewestLeft(limited))
 	} else {
-		say(s.Text, "A look has a cost: %s", queues[0].Plan.Cost)
+		say(term.Text, "A look has a cost: %s", queues[0].Plan.Cost)
 	}
 
-	say(s.Text, "%s reads them; looks begin: %s (%s changes that)", keys.Insist.Help().Key,
-		c.Env.LookConsent(c.Broker).Words(), keys.Looks.Help().Key)
+	say(term.Text, "%s reads them; looks begin: %s (%s changes that)", press.Insist.Help().Key,
+		c.Env.LookConsent(c.Broker).Words(), press.Looks.Help().Key)
 
 	for _, q := range c.Order {
 		if q.refusal.Refused() || q.err != nil || !q.Plan.Allowed() && q.left() > 0 {
-			say(s.Warning, "%s", c.unreadWords(q))
+			say(term.Warning, "%s", c.unreadWords(q))
 		}
 	}
 
@@ -281,13 +278,13 @@ func (c *Reading) Waiting(width int) []string {
 			if len(names) > 1 {
 				each = "each of "
 			}
-			say(s.Muted, "Looks stay limited at %s%s: %s", each, namesOf(names, 3), f.Why)
+			say(term.Muted, "Looks stay limited at %s%s: %s", each, namesOf(names, 3), f.Why)
 			continue
 		}
 
-		say(s.Muted, "Looks at %s cost nothing any more after this on a node of the broker (%s copies it):",
-			namesOf(names, 3), keys.Copy.Help().Key)
-		say(s.Text, "%s", f.Command)
+		say(term.Muted, "Looks at %s cost nothing any more after this on a node of the broker (%s copies it):",
+			namesOf(names, 3), press.Copy.Help().Key)
+		say(term.Text, "%s", f.Command)
 	}
 
 	return lines

@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -31,7 +32,8 @@ type failedScreen struct {
 func NewFailedScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
 	reading := NewReading(e)
 	reading.all = worker == (model.QueueRef{})
-	f := failedScreen{Reading: reading, worker: worker, queues: newFailedQueues(e), causes: newCausesList(e)}
+	f := &failedScreen{Reading: reading, worker: worker, queues: newFailedQueues(e), causes: newCausesList(e)}
+	f.causes.Own, f.queues.Own = f.causeKeys, f.queueKeys
 	f.turn(false)
 	return f
 }
@@ -44,31 +46,30 @@ func (f *failedScreen) turn(queues bool) {
 	}
 }
 
-func (f failedScreen) Typing() bool { return f.Asking() || f.noting != nil || f.List.Typing() }
+func (f *failedScreen) Typing() bool { return f.Asking() || f.noting != nil || f.List.Typing() }
 
-func (f failedScreen) Rests() {}
+func (f *failedScreen) Rests() {}
 
-func (f failedScreen) Keys() []term.Key { return f.keys() }
-
-func (f *failedScreen) keys() []term.Key {
-	k := f.Env.Keys
+func (f *failedScreen) Keys() []term.Key {
 	switch {
-	case f.onQueues:
-		return f.queueKeys()
 	case f.noting != nil:
-		return []term.Key{term.On(k.Accept, "", f.keepNote), term.On(k.Cancel, "", func() { f.noting = nil })}
+		return []term.Key{term.On(press.Accept, "", f.keepNote), term.On(press.Cancel, "", func() { f.noting = nil })}
 	case f.Asking():
 		return f.Reading.Keys()
 	}
 
+	return f.List.Keys()
+}
+
+func (f *failedScreen) causeKeys() []term.Key {
 	row, current := f.causes.Table.Current()
 	open := func(wish messages.Wish) tea.Cmd { return f.open(row, &wish) }
 	of := append(messages.CauseKeys(f.Env, open),
 		resolve(f.Env, &f.latest, row.OfCause),
-		term.On(k.Ignore, "ignore it; again: do not ignore it", func() tea.Cmd {
+		term.On(press.Ignore, "ignore it; again: do not ignore it", func() tea.Cmd {
 			return f.Env.Marks.Turn(f.latest.Topology, row.Group, cause.Ignored)
 		}),
-		term.On(k.Note, "a note of one line", func() {
+		term.On(press.Note, "a note of one line", func() {
 			f.noting = &causeNote{row, term.NewTextField(f.Env.Marks.States.Of(row.ID).Note)}
 		}))
 
@@ -77,36 +78,36 @@ func (f *failedScreen) keys() []term.Key {
 	}
 
 	keys := slices.Concat([]term.Key{
-		term.On(k.Open, "the messages that failed for this cause, in all its queues", func() tea.Cmd {
+		term.On(press.Open, "the messages that failed for this cause, in all its queues", func() tea.Cmd {
 			return f.open(row, nil)
 		}).As("messages").When(current),
-		term.On(k.Failed, "the failed queues; there, the causes again", func() { f.turn(true) }).As("queues"),
+		term.On(press.Failed, "the failed queues; there, the causes again", func() { f.turn(true) }).As("queues"),
 	}, f.Reading.Keys(), of)
 
 	limited := len(f.of((*Queue).counts)) > 0
 	keys = append(keys,
-		term.On(k.Looks, "when looks begin that use up a delivery limit", func() { f.asks, f.asked = asksConsent, nil }).
+		term.On(press.Looks, "when looks begin that use up a delivery limit", func() { f.asks, f.asked = asksConsent, nil }).
 			When(limited),
-		term.On(k.Copy, "before anything was read: copy the command that makes looks free", f.copyCommands).
+		term.On(press.Copy, "before anything was read: copy the command that makes looks free", f.copyCommands).
 			As("copy the command").When(limited && !current))
 
 	keys = append(keys, f.consents()...)
-	return f.causes.Keys(append(keys, term.On(k.Peek, "read the queues again", func() {
+	return append(keys, term.On(press.Peek, "read the queues again", func() {
 		f.rereadFree()
 		f.causes.sort(f.Reading)
-	}))...)
+	}))
 }
 
 func (f *failedScreen) queueKeys() []term.Key {
-	k := f.Env.Keys
 	r, ok := f.queues.Table.Current()
-	return f.queues.Keys(
-		term.On(k.Open, "open what is under the cursor", shell.Opening(messages.NewScreen, f.Env, r.Member.Queue)).
+	return []term.Key{
+		term.On(press.Open, "open what is under the cursor", shell.Opening(messages.NewScreen, f.Env, r.Member.Queue)).
 			As("messages").When(ok),
-		term.On(k.Failed, "the causes again", func() { f.turn(false) }).As("causes"))
+		term.On(press.Failed, "the causes again", func() { f.turn(false) }).As("causes"),
+	}
 }
 
-func (f failedScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
+func (f *failedScreen) Update(msg tea.Msg) (cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
 		f.latest = msg
@@ -139,10 +140,10 @@ func (f failedScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 			cmd = f.Env.Marks.Take(msg.Marks)
 		}
 	case shell.HideMsg:
-		f.queues.Handle(msg)
-		f.causes.Handle(msg)
+		f.queues.Update(msg)
+		f.causes.Update(msg)
 	case shell.ClickMsg:
-		f.List.Handle(msg)
+		f.List.Update(msg)
 	case shell.RestMsg: // what was read of the queues stays
 		f.latest = shell.TopologyMsg{}
 		f.queues.Table.Rest()
@@ -151,20 +152,18 @@ func (f failedScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 		cmd = f.pressed(msg)
 	}
 
-	return f, cmd
+	return cmd
 }
 
 func (f *failedScreen) pressed(msg tea.KeyMsg) tea.Cmd {
-	asked, keys := f.Asking(), f.keys()
+	asked, keys := f.Asking(), f.Keys()
 	f.causes.aimed = f.causes.aimed || !f.onQueues
 	switch {
 	case f.noting != nil && !term.Offers(keys, msg):
-		next := *f.noting
-		next.field.Update(msg)
-		f.noting = &next
+		f.noting.field.Update(msg)
 		return nil
-	case f.noting == nil && !asked && f.List.Handle(msg):
-		return nil
+	case f.noting == nil && !asked:
+		return f.List.Update(msg)
 	}
 
 	cmd, _ := term.Press(keys, msg)
@@ -173,7 +172,7 @@ func (f *failedScreen) pressed(msg tea.KeyMsg) tea.Cmd {
 }
 
 // copyCommands copies the commands that make looks free.
-func (f failedScreen) copyCommands() tea.Cmd {
+func (f *failedScreen) copyCommands() tea.Cmd {
 	commands := f.commands()
 	if commands == "" {
 		return nil
@@ -206,9 +205,9 @@ func (f *failedScreen) keepNote() tea.Cmd {
 }
 
 // Prepare reads on, and works out what is drawn: queues that are not visible are not read.
-func (f failedScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+func (f *failedScreen) Prepare(width, height int) tea.Cmd {
 	if f.latest.Topology == nil || len(f.Order) == 0 {
-		return f, nil
+		return nil
 	}
 	var cmd tea.Cmd
 	if !f.onQueues {
@@ -218,10 +217,10 @@ func (f failedScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 		f.causes.prepare(f.Reading, width, height)
 	}
 
-	return f, cmd
+	return cmd
 }
 
-func (f failedScreen) View(width, height int) string {
+func (f *failedScreen) View(width, height int) string {
 	switch {
 	case len(f.queues.Table.All) == 0:
 		return term.Block(f.empty(width), width, height)
@@ -232,16 +231,16 @@ func (f failedScreen) View(width, height int) string {
 
 	page := f.causes.view(f.Reading, width, height)
 	if f.Asking() {
-		return term.Overlay(f.Env.Styles, page, f.Dialog(width), width, height)
+		return f.Env.Overlay(page, f.Dialog(width), width, height)
 	}
 	if f.noting != nil {
-		return term.Overlay(f.Env.Styles, page, f.noting.view(f.Env.Styles, width, f.keys()), width, height)
+		return f.Env.Overlay(page, f.noting.view(width, f.Keys()), width, height)
 	}
 
 	return page
 }
 
-func (f failedScreen) empty(width int) []string {
+func (f *failedScreen) empty(width int) []string {
 	text := "A failed queue is where the failures of a worker end for a person to look at: a parking lot, an error " +
 		"queue, a DLQ. " +
 		"None of the flows has one, so what their workers reject is lost or comes back for ever. 1 shows the flows."
@@ -257,7 +256,7 @@ func (f failedScreen) empty(width int) []string {
 			"([roles], \"failed\")."
 	}
 
-	return shell.EmptyPage(f.Env.Styles, "No failed queues.", text, width)
+	return shell.EmptyPage("No failed queues.", text, width)
 }
 
 type failedQueues struct {
@@ -275,7 +274,7 @@ func newFailedQueues(e *shell.Env) *failedQueues {
 	ref := func(r failedRow) model.QueueRef { return r.Member.Queue }
 	q := failedQueues{shell.NewListing(e, "failed", ref, fullestFirst,
 		func(r failedRow) []string { return []string{r.name, r.flowName} },
-		func(r failedRow) []any { return r.cells(e.Styles) }, failedColumns(false))}
+		func(r failedRow) []any { return r.cells() }, failedColumns(false))}
 	q.Hides = true
 	return &q
 }
@@ -304,15 +303,15 @@ func failedColumns(limited bool) []term.Column {
 	` + looks)
 }
 
-func (r failedRow) cells(s *term.Styles) []any {
+func (r failedRow) cells() []any {
 	return []any{
 		r.name,
-		r.readyField(s, s.Danger),
+		r.readyField(term.Danger),
 		r.moves.In,
 		r.flowName,
 		r.Consumers,
 		r.kind(),
-		r.looks.Field(s).By(float64(r.looks.Left)),
+		r.looks.Field().By(float64(r.looks.Left)),
 	}
 }
 
@@ -356,7 +355,7 @@ func failedRowOf(ref model.QueueRef, msg shell.TopologyMsg) failedRow {
 	}
 
 	if flows > 1 {
-		row.flowName += " and " + model.Count(flows-1) + " more"
+		row.flowName += model.Sayf(" and %v more", flows-1)
 	}
 	if flows > 0 {
 		return row
@@ -396,10 +395,10 @@ type causeNote struct {
 	field term.TextField
 }
 
-func (n *causeNote) view(s *term.Styles, width int, keys []term.Key) string {
-	l := shell.NewDialogLines(s, width)
-	l.Say("cause", n.row.Words, s.Strong)
-	l.Say("note", "one line, kept beside the journal; an empty one removes it", s.Muted)
+func (n *causeNote) view(width int, keys []term.Key) string {
+	l := shell.NewDialogLines(width)
+	l.Say("cause", n.row.Words, term.Strong)
+	l.Say("note", "one line, kept beside the journal; an empty one removes it", term.Muted)
 	l.Field(&n.field)
 	l.Blank()
 	l.Keys(keys...)

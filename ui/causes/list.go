@@ -13,6 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -63,7 +64,7 @@ func newCausesList(e *shell.Env) *causesList {
 }
 
 func (c *causesList) cells(r causeRow) []any {
-	e, s := c.Env, c.Env.Styles
+	e := c.Env
 	count := c.least + model.Count(r.Messages)
 	if r.Messages >= 100_000 {
 		count = strings.ReplaceAll(count, " ", "") // for the width of the column
@@ -71,13 +72,13 @@ func (c *causesList) cells(r causeRow) []any {
 
 	look := e.Marks.Look(r.ID)
 	return []any{
-		look.Field(r.Words),
-		s.Danger.Field(count).By(float64(r.Messages)),
+		look.Span(r.Words),
+		term.Danger.Span(count).By(float64(r.Messages)),
 		r.workers,
-		s.Muted.Field(shell.ClockOf(r.First, e.Shown)).ByTime(r.First.Or(time.Time{})),
-		s.Text.Field(shell.AgoOf(r.Last, e.Shown)).ByTime(r.Last.Or(time.Time{})),
+		term.Muted.Span(shell.ClockOf(r.First, e.Shown)).ByTime(r.First.Or(time.Time{})),
+		term.Text.Span(shell.AgoOf(r.Last, e.Shown)).ByTime(r.Last.Or(time.Time{})),
 		picture.Sparkline(r.recent),
-		look.Field(e.Marks.Words(r.ID)).By(float64(e.Marks.Rank(r.ID))),
+		look.Span(e.Marks.Words(r.ID)).By(float64(e.Marks.Rank(r.ID))),
 	}
 }
 
@@ -150,20 +151,19 @@ func (c *causesList) settle(r *Reading, now time.Time) {
 const leastBelow = 8 // how many lines the pane below the list has
 
 func (c *causesList) prepare(r *Reading, width, height int) {
-	s := c.Env.Styles
 	right := ""
 	if r.at != nil {
-		right = s.Accent.Render("reading " + term.CutMiddle(r.at.Ref.Printable(), width/3) + " … ")
+		right = term.Accent.Render("reading " + term.CutMiddle(r.at.Ref.Printable(), width/3) + " … ")
 	}
 
-	c.head = term.Spread(" "+s.Strong.Render(r.Words()), right, width)
+	c.head = term.Spread(" "+term.Strong.Render(r.Words()), right, width)
 	room := height - 1 - c.rows(height)
 	c.least = r.AtLeast()
 	c.Seen(c.rows(height)) // the cursor's place among the rows is as they are drawn
 	c.below = c.detail(r, width)
-	c.below = append(c.below, r.Unread(s, width, max(room-len(c.below), 3))...)
+	c.below = append(c.below, r.Unread(width, max(room-len(c.below), 3))...)
 	if r, ok := c.Table.Current(); ok { // the remaining room shows the example
-		l := shell.NewPaneLines(s, width)
+		l := shell.NewPaneLines(width)
 		saySample(l, &r.Sample)
 		c.below = append(c.below, l.Indented()...)
 	}
@@ -185,7 +185,6 @@ func (c *causesList) rows(height int) int {
 }
 
 func (c *causesList) view(r *Reading, width, height int) string {
-	s := c.Env.Styles
 	rows := c.rows(height)
 	why := "no messages were read"
 	switch {
@@ -195,7 +194,7 @@ func (c *causesList) view(r *Reading, width, height int) string {
 		why = "the failed queues are empty"
 	}
 
-	empty := []string{"", "   " + s.Muted.Render(why)}
+	empty := []string{"", "   " + term.Muted.Render(why)}
 	if waiting := r.Waiting(width); waiting != nil && c.shown {
 		return c.head + "\n\n" + term.Block(waiting, width, height-2)
 	}
@@ -226,8 +225,8 @@ func (c *causesList) showCause(reading *Reading, r *causeRow, l *shell.DialogLin
 	}
 
 	if r.Different < r.Messages {
-		l.SayFirst(2, "copies", model.Plural(r.Messages, "message")+", "+model.Count(r.Different)+
-			" different: the others are copies in other queues")
+		l.SayFirst(2, "copies", model.Sayf("%v message(s), %v different: the others are copies in other queues",
+			r.Messages, r.Different))
 	}
 
 	l.SayFirst(2, "queues", namesOf(queues, 4))
@@ -260,14 +259,14 @@ func (c *Reading) Words() string {
 		}
 	}
 
-	words := model.Plural(len(c.Order), "failed queue") + "   "
+	words := model.Sayf("%v failed queue(s)   ", len(c.Order))
 	switch read := model.Count(c.read); {
 	case !known:
-		words += read + " of ≥ " + model.Count(count) + " read"
+		words += model.Sayf("%s of ≥ %v read", read, count)
 	case left > 0:
-		words += read + " of " + model.Count(count) + " read"
+		words += model.Sayf("%s of %v read", read, count)
 	default:
-		words += model.Plural(count, "message") + "   " + read + " read"
+		words += model.Sayf("%v message(s)   %s read", count, read)
 	}
 
 	if earlier := c.earlier(); earlier != "" {
@@ -275,15 +274,15 @@ func (c *Reading) Words() string {
 	}
 
 	if t := c.topology; t != nil && c.all && t.Parked() > 0 {
-		words += "   " + model.Count(t.Parked()) + " parked"
+		words += model.Sayf("   %v parked", t.Parked())
 	}
 
-	more := c.Env.Keys.More.Help().Key
+	more := press.More.Help().Key
 	if extends {
 		words += "; " + more + " reads " + map[bool]string{true: "the rest", false: "more"}[whole]
 	}
 	if came > 0 {
-		words += "; " + more + " reads all with " + model.Count(came) + " new, at a cost"
+		words += model.Sayf("; %s reads all with %v new, at a cost", more, came)
 	}
 
 	var costly int64
@@ -291,7 +290,7 @@ func (c *Reading) Words() string {
 		costly += q.left()
 	}
 	if costly > 0 {
-		words += "; " + c.Env.Keys.Insist.Help().Key + " reads " + model.Count(costly) + ", at a cost"
+		words += model.Sayf("; %s reads %v, at a cost", press.Insist.Help().Key, costly)
 	}
 
 	return words
@@ -334,14 +333,14 @@ func (q *Queue) why() string {
 	case q.stopped != "":
 		return q.stopped
 	case q.Read >= int64(q.Limit):
-		return "the first " + model.Plural(q.Read, "message") + " were read"
+		return model.Sayf("the first %v message(s) were read", q.Read)
 	}
 
 	return ""
 }
 
 // Unread returns the queues with unread messages, each with its reason, in at most this many lines.
-func (c *Reading) Unread(s *term.Styles, width, most int) []string {
+func (c *Reading) Unread(width, most int) []string {
 	unread := c.of(func(q *Queue) bool { return q.why() != "" })
 	each, more := 1, 0 // lines for one queue
 	if 2*len(unread) <= most {
@@ -358,12 +357,12 @@ func (c *Reading) Unread(s *term.Styles, width, most int) []string {
 			words = append(words[:each-1:each-1], term.Cut(strings.Join(words[each-1:], " "), width-6))
 		}
 		for _, part := range words {
-			lines = append(lines, "   "+s.Warning.Render(part))
+			lines = append(lines, "   "+term.Warning.Render(part))
 		}
 	}
 
 	if more > 0 {
-		lines = append(lines, "   "+s.Warning.Render("and of "+model.Plural(more, "more queue")))
+		lines = append(lines, "   "+term.Warning.Render(model.Sayf("and of %v more queue(s)", more)))
 	}
 
 	return lines
@@ -374,9 +373,9 @@ func (c *Reading) unreadWords(q *Queue) string {
 	left := q.left()
 	switch {
 	case q.Earlier != nil && q.err == nil:
-		words := fmt.Sprintf("as of %s: %s of %s", c.clock(q.ReadAt), model.Count(q.Read), name)
+		words := model.Sayf("as of %s: %v of %s", c.clock(q.ReadAt), q.Read, name)
 		if left > 0 {
-			words += fmt.Sprintf(", not read: %s", model.Count(left))
+			words += model.Sayf(", not read: %v", left)
 		}
 		return words + ": " + q.why()
 	case q.err != nil && !q.ReadAt.IsZero() && left == 0:
@@ -385,7 +384,7 @@ func (c *Reading) unreadWords(q *Queue) string {
 		return fmt.Sprintf("not read: messages of %s: %s", name, q.why())
 	}
 
-	return fmt.Sprintf("not read: %s of %s: %s", model.Count(left), name, q.why())
+	return model.Sayf("not read: %v of %s: %s", left, name, q.why())
 }
 
 // oneOf returns the first name of a list, and how many more there are, for a narrow column: "orders +2"; "?" for none.
@@ -408,7 +407,7 @@ func namesOf(names []string, most int) string {
 	}
 	text := strings.Join(names[:min(len(names), most)], ", ")
 	if more := len(names) - most; more > 0 {
-		text += " and " + model.Count(more) + " more"
+		text += model.Sayf(" and %v more", more)
 	}
 
 	return text

@@ -12,7 +12,9 @@ import (
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/polls"
 	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -21,7 +23,7 @@ const causeMessagesMost = 10_000
 
 // causeMessagesScreen lists the messages of a cause in all its queues, as a search for them.
 type causeMessagesScreen struct {
-	messages.FindScreen
+	*messages.FindScreen
 	done   int                      // how many doings since the start are taken in
 	left   []*messages.FindRow      // rows that actions took out
 	limits func(model.QueueRef) int // of the look at each queue, for actions on its messages
@@ -37,13 +39,12 @@ func newCauseMessagesScreen(e *shell.Env, only messages.OfCause, limits func(mod
 		Has: only.Has, Queue: func(ref model.QueueRef) bool { return queues[ref] }, Hits: causeMessagesMost,
 	})
 	search.Only = only
-	return causeMessagesScreen{FindScreen: search, limits: limits, done: e.Done()}
+	s := &causeMessagesScreen{FindScreen: search, limits: limits, done: e.Done()}
+	s.Others = s.keys
+	return s
 }
 
-func (s causeMessagesScreen) Keys() []term.Key { return s.keys() }
-
 func (s *causeMessagesScreen) keys() []term.Key {
-	k := s.Env.Keys
 	row, ok := s.Table.Current()
 	noRow, none := "", ""
 	if !ok {
@@ -68,42 +69,29 @@ func (s *causeMessagesScreen) keys() []term.Key {
 
 	count := " " + model.Count(len(s.Rows))
 
-	return s.KeysWith(
-		one(k.Replay, "replay the message under the cursor", plan.Replay),
-		one(k.Drop, "drop the message under the cursor", plan.Drop),
-		all[5].As("replay all"+count).Shown(none == ""),
-		one(k.Move, "move the message under the cursor to a queue of choice", plan.Move),
+	return []term.Key{
+		one(press.Replay, "replay the message under the cursor", plan.Replay),
+		one(press.Drop, "drop the message under the cursor", plan.Drop),
+		all[5].As("replay all" + count).Shown(none == ""),
+		one(press.Move, "move the message under the cursor to a queue of choice", plan.Move),
 		all[3], all[4],
-		all[6].As("drop all"+count).Shown(none == ""),
+		all[6].As("drop all" + count).Shown(none == ""),
 		resolve(s.Env, &s.Latest, s.Only),
-		term.On(k.Failed, "the queues of these messages", func() tea.Cmd {
+		term.On(press.Failed, "the queues of these messages", func() tea.Cmd {
 			return shell.Push(newCauseQueuesScreen(s.Env, s.Only, s.limits))
-		}).As("queues"))
-}
-
-func (s causeMessagesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
-	if pressed, ok := msg.(tea.KeyMsg); ok {
-		if s.Handle(msg) {
-			return s, nil
-		}
-		cmd, _ := term.Press(s.keys(), pressed)
-		return s, cmd
+		}).As("queues"),
 	}
-
-	next, cmd := s.FindScreen.Update(msg)
-	s.FindScreen = next.(messages.FindScreen)
-	return s, cmd
 }
 
 // resolve returns the key that marks a cause as resolved.
 func resolve(e *shell.Env, latest *shell.TopologyMsg, of messages.OfCause) term.Key {
-	return term.On(e.Keys.Resolve, "mark it as resolved; again: not resolved. If it fails again, it is shown as back",
+	return term.On(press.Resolve, "mark it as resolved; again: not resolved. If it fails again, it is shown as back",
 		func() tea.Cmd { return e.Marks.Turn(latest.Topology, of.Group, cause.Resolved) })
 }
 
 // Prepare removes what actions took from the queues. If it is unknown which messages these were, the queues are read
 // again, unless that has a cost.
-func (s causeMessagesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+func (s *causeMessagesScreen) Prepare(width, height int) tea.Cmd {
 	changed, cmd := false, tea.Cmd(nil)
 	for _, d := range s.Env.Since(&s.done) {
 		if s.Request == 0 || !s.Want.Queue(d.Queue) {
@@ -128,9 +116,7 @@ func (s causeMessagesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) 
 		cmd = s.Begin(true)
 	}
 
-	next, _ := s.FindScreen.Prepare(width, height)
-	s.FindScreen = next.(messages.FindScreen)
-	return s, cmd
+	return tea.Batch(cmd, s.FindScreen.Prepare(width, height))
 }
 
 // causeQueuesScreen lists the queues of one cause: an action applies to the messages of the cause in the queue at the
@@ -148,7 +134,7 @@ type causeQueueRow struct {
 }
 
 func newCauseQueuesScreen(e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int) shell.Screen {
-	c := causeQueuesScreen{only: only, limits: limits}
+	c := &causeQueuesScreen{only: only, limits: limits}
 	c.Listing = shell.NewListing(e, "queues of a cause", func(r causeQueueRow) model.QueueRef { return r.Of },
 		func(a, b causeQueueRow) int {
 			return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.name, b.name))
@@ -162,22 +148,21 @@ func newCauseQueuesScreen(e *shell.Env, only messages.OfCause, limits func(model
 			MESSAGES:      9 right most
 		`))
 
-	rows := make([]causeQueueRow, len(only.Queues))
-	for i, q := range only.Queues {
-		rows[i] = causeQueueRow{Count: q, name: q.Of.Printable()}
+	c.Above, c.Own = 1, c.keys
+	c.Polled = func(msg shell.TopologyMsg) []causeQueueRow {
+		return model.Mapped(only.Queues, func(q *cause.Count[model.QueueRef]) causeQueueRow {
+			return causeQueueRow{*q, q.Of.Printable(), polls.ReadyOf(msg.Topology, q.Of)}
+		})
 	}
-
-	c.Above = 1
-	c.Table.Set(rows)
 	return c
 }
 
-func (c causeQueuesScreen) Keys() []term.Key {
+func (c *causeQueuesScreen) keys() []term.Key {
 	r, ok := c.Table.Current()
 	open := func(wish *messages.Wish) tea.Cmd { return shell.Push(openIn(c.Env, r.Of, c.only, c.limits, wish)) }
 
 	keys := append([]term.Key{
-		term.On(c.Env.Keys.Open, "its messages that failed for this cause", func() tea.Cmd { return open(nil) }).
+		term.On(press.Open, "its messages that failed for this cause", func() tea.Cmd { return open(nil) }).
 			As("messages"),
 	}, messages.CauseKeys(c.Env, func(w messages.Wish) tea.Cmd { return open(&w) })...)
 
@@ -186,13 +171,13 @@ func (c causeQueuesScreen) Keys() []term.Key {
 		keys[i] = keys[i].When(ok)
 	}
 
-	return c.List.Keys(keys...)
+	return keys
 }
 
 // openIn opens the messages of a cause in one queue, and does something with all of them once they were read.
 func openIn(
 	e *shell.Env, queue model.QueueRef, only messages.OfCause, limits func(model.QueueRef) int, wish *messages.Wish,
-) messages.Screen {
+) *messages.Screen {
 	var then func(*messages.Screen) tea.Cmd
 	if wish != nil {
 		then = wish.OnAll
@@ -200,25 +185,7 @@ func openIn(
 	return messages.NewCauseScreen(e, queue, only, limits(queue), then)
 }
 
-func (c causeQueuesScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
-	if c.Handle(msg) {
-		return c, nil
-	}
-	switch msg := msg.(type) {
-	case shell.TopologyMsg:
-		rows := append([]causeQueueRow(nil), c.Table.All...)
-		for i := range rows {
-			rows[i].ready = shell.ReadyOf(msg.Topology, rows[i].Of)
-		}
-		c.Table.Set(rows)
-	case tea.KeyMsg:
-		cmd, _ = term.Press(c.Keys(), msg)
-	}
-
-	return c, cmd
-}
-
-func (c causeQueuesScreen) View(width, height int) string {
-	words := c.Env.Styles.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1))
+func (c *causeQueuesScreen) View(width, height int) string {
+	words := term.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1))
 	return term.Block([]string{words}, width, 1) + "\n" + c.List.View(width, height-1, nil)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -27,16 +28,16 @@ type causePlansScreen struct {
 	latest  shell.TopologyMsg
 	state   causePlansState
 	limits  func(model.QueueRef) int
-	reading messages.Screen // reads one queue
-	queues  []causeQueue    // in the order of the list
-	at      int             // the one being read, or running
-	typed   []tea.KeyMsg    // before there were plans: keys for their options are then applied
+	reading *messages.Screen // reads one queue
+	queues  []causeQueue     // in the order of the list
+	at      int              // the one being read, or running
+	typed   []tea.KeyMsg     // before there were plans: keys for their options are then applied
 	table   term.Table[model.QueueRef, causePlanRow]
 	consent shell.Consent
 	causeWish
 
-	listed int           // rows of the list that fit
-	window *shell.Window // of the pane
+	listed int          // rows of the list that fit
+	window shell.Window // of the pane
 
 	stopped bool      // stopped by a key after the user agreed: no further queue begins
 	endedAt time.Time // when it ended before its last queue
@@ -64,14 +65,13 @@ const (
 func actOnCause(
 	e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int, wish messages.Wish,
 ) shell.Screen {
-	c := causePlansScreen{
+	c := &causePlansScreen{
 		env:       e,
 		only:      only,
 		causeWish: causeWish{Wish: wish, want: plan.ActionWant{Operation: wish.Operation}},
 		limits:    limits,
 		table:     newCausePlanTable(e, wish),
 		consent:   shell.NewConsent(),
-		window:    &shell.Window{},
 	}
 
 	for _, q := range only.Queues {
@@ -83,7 +83,7 @@ func actOnCause(
 	return c
 }
 
-func (c causePlansScreen) Title() string {
+func (c *causePlansScreen) Title() string {
 	switch c.Asks {
 	case messages.AsksProgram:
 		return "edit a cause"
@@ -95,7 +95,7 @@ func (c causePlansScreen) Title() string {
 }
 
 // Typing keeps all keys here while something is typed, or will be when the plans are made, and during a run.
-func (c causePlansScreen) Typing() bool {
+func (c *causePlansScreen) Typing() bool {
 	return c.state == causePlansWishing || c.state == causePlansRunning ||
 		c.state == causePlansAsking && (c.consent.Asked || c.offer().Number > 0 ||
 			c.planning() && c.env.Careful(c.messages(c.planned())))
@@ -115,11 +115,31 @@ func (c *causePlansScreen) planning() bool {
 	return len(c.where(func(d *act.QueueAction) bool { return d.State == shell.DialogPlanning })) > 0
 }
 
-func (c causePlansScreen) Busy() bool {
+func (c *causePlansScreen) Busy() bool {
 	return c.state == causePlansRunning && c.running().IsBusy() || c.saving.IsBusy()
 }
 
-func (c causePlansScreen) Close() {
+// HowFar returns how far all of its queues have come.
+func (c *causePlansScreen) HowFar() shell.Run {
+	r := c.running().HowFar()
+	r.What = c.Title()
+	if c.state != causePlansRunning {
+		r.State = shell.DialogEnded
+	} else if !r.Runs() {
+		r.State = shell.DialogRunning // the next queue is checked
+	}
+
+	r.Account = plan.Account{Operation: c.Operation, Planned: c.messages(c.planned())}
+	for i := range c.queues {
+		if a := &c.queues[i].Account; a.Operation != "" {
+			r.Account, r.Account.Planned = r.Account.With(*a), r.Account.Planned+a.Planned
+		}
+	}
+
+	return r
+}
+
+func (c *causePlansScreen) Close() {
 	c.reading.Close()
 	for _, q := range c.queues {
 		q.Close()
@@ -168,10 +188,7 @@ func (c *causePlansScreen) agreeable() bool {
 		len(c.where((*act.QueueAction).Unread)) == 0 && c.consent.Given(c.offer())
 }
 
-func (c causePlansScreen) Keys() []term.Key { return c.keys() }
-
-func (c *causePlansScreen) keys() []term.Key {
-	k := c.env.Keys
+func (c *causePlansScreen) Keys() []term.Key {
 	switch c.state {
 	case causePlansWishing:
 		return c.wishKeys()
@@ -191,25 +208,25 @@ func (c *causePlansScreen) keys() []term.Key {
 
 	done, planned := c.done()
 	whole := done == planned && c.unread() == ""
-	keys := []term.Key{term.On(k.Confirm, "", c.agree).As(c.offer().Does).When(asking).Shown(c.agreeable())}
+	keys := []term.Key{term.On(press.Confirm, "", c.agree).As(c.offer().Does).When(asking).Shown(c.agreeable())}
 	if !c.consent.Asked {
 		keys = append(keys, c.options()...)
 	}
 
 	return append(keys,
-		term.On(k.Confirm, "", c.goOn).As("go on").When(ended && rest),
-		term.On(k.Undo, "", func() tea.Cmd { return shell.Push(act.UndoTogether(c.env, ids...)) }).As(undo).
+		term.On(press.Confirm, "", c.goOn).As("go on").When(ended && rest),
+		term.On(press.Undo, "", func() tea.Cmd { return shell.Push(act.UndoTogether(c.env, ids...)) }).As(undo).
 			When(ended && len(ids) > 0),
-		term.On(k.Resolve, "", func() tea.Cmd {
+		term.On(press.Resolve, "", func() tea.Cmd {
 			return c.env.Marks.Turn(c.latest.Topology, c.only.Group, cause.Resolved)
 		}).When(ended && !rest && whole),
-		term.On(k.Confirm, "", c.leave).As("close").When(ended && !rest),
-		term.On(k.Cancel, leaving, shell.Pop).As(leave))
+		term.On(press.Confirm, "", c.leave).As("close").When(ended && !rest),
+		term.On(press.Cancel, leaving, shell.Pop).As(leave))
 }
 
 // options returns the keys that change all plans which have not run.
 func (c *causePlansScreen) options() (keys []term.Key) {
-	k, planned := c.env.Keys, c.planned()
+	planned := c.planned()
 	if c.state != causePlansAsking || len(planned) == 0 {
 		return nil
 	}
@@ -224,16 +241,15 @@ func (c *causePlansScreen) options() (keys []term.Key) {
 		}
 	}
 
-	other := term.On(k.Target, "", c.ask).As("other queue").When(c.Asks == messages.AsksQueue)
-	edit := term.On(k.Mend, "", func() {
+	other := term.On(press.Target, "", c.ask).As("other queue").When(c.Asks == messages.AsksQueue)
+	edit := term.On(press.Mend, "", func() {
 		c.mending.State, c.state = act.MendTyping, causePlansWishing
 		c.mending.Messages, _ = c.left()
 	}).As("edit").When(c.Asks == messages.AsksProgram)
 	return append([]term.Key{other, edit}, keys...)
 }
 
-func (c causePlansScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
-	c.queues = slices.Clone(c.queues)
+func (c *causePlansScreen) Update(msg tea.Msg) tea.Cmd {
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
@@ -251,7 +267,7 @@ func (c causePlansScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 
 	cmd = tea.Batch(cmd, c.onward())
 	c.show()
-	return c, cmd
+	return cmd
 }
 
 // polled makes the plans again before the user agrees. Agreed ones are made again when their turn comes.
@@ -318,16 +334,14 @@ func (c *causePlansScreen) readNext() {
 }
 
 func (c *causePlansScreen) read(msg tea.Msg) tea.Cmd {
-	next, cmd := c.reading.Update(msg)
-	c.reading = next.(messages.Screen)
-	return cmd
+	return c.reading.Update(msg)
 }
 
 // readOn reads on. If nothing else is needed, what was read is planned at once.
 func (c *causePlansScreen) readOn() tea.Cmd {
 	var cmds []tea.Cmd
 	for c.latest.Topology != nil && c.state == causePlansReading {
-		r, q := &c.reading, &c.queues[c.at]
+		r, q := c.reading, &c.queues[c.at]
 		switch {
 		case !r.Asked:
 			cmds = append(cmds, c.read(c.latest))
@@ -342,7 +356,7 @@ func (c *causePlansScreen) readOn() tea.Cmd {
 
 		q.read, q.bodies = true, r.Peeked.Messages
 		q.Subject = r.Subject(r.AllShown())
-		c.reading = messages.Screen{}
+		c.reading = &messages.Screen{}
 		if c.Asks == messages.AsksNothing {
 			cmds = append(cmds, c.planOne(q))
 		}
@@ -364,16 +378,16 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 	switch {
 	case c.state == causePlansWishing:
 		return c.wishKey(msg)
-	case asking && c.consent.Explains(c.env.Keys, msg), c.scrollPane(msg):
+	case asking && c.consent.Explains(msg), c.scrollPane(msg):
 		return nil
 	case c.table.Motion(msg):
-		*c.window = shell.Window{}
+		c.window = shell.Window{}
 		return nil
 	case c.state == causePlansRunning:
 		return c.runKey(msg)
 	}
 
-	cmd, pressed := term.Press(c.keys(), msg)
+	cmd, pressed := term.Press(c.Keys(), msg)
 	switch {
 	case pressed:
 	case reading && c.Asks == messages.AsksNothing:
@@ -460,7 +474,7 @@ func (c *causePlansScreen) start(i int) tea.Cmd {
 
 // runKey stops the run, and ends the wait of a canary. Before the run, nothing has happened.
 func (c *causePlansScreen) runKey(msg tea.KeyMsg) tea.Cmd {
-	cmd, _ := term.Press(c.keys(), msg)
+	cmd, _ := term.Press(c.Keys(), msg)
 	c.stopped = c.stopped || c.running().State == shell.DialogStopping // the queue itself may be done already
 	return cmd
 }

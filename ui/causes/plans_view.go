@@ -16,6 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -25,7 +26,7 @@ type causePlanRow struct {
 	queue    model.QueueRef
 	name, to string // printable
 	messages model.Opt[int64]
-	state    term.Field
+	state    term.Span
 }
 
 func newCausePlanTable(e *shell.Env, wish messages.Wish) term.Table[model.QueueRef, causePlanRow] {
@@ -41,7 +42,7 @@ func newCausePlanTable(e *shell.Env, wish messages.Wish) term.Table[model.QueueR
 		columns = slices.Delete(columns, to, to+1)
 	}
 
-	return term.NewTable(e.Kit(), func(r causePlanRow) model.QueueRef { return r.queue },
+	return term.NewTable(e.Plain, func(r causePlanRow) model.QueueRef { return r.queue },
 		term.By(func(r causePlanRow) int { return r.index }), func(r causePlanRow) []any {
 			cells := []any{r.name, r.messages, r.to, r.state}
 			if !publishes {
@@ -67,56 +68,55 @@ func (c *causePlansScreen) show() {
 	c.table.Set(rows)
 }
 
-func (c *causePlansScreen) stateOf(i int) term.Field {
-	s, d := c.env.Styles, &c.queues[i]
+func (c *causePlansScreen) stateOf(i int) term.Span {
+	d := &c.queues[i]
 	switch {
 	case !d.read && i > c.at:
-		return s.Text.Field("")
+		return term.Text.Span("")
 	case !d.read:
-		return s.Accent.Field("reading …")
+		return term.Accent.Span("reading …")
 	case d.wrong != "":
-		return s.Danger.Field(term.MarkError + " not read")
+		return term.Danger.Span(term.MarkError + " not read")
 	case !d.Open() && len(d.Rows) == 0:
-		return s.Muted.Field("none is left")
+		return term.Muted.Span("none is left")
 	case !d.Open():
-		return s.Text.Field("read")
+		return term.Text.Span("read")
 	}
 
 	switch d.State {
 	case shell.DialogEnded:
 		if d.Err == nil && d.Account.Complete() {
-			return s.Good.Field(d.Summary())
+			return term.Good.Span(d.Summary())
 		}
-		return s.Warning.Field(d.Summary())
+		return term.Warning.Span(d.Summary())
 	case shell.DialogRunning, shell.DialogStopping:
 		a := &d.Account
-		return s.Accent.Field(fmt.Sprintf("%s of %s", model.Count(a.Done()), model.Count(a.Planned)))
+		return term.Accent.Span(model.Sayf("%v of %v", a.Done(), a.Planned))
 	case shell.DialogChecking:
-		return s.Muted.Field("reading the topology again …")
+		return term.Muted.Span("reading the topology again …")
 	case shell.DialogPlanning:
-		return s.Muted.Field("working out where they go …")
+		return term.Muted.Span("working out where they go …")
 	}
 
 	switch {
 	case d.Offer().Refusal != "":
-		return s.Danger.Field(term.MarkError + " not possible")
+		return term.Danger.Span(term.MarkError + " not possible")
 	case d.Unchecked != nil:
-		return s.Warning.Field(term.MarkWarning + " not checked")
+		return term.Warning.Span(term.MarkWarning + " not checked")
 	case !d.ChangedAt.IsZero():
-		return s.Warning.Field(term.MarkWarning + " changed")
+		return term.Warning.Span(term.MarkWarning + " changed")
 	case len(d.Plan.Warnings) > 0:
-		return s.Warning.Field(term.MarkWarning + " ready")
+		return term.Warning.Span(term.MarkWarning + " ready")
 	}
 
-	return s.Good.Field("ready")
+	return term.Good.Span("ready")
 }
 
-func (c causePlansScreen) View(width, height int) string {
-	s := c.env.Styles
+func (c *causePlansScreen) View(width, height int) string {
 	foot := c.lines(width)
 	c.foot(foot)
 	lines := []string{ // headlines of them
-		s.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1)),
+		term.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1)),
 		" " + term.Cut(c.headline(), width-2),
 	}
 	rows, pane := c.split(height, len(lines)+len(foot.Lines))
@@ -125,7 +125,7 @@ func (c causePlansScreen) View(width, height int) string {
 	page := term.Block(append(lines, foot.Indented()...), width, height)
 
 	if box := c.wishBox(width, height); box != "" {
-		return term.Overlay(s, page, box, width, height)
+		return c.env.Overlay(page, box, width, height)
 	}
 
 	return page
@@ -143,12 +143,11 @@ func (c *causePlansScreen) split(height, others int) (rows, pane int) {
 // scrollPane moves what the pane shows where not all of it fits. Pages are those of the list where that does not fit,
 // either.
 func (c *causePlansScreen) scrollPane(msg tea.KeyMsg) bool {
-	k := c.env.Keys
-	paged := key.Matches(msg, k.PageDown, k.PageUp) && c.listed >= len(c.queues)
-	return (paged || key.Matches(msg, k.HalfDown, k.HalfUp)) && c.window.Scroll(k, msg)
+	paged := key.Matches(msg, press.PageDown, press.PageUp) && c.listed >= len(c.queues)
+	return (paged || key.Matches(msg, press.HalfDown, press.HalfUp)) && c.window.Scroll(msg)
 }
 
-func (c causePlansScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+func (c *causePlansScreen) Prepare(width, height int) tea.Cmd {
 	foot := c.lines(width)
 	c.foot(foot)
 	rows, _ := c.split(height, headlines+len(foot.Lines))
@@ -156,18 +155,18 @@ func (c causePlansScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	if c.Asks == messages.AsksProgram && c.state == causePlansWishing {
 		c.mending.Prepare(width, height)
 	}
-	return c, nil
+	return nil
 }
 
 func (c *causePlansScreen) headline() string {
 	rest := c.ready()
-	what := fmt.Sprintf("%s of %s", model.Plural(c.messages(rest), "message"), model.Plural(len(rest), "queue"))
+	what := model.Sayf("%v message(s) of %v queue(s)", c.messages(rest), len(rest))
 	switch c.state {
 	case causePlansReading:
 		return fmt.Sprintf("reading queue %d of %d …", c.at+1, len(c.queues))
 	case causePlansWishing:
 		count, queues := c.left()
-		words := fmt.Sprintf("%s of %s", model.Plural(count, "message"), model.Plural(queues, "queue"))
+		words := model.Sayf("%v message(s) of %v queue(s)", count, queues)
 		if unread := c.unread(); unread != "" {
 			words += "; " + unread
 		}
@@ -231,13 +230,12 @@ func (c *causePlansScreen) pane(width, height int) []string {
 	}
 	l := c.paneLines(width)
 	position := cmp.Or(c.window.Fit(l, height-1), c.table.Position())
-	head := term.Partition(c.env.Styles, c.queues[r.index].Queue.Printable(), position, width)
+	head := term.Partition(c.queues[r.index].Queue.Printable(), position, width)
 	return append([]string{head}, l.Indented()...)
 }
 
 // paneLines returns all lines about the queue under the cursor.
 func (c *causePlansScreen) paneLines(width int) *shell.DialogLines {
-	s := c.env.Styles
 	l := c.lines(width)
 	r, ok := c.table.Current()
 	if !ok {
@@ -246,10 +244,10 @@ func (c *causePlansScreen) paneLines(width int) *shell.DialogLines {
 	q := &c.queues[r.index]
 	switch {
 	case q.wrong != "":
-		l.Stress("not read", q.wrong, s.Danger)
+		l.Stress("not read", q.wrong, term.Danger)
 	case q.Open() && q.Plan.Operation != "":
 		if refusal := q.Offer().Refusal; refusal != "" && q.Asks() {
-			l.Stress("", term.MarkError+" not possible: "+refusal, s.Danger)
+			l.Stress("", term.MarkError+" not possible: "+refusal, term.Danger)
 		}
 		q.Say(l)
 	}
@@ -259,13 +257,13 @@ func (c *causePlansScreen) paneLines(width int) *shell.DialogLines {
 
 // lines are for a page of this width: lines longer than a dialog's are hard to read.
 func (c *causePlansScreen) lines(width int) *shell.DialogLines {
-	return shell.NewPaneLines(c.env.Styles, min(width, 126))
+	return shell.NewPaneLines(min(width, 126))
 }
 
 func (c *causePlansScreen) foot(l *shell.DialogLines) {
 	warn := func(words string) {
 		if words != "" {
-			l.Say("", term.MarkWarning+" "+words, l.Styles.Warning)
+			l.Say("", term.MarkWarning+" "+words, term.Warning)
 		}
 	}
 
@@ -281,10 +279,9 @@ func (c *causePlansScreen) foot(l *shell.DialogLines) {
 		return
 	case asking && left > 0:
 		their := map[bool]string{true: "its", false: "their"}[left == 1]
-		warn(model.Plural(left, "queue") + " left out: " + their + " messages stay where they are")
+		warn(model.Sayf("%v queue(s) left out: %s messages stay where they are", left, their))
 	case ended && len(ready) > 0:
-		warn("it ended before " + model.Plural(len(ready), "queue") + ": " +
-			model.Plural(c.messages(ready), "message") + " are untouched")
+		warn(model.Sayf("it ended before %v queue(s): %v message(s) are untouched", len(ready), c.messages(ready)))
 	}
 
 	if asking || ended {
@@ -293,7 +290,7 @@ func (c *causePlansScreen) foot(l *shell.DialogLines) {
 	if asking {
 		c.consent.Say(l, c.offer())
 	}
-	l.Keys(c.keys()...)
+	l.Keys(c.Keys()...)
 }
 
 // causeWish is what to do with the messages of a cause in several queues, and what is asked for once they were read.
@@ -314,7 +311,7 @@ func (c *causePlansScreen) ask() {
 		return
 	}
 	c.state = causePlansWishing
-	words := "all of the cause in " + model.Plural(queues, "queue")
+	words := model.Sayf("all of the cause in %v queue(s)", queues)
 	switch c.Asks {
 	case messages.AsksQueue:
 		c.chooser = act.NewQueueChooser(c.env, c.moveTargets())
@@ -355,7 +352,7 @@ func (c *causePlansScreen) unread() string {
 		words = append(words, model.Plural(queues, "queue"))
 	}
 	if count > 0 {
-		words = append(words, model.Plural(count, "message")+" behind what was read")
+		words = append(words, model.Sayf("%v message(s) behind what was read", count))
 	}
 	if len(words) == 0 {
 		return ""
@@ -457,10 +454,10 @@ func (c *causePlansScreen) wishBox(width, height int) string {
 	case c.Asks == messages.AsksPath:
 		return c.saving.View(width, height)
 	default:
-		l := shell.NewDialogLines(c.env.Styles, width)
+		l := shell.NewDialogLines(width)
 		c.chooser.View(l, height-2)
 		count, _ := c.left()
-		return l.Box("Move " + model.Plural(count, "message"))
+		return l.Box(model.Sayf("Move %v message(s)", count))
 	}
 }
 

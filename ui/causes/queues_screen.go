@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -32,9 +33,9 @@ type queueRow struct {
 }
 
 func NewQueuesScreen(e *shell.Env) shell.Screen {
-	q := queuesScreen{Listing: shell.NewListing(e, "queues", func(r queueRow) model.QueueRef { return r.QueueRef },
+	q := &queuesScreen{Listing: shell.NewListing(e, "queues", func(r queueRow) model.QueueRef { return r.QueueRef },
 		term.By(func(r queueRow) string { return r.name }), func(r queueRow) []string { return []string{r.name} },
-		func(r queueRow) []any { return r.cells(e.Styles) },
+		func(r queueRow) []any { return r.cells() },
 		term.Columns(`
 			QUEUE:           20 flex 4 max 56 middle sorts
 			TYPE:             9 drop 3 sorts muted
@@ -49,29 +50,29 @@ func NewQueuesScreen(e *shell.Env) shell.Screen {
 			MEMBERS:          7 drop 5 sorts blank
 			DEAD-LETTERS TO: 16 flex 3 max 40 drop 2
 		`))}
-	q.Hides = true
+	q.Hides, q.Own, q.Polled = true, q.keys, queueRows
 	return q
 }
 
-func (r queueRow) cells(s *term.Styles) []any {
-	ttl := s.Muted.Field("-").By(-1)
+func (r queueRow) cells() []any {
+	ttl := term.Muted.Span("-").By(-1)
 	if set := r.topo.Settings(r.QueueRef).TTL; set.Set {
-		ttl = s.Waiting.Field(model.ShortDuration(set.Value)).By(float64(set.Value))
+		ttl = term.Waiting.Span(model.ShortDuration(set.Value)).By(float64(set.Value))
 	}
 
 	return []any{
 		r.name,
 		r.kind(),
-		r.roleField(s),
-		r.readyField(s, s.Text),
+		r.roleField(),
+		r.readyField(term.Text),
 		r.Unacked,
 		r.Consumers,
 		r.moves.In,
 		r.moves.Out,
 		ttl,
 		r.node(),
-		r.members(s),
-		r.wayOut(s),
+		r.members(),
+		r.wayOut(),
 	}
 }
 
@@ -84,19 +85,19 @@ func (r queueRow) node() string {
 }
 
 // members returns how many of the queue's replicas are online, with a mark where one more must not stop.
-func (r queueRow) members(s *term.Styles) term.Field {
+func (r queueRow) members() term.Span {
 	all, online := len(r.Members), len(r.Online)
 	words := fmt.Sprintf("%d/%d", online, all)
 	switch {
 	case all == 0, r.node() == "":
-		return s.Muted.Field("").By(-1)
+		return term.Muted.Span("").By(-1)
 	case online < model.Majority(all):
-		return s.Danger.Field(words + " " + term.MarkError)
+		return term.Danger.Span(words + " " + term.MarkError)
 	case online < all && online == model.Majority(all):
-		return s.Warning.Field(words + " " + term.MarkWarning)
+		return term.Warning.Span(words + " " + term.MarkWarning)
 	}
 
-	return s.Muted.Field(words)
+	return term.Muted.Span(words)
 }
 
 // kind returns the queue's type; for an exclusive queue only that, because only its owner can read it.
@@ -111,38 +112,38 @@ func (r queueRow) kind() string {
 	return model.Printable(string(r.Type))
 }
 
-func (r queueRow) readyField(s *term.Styles, some term.Style) term.Field {
-	return shell.ReadyField(s, r.Ready, r.Outage() != model.NoOutage, some)
+func (r queueRow) readyField(some term.Style) term.Span {
+	return shell.ReadyField(r.Ready, r.Outage() != model.NoOutage, some)
 }
 
-func (r queueRow) roleField(s *term.Styles) term.Field {
+func (r queueRow) roleField() term.Span {
 	switch r.role {
 	case "":
-		return s.Muted.Field("-")
+		return term.Muted.Span("-")
 	case model.FailedRole:
-		return s.Danger.Field(string(r.role))
+		return term.Danger.Span(string(r.role))
 	case model.DelayedBuffer, model.RetryBuffer:
-		return s.Waiting.Field(string(r.role))
+		return term.Waiting.Span(string(r.role))
 	}
 
-	return s.Text.Field(string(r.role))
+	return term.Text.Span(string(r.role))
 }
 
-func (r queueRow) wayOut(s *term.Styles) term.Field {
+func (r queueRow) wayOut() term.Span {
 	dlx := r.topo.Settings(r.QueueRef).DLX
 	if !dlx.Set {
-		return s.Muted.Field("-")
+		return term.Muted.Span("-")
 	}
 	targets := r.targets[r.QueueRef]
 	name := model.ExchangeName(dlx.Value)
 	switch len(targets) {
 	case 0:
-		return s.Danger.Field(name + " → nothing !")
+		return term.Danger.Span(name + " → nothing !")
 	case 1:
-		return s.Text.Field(name + " → " + model.Printable(targets[0].Name))
+		return term.Text.Span(name + " → " + model.Printable(targets[0].Name))
 	}
 
-	return s.Text.Field(name + " → " + model.Count(len(targets)) + " queues")
+	return term.Text.Span(model.Sayf("%s → %v queues", name, len(targets)))
 }
 
 // deadLetterTargets returns the queues that any of a queue's hops reaches.
@@ -156,26 +157,10 @@ func deadLetterTargets(t *model.Topology, ref model.QueueRef) []model.QueueRef {
 	return nil
 }
 
-func (q queuesScreen) Keys() []term.Key {
+func (q *queuesScreen) keys() []term.Key {
 	r, ok := q.Table.Current()
 	open := func() tea.Cmd { return shell.Push(messages.NewScreen(q.Env, r.QueueRef)) }
-	return q.List.Keys(term.On(q.Env.Keys.Open, "open what is under the cursor", open).As("messages").When(ok))
-}
-
-func (q queuesScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
-	if q.Handle(msg) {
-		return q, nil
-	}
-	switch msg := msg.(type) {
-	case shell.RestMsg:
-		q.Table.Rest()
-	case shell.TopologyMsg:
-		q.Table.Set(queueRows(msg))
-	case tea.KeyMsg:
-		cmd, _ = term.Press(q.Keys(), msg)
-	}
-
-	return q, cmd
+	return []term.Key{term.On(press.Open, "open what is under the cursor", open).As("messages").When(ok)}
 }
 
 func queueRows(msg shell.TopologyMsg) []queueRow {
@@ -211,7 +196,7 @@ func queueRows(msg shell.TopologyMsg) []queueRow {
 }
 
 // Prepare works out where dead letters of the visible queues go, and describes the one at the cursor.
-func (q queuesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+func (q *queuesScreen) Prepare(width, height int) tea.Cmd {
 	for _, r := range q.Seen(q.Rows(height, 5)) {
 		if _, known := r.targets[r.QueueRef]; !known {
 			r.targets[r.QueueRef] = deadLetterTargets(r.topo, r.QueueRef)
@@ -220,14 +205,14 @@ func (q queuesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 
 	q.below = q.detail(width)
 	if room := height - q.Rows(height, 5); len(q.below) > room && room > 0 {
-		q.below[room-1] = term.Crop(q.below[room-1], width-2) + q.Env.Styles.Muted.Render(" …")
+		q.below[room-1] = term.Crop(q.below[room-1], width-2) + term.Muted.Render(" …")
 	}
 
-	return q, nil
+	return nil
 }
 
-func (q queuesScreen) View(width, height int) string {
-	empty := []string{"", "   " + q.Env.Styles.Strong.Render("No queues here.")}
+func (q *queuesScreen) View(width, height int) string {
+	empty := []string{"", "   " + term.Strong.Render("No queues here.")}
 	if len(q.Table.All) == 0 {
 		return q.List.View(width, height, empty)
 	}
@@ -236,8 +221,7 @@ func (q queuesScreen) View(width, height int) string {
 }
 
 // detail describes what has no room in the row of the queue at the cursor: where its settings come from.
-func (q queuesScreen) detail(width int) []string {
-	s := q.Env.Styles
+func (q *queuesScreen) detail(width int) []string {
 	r, ok := q.Table.Current()
 	if !ok {
 		return q.Aimless("queue", width)
@@ -245,7 +229,7 @@ func (q queuesScreen) detail(width int) []string {
 	settings := r.topo.Settings(r.QueueRef)
 	ttl := "no TTL of the queue"
 	if settings.TTL.Set {
-		ttl = fmt.Sprintf("TTL %s (%s)", model.ShortDuration(settings.TTL.Value), settings.TTL.Source)
+		ttl = model.Sayf("TTL %s (%s)", settings.TTL.Value, settings.TTL.Source)
 	}
 
 	dlx := "no dead-letter exchange"
@@ -259,17 +243,17 @@ func (q queuesScreen) detail(width int) []string {
 	}
 
 	lines := []string{
-		term.Partition(s, r.name, q.Table.Position(), width), "   " + model.Printable(r.traits()),
+		term.Partition(r.name, q.Table.Position(), width), "   " + model.Printable(r.traits()),
 		"   " + model.Printable(ttl+", "+dlx),
 	}
 
-	for _, way := range shell.ExitLines(s, r.topo.Exits(r.QueueRef)) {
+	for _, way := range shell.ExitLines(r.topo.Exits(r.QueueRef)) {
 		lines = append(lines, term.Cut(way, width))
 	}
 
 	for _, f := range q.Latest.About.Queue(r.QueueRef) {
 		if f.Level != findings.LevelInfo {
-			lines = append(lines, shell.FindingLines(s, []*findings.Finding{f}, width)...)
+			lines = append(lines, shell.FindingLines([]*findings.Finding{f}, width)...)
 		}
 	}
 

@@ -419,6 +419,8 @@ func (c *Reading) Answered(msg ReadMsg) bool {
 	if !msg.Looked {
 		return true
 	}
+
+	c.Env.Meet(msg.List, msg.Marks.States, q.Ref, msg.Err == nil && !q.ReadAt.IsZero() && q.Earlier == nil)
 	q.err, q.refusal = msg.Err, nil
 	var limit peek.RefusedLook
 	switch {
@@ -438,6 +440,9 @@ func (c *Reading) Answered(msg ReadMsg) bool {
 
 	return true
 }
+
+// Shows reports whether it is about a queue.
+func (c *Reading) Shows(ref model.QueueRef) bool { return c.Queues[ref] != nil }
 
 // first reports whether queues are still to be read for the first time.
 func (c *Reading) first(now time.Time) bool {

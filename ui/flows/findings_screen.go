@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -17,7 +18,6 @@ import (
 // findingsScreen lists what is wrong or risky, with the evidence and the remedy of the finding at the cursor.
 type findingsScreen struct {
 	shell.Listing[findings.Identity, findingRow]
-	short map[string]string // what each code means
 }
 
 type findingRow struct {
@@ -31,15 +31,13 @@ func NewFindingsScreen(e *shell.Env) shell.Screen {
 	for _, f := range docs.Findings() {
 		short[f.Code] = f.Short
 	}
-
-	s := e.Styles
-	return findingsScreen{short: short, Listing: shell.NewListing(e, "findings",
+	f := &findingsScreen{Listing: shell.NewListing(e, "findings",
 		func(r findingRow) findings.Identity { return r.Identity() },
 		term.By(func(r findingRow) int { return r.place }),
 		func(r findingRow) []string { return []string{r.Code, r.where(), r.title, string(r.Level)} },
 		func(r findingRow) []any {
 			mark := shell.LevelMark(r.Level)
-			level := s.Mark(mark).Field(mark + " " + string(r.Level))
+			level := term.StyleOf(mark).Span(mark + " " + string(r.Level))
 			return []any{level.By(float64(r.place)), r.where(), r.title}
 		},
 		term.Columns(`
@@ -47,6 +45,21 @@ func NewFindingsScreen(e *shell.Env) shell.Screen {
 			WHERE: 18 flex 2 max 40 middle sorts
 			WHAT:  20 flex 5 sorts
 		`))}
+	f.Own = f.keys
+
+	f.Polled = func(msg shell.TopologyMsg) []findingRow {
+		rows := make([]findingRow, len(msg.Findings))
+		for i, finding := range msg.Findings {
+			title := model.Printable(finding.Message)
+			if short := short[finding.Code]; short != "" {
+				title = short + " · " + title
+			}
+			rows[i] = findingRow{finding, title, i}
+		}
+
+		return rows
+	}
+	return f
 }
 
 func (r findingRow) where() string {
@@ -66,18 +79,18 @@ func (r findingRow) where() string {
 	return "broker"
 }
 
-func (f findingsScreen) Keys() []term.Key {
+func (f *findingsScreen) keys() []term.Key {
 	r, ok := f.Table.Current()
 	does := "open what is under the cursor; on the page of a finding, its flow or its queue"
 
-	return f.List.Keys(term.On(f.Env.Keys.Open, does, func() tea.Cmd {
+	return []term.Key{term.On(press.Open, does, func() tea.Cmd {
 		opens, what := f.about(&r)
-		return shell.Push(explainScreen{env: f.Env, finding: r.Finding, opens: opens, what: what})
-	}).As("what it means").When(ok))
+		return shell.Push(&explainScreen{env: f.Env, finding: r.Finding, opens: opens, what: what})
+	}).As("what it means").When(ok)}
 }
 
 // about opens the flow of a finding, or the messages of its queue; nil when it has neither.
-func (f findingsScreen) about(r *findingRow) (opens func() tea.Cmd, what string) {
+func (f *findingsScreen) about(r *findingRow) (opens func() tea.Cmd, what string) {
 	if r.Queue == "" {
 		return nil, ""
 	}
@@ -89,44 +102,19 @@ func (f findingsScreen) about(r *findingRow) (opens func() tea.Cmd, what string)
 	return shell.Opening(messages.NewScreen, f.Env, ref), "messages"
 }
 
-func (f findingsScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
-	if f.Handle(msg) {
-		return f, nil
-	}
-	switch msg := msg.(type) {
-	case shell.RestMsg:
-		f.Table.Rest()
-	case shell.TopologyMsg:
-		rows := make([]findingRow, len(msg.Findings))
-		for i, finding := range msg.Findings {
-			title := model.Printable(finding.Message)
-			if short := f.short[finding.Code]; short != "" {
-				title = short + " · " + title
-			}
-			rows[i] = findingRow{finding, title, i}
-		}
-
-		f.Table.Set(rows)
-	case tea.KeyMsg:
-		cmd, _ = term.Press(f.Keys(), msg)
-	}
-
-	return f, cmd
-}
-
-func (f findingsScreen) View(width, height int) string {
+func (f *findingsScreen) View(width, height int) string {
 	if len(f.Table.All) == 0 {
-		return f.List.View(width, height, shell.EmptyPage(f.Env.Styles, "No findings.",
+		return f.List.View(width, height, shell.EmptyPage("No findings.",
 			"Nothing in the topology loses messages or is likely to.", width))
 	}
 	rows := f.Rows(height, min(height/2, 12))
 	return term.Below(f.List.View(width, rows, nil), f.detail(width), width, height)
 }
 
-func (f findingsScreen) detail(width int) []string {
+func (f *findingsScreen) detail(width int) []string {
 	return f.Pane("finding", width, func(r findingRow, l *shell.DialogLines) string {
 		sayFinding(l, &r.Finding)
-		l.Say("more", f.Env.Keys.Open.Help().Key+" has commands that show it, and explains it")
+		l.Say("more", press.Open.Help().Key+" has commands that show it, and explains it")
 		return model.Printable(r.Code) + "  " + r.where()
 	})
 }
@@ -142,7 +130,7 @@ type explainScreen struct {
 	text    shell.Scroll
 }
 
-func (x explainScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
+func (x *explainScreen) Update(msg tea.Msg) (cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
 		same := func(f findings.Finding) bool { return f.Identity() == x.finding.Identity() }
@@ -152,22 +140,22 @@ func (x explainScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 		}
 		x.text.Lines = nil
 	case tea.KeyMsg:
-		x.text.Key(x.env.Keys, msg)
+		x.text.Key(msg)
 		cmd, _ = term.Press(x.Keys(), msg)
 	}
 
-	return x, cmd
+	return cmd
 }
 
-func (x explainScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+func (x *explainScreen) Prepare(width, height int) tea.Cmd {
 	x.text.Prepare(min(width-6, 100), height-1, x.lines)
-	return x, nil
+	return nil
 }
 
-func (x explainScreen) lines(width int) []string {
-	l := shell.NewPaneLines(x.env.Styles, width+6)
+func (x *explainScreen) lines(width int) []string {
+	l := shell.NewPaneLines(width + 6)
 	if x.gone {
-		l.Say("now", "This is not found any more.", x.env.Styles.Good)
+		l.Say("now", "This is not found any more.", term.Good)
 	}
 
 	sayFinding(l, &x.finding)
@@ -176,12 +164,12 @@ func (x explainScreen) lines(width int) []string {
 		if i == 0 {
 			label = "commands"
 		}
-		l.Say(label, command, x.env.Styles.Accent)
+		l.Say(label, command, term.Accent)
 	}
 
 	l.Blank()
 	for _, line := range docs.Finding(x.finding.Code, width) {
-		l.Lines = append(l.Lines, x.env.Styles.Text.Render(line))
+		l.Lines = append(l.Lines, term.Text.Render(line))
 	}
 
 	return l.Lines
@@ -194,15 +182,15 @@ func sayFinding(l *shell.DialogLines, f *findings.Finding) {
 	l.Say("remedy", f.Remedy)
 }
 
-func (x explainScreen) Title() string { return x.finding.Code }
-func (x explainScreen) Typing() bool  { return false }
+func (x *explainScreen) Title() string { return x.finding.Code }
+func (x *explainScreen) Typing() bool  { return false }
 
-func (x explainScreen) Keys() []term.Key {
-	open := term.On(x.env.Keys.Open, "open its flow or its queue", x.opens)
+func (x *explainScreen) Keys() []term.Key {
+	open := term.On(press.Open, "open its flow or its queue", x.opens)
 	return []term.Key{open.As(x.what).When(x.opens != nil)}
 }
 
-func (x explainScreen) View(width, height int) string {
+func (x *explainScreen) View(width, height int) string {
 	lines := []string{""}
 	for _, line := range x.text.Seen() {
 		lines = append(lines, "   "+line)

@@ -9,6 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -74,25 +75,24 @@ func (c *flowCauses) prepare(cursor model.QueueRef, width, height int) tea.Cmd {
 	}
 	e := c.Env
 	cmd := c.Next(e.Shown)
-	s := e.Styles
 	words := c.Words()
 	list := append([]cause.Group(nil), c.List...)
 	if len(c.Order) > 1 && c.Queues[cursor] != nil {
 		words, list = model.Printable(cursor.Name)+" of "+words, groupsIn(list, cursor)
 	}
 
-	c.lines = []string{"", " " + s.Strong.Render(term.Cut(words, width-2))}
-	unread := c.Unread(s, width, min(max(height/4, 2), height-len(c.lines)-1))
+	c.lines = []string{"", " " + term.Strong.Render(term.Cut(words, width-2))}
+	unread := c.Unread(width, min(max(height/4, 2), height-len(c.lines)-1))
 	if len(list) == 0 {
-		c.lines = append(c.lines, "   "+s.Muted.Render(c.nothing()))
+		c.lines = append(c.lines, "   "+term.Muted.Render(c.nothing()))
 	}
 
 	cause.MostFirst(list)
 	for i := range list {
 		about := c.about(&list[i], width)
 		if room := height - len(c.lines) - len(unread); len(about) > room || len(about) == room && i < len(list)-1 {
-			more := model.Plural(len(list)-i, "cause") + " more: " + e.Keys.Causes.Help().Key + " shows all"
-			c.lines = append(c.lines, "   "+s.Muted.Render(more))
+			more := model.Sayf("%v cause(s) more: %s shows all", len(list)-i, press.Causes.Help().Key)
+			c.lines = append(c.lines, "   "+term.Muted.Render(more))
 			break
 		}
 		c.lines = append(c.lines, about...)
@@ -137,7 +137,7 @@ func (c *flowCauses) keys() []term.Key {
 // about returns the lines of one cause: how many messages, what failed, when last, and its state.
 func (c *flowCauses) about(g *cause.Group, width int) []string {
 	e := c.Env
-	s, marks := e.Styles, e.Marks
+	marks := e.Marks
 	const indent = 10
 	count := term.PadLeft(c.AtLeast()+model.Count(g.Messages), indent-2)
 
@@ -146,11 +146,11 @@ func (c *flowCauses) about(g *cause.Group, width int) []string {
 		words = append(words[:1:1], term.Cut(strings.Join(words[1:], " "), width-indent-2))
 	}
 
-	lines := []string{s.Danger.Render(count) + "  " + marks.Look(g.ID).Render(words[0])}
+	lines := []string{term.Danger.Render(count) + "  " + marks.Look(g.ID).Render(words[0])}
 	for _, line := range words[1:] {
 		lines = append(lines, strings.Repeat(" ", indent)+marks.Look(g.ID).Render(line))
 	}
 
 	when := "last " + shell.AgoOf(g.Last, e.Shown) + "   " + marks.Words(g.ID)
-	return append(lines, strings.Repeat(" ", indent)+s.Muted.Render(when))
+	return append(lines, strings.Repeat(" ", indent)+term.Muted.Render(when))
 }

@@ -1,7 +1,6 @@
 package flows
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,10 +10,12 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/carry"
+	"github.com/dlxtop/dlxtop/model/polls"
 	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 	"github.com/dlxtop/dlxtop/ui/trace"
@@ -35,38 +36,36 @@ type FlowScreen struct {
 }
 
 func NewFlowScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
-	return FlowScreen{movingFlow: newMovingFlow(e, worker), causes: flowCauses{Reading: causes.NewReading(e)}}
+	return &FlowScreen{movingFlow: newMovingFlow(e, worker), causes: flowCauses{Reading: causes.NewReading(e)}}
 }
 
-func (s FlowScreen) Title() string { return s.Worker.Printable() }
-func (s FlowScreen) Typing() bool  { return s.causes.Asking() }
+func (s *FlowScreen) Shows(ref model.QueueRef) bool { return s.causes.Shows(ref) }
 
-func (s FlowScreen) Keys() []term.Key { return s.keys() }
+func (s *FlowScreen) Title() string { return s.Worker.Printable() }
+func (s *FlowScreen) Typing() bool  { return s.causes.Asking() }
 
-func (s *FlowScreen) keys() []term.Key {
+func (s *FlowScreen) Keys() []term.Key {
 	if s.causes.Asking() {
 		return s.causes.keys()
 	}
-
-	k := s.env.Keys
 	why := noFailed(s.Flow)
 	round := func(by int) func() { return func() { s.move(by, true) } }
 
 	keys := append([]term.Key{
-		term.On(k.Open, "the messages of the queue under the cursor", s.openQueue).As("messages"),
-		shell.Unless(why, term.On(k.Failed, "the failed messages of this flow", s.openFailed)),
-		shell.Unless(why, term.On(k.Causes, "what failed in this flow, and why",
+		term.On(press.Open, "the messages of the queue under the cursor", s.openQueue).As("messages"),
+		shell.Unless(why, term.On(press.Failed, "the failed messages of this flow", s.openFailed)),
+		shell.Unless(why, term.On(press.Causes, "what failed in this flow, and why",
 			shell.Opening(causes.NewFailedScreen, s.env, s.Worker))),
 	}, s.causes.keys()...)
 
 	keys = append(keys,
-		term.On(k.Tap, "tap: watch messages pass its exchanges", func() tea.Cmd {
+		term.On(press.Tap, "tap: watch messages pass its exchanges", func() tea.Cmd {
 			return trace.TapFlow(s.env, s.latest.Topology, s.Flow, s.Cursor)
 		}),
-		term.On(k.Chart, "chart the queue under the cursor over five minutes; close the chart",
+		term.On(press.Chart, "chart the queue under the cursor over five minutes; close the chart",
 			func() { s.chart = !s.chart }).AsIf(s.chart, "close the chart"),
-		term.On(k.NextPane, "next queue", round(1)).As("next queue"),
-		term.On(k.PrevPane, "previous queue", round(-1)).As("previous queue"))
+		term.On(press.NextPane, "next queue", round(1)).As("next queue"),
+		term.On(press.PrevPane, "previous queue", round(-1)).As("previous queue"))
 
 	for i := range keys {
 		keys[i] = keys[i].When(s.Flow != nil)
@@ -75,7 +74,7 @@ func (s *FlowScreen) keys() []term.Key {
 	return keys
 }
 
-func (s FlowScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
+func (s *FlowScreen) Update(msg tea.Msg) (cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg, shell.CountedMsg, dotStepMsg, causes.ReadMsg:
 		cmd = tea.Batch(s.moved(msg), s.causes.update(msg, s.Worker))
@@ -83,7 +82,7 @@ func (s FlowScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 		cmd = s.pressed(msg)
 	}
 
-	return s, cmd
+	return cmd
 }
 
 // noFailed says why there is nothing that failed in a flow; "" when there can be.
@@ -96,23 +95,22 @@ func noFailed(f *model.Flow) string {
 
 // pressed moves in the picture, or runs what the key does.
 func (s *FlowScreen) pressed(msg tea.KeyMsg) tea.Cmd {
-	k := s.env.Keys
 	switch {
 	case s.Flow == nil:
 		return nil
-	case s.causes.Asking() || !key.Matches(msg, append(k.Motions(), k.Earlier, k.Later)...):
-		cmd, _ := term.Press(s.keys(), msg)
+	case s.causes.Asking() || !key.Matches(msg, append(press.Motions(), press.Earlier, press.Later)...):
+		cmd, _ := term.Press(s.Keys(), msg)
 		return cmd
-	case term.Is(msg, k.Later):
+	case press.Is(msg, press.Later):
 		s.move(1, false)
-	case term.Is(msg, k.Earlier):
+	case press.Is(msg, press.Earlier):
 		s.move(-1, false)
-	case key.Matches(msg, k.HalfDown, k.PageDown):
+	case key.Matches(msg, press.HalfDown, press.PageDown):
 		s.move(picture.ListRows, false)
-	case key.Matches(msg, k.HalfUp, k.PageUp):
+	case key.Matches(msg, press.HalfUp, press.PageUp):
 		s.move(-picture.ListRows, false)
 	default:
-		step, _ := k.Step(msg, 1)
+		step, _ := press.Step(msg, 1)
 		s.move(step, false)
 	}
 
@@ -123,7 +121,7 @@ func (s *FlowScreen) pressed(msg tea.KeyMsg) tea.Cmd {
 func (s *FlowScreen) openQueue() tea.Cmd {
 	open := s.Cursor
 	for _, b := range s.Flow.Buffers {
-		if levels := s.latest.Holding(b); b.Queue == s.Cursor && len(levels) > 0 {
+		if levels := s.latest.Seen().Holding(b); b.Queue == s.Cursor && len(levels) > 0 {
 			open = levels[0].Ref
 		}
 	}
@@ -135,7 +133,7 @@ func (s *FlowScreen) openQueue() tea.Cmd {
 func (s *FlowScreen) openFailed() tea.Cmd {
 	open := s.Flow.Failed[0].Queue
 	for _, m := range slices.Backward(s.Flow.Failed) {
-		if shell.ReadyOf(s.latest.Topology, m.Queue).Or(0) > 0 {
+		if polls.ReadyOf(s.latest.Topology, m.Queue).Or(0) > 0 {
 			open = m.Queue
 		}
 	}
@@ -157,34 +155,34 @@ func (s *FlowScreen) move(by int, round bool) {
 	s.Cursor = stations[min(max(at, 0), len(stations)-1)].Queue
 }
 
-func (s FlowScreen) View(width, height int) string {
+func (s *FlowScreen) View(width, height int) string {
 	page := term.Block(append(s.lines[:len(s.lines):len(s.lines)], s.causes.lines...), width, height)
 	if s.causes.columns > 0 {
 		columns := width - 1 - s.causes.columns
-		page = term.Beside(s.env.Styles, term.Block(s.lines, columns, height),
+		page = term.Beside(term.Block(s.lines, columns, height),
 			term.Block(s.causes.lines, s.causes.columns, height))
 	}
 
 	if s.causes.Asking() {
 		dialog := s.causes.Dialog(width)
-		return term.Overlay(s.env.Styles, page, dialog, width, height)
+		return s.env.Overlay(page, dialog, width, height)
 	}
 
 	return page
 }
 
 // Prepare lays out the picture, and what is below it and beside it.
-func (s FlowScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+func (s *FlowScreen) Prepare(width, height int) tea.Cmd {
 	if s.seen() {
 		s.causes.place(&s.movingFlow, width)
 		columns := s.causes.columns
 		if columns > 0 {
 			s.lines = s.laid(width-1-columns, height)
-			return s, s.causes.prepare(s.Cursor, columns, height)
+			return s.causes.prepare(s.Cursor, columns, height)
 		}
 
 		s.lines = s.laid(width, height)
-		return s, s.causes.prepare(s.Cursor, width, height-len(s.lines))
+		return s.causes.prepare(s.Cursor, width, height-len(s.lines))
 	}
 
 	words := "reading …"
@@ -192,21 +190,19 @@ func (s FlowScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 		words = "there is no flow with the worker " + s.Title() + " any more"
 	}
 
-	s.lines = []string{"", "   " + s.env.Styles.Muted.Render(words)}
-	return s, nil
+	s.lines = []string{"", "   " + term.Muted.Render(words)}
+	return nil
 }
 
-func (s FlowScreen) laid(width, height int) []string {
+func (s *FlowScreen) laid(width, height int) []string {
 	log, kept := leastLog+1, 0
 	if height < messages.SplitHeight && len(s.causes.Order) > 0 { // on a low terminal the picture is smaller
 		log, kept = 2, causesBelow
 	}
-
-	styles := s.env.Styles
 	sc := s.scene(width, height-len(s.own)-log-kept-3)
 	below := s.captionLines(width, height)
 	if s.gone {
-		below = append([]string{" " + styles.Danger.Render(term.MarkError+
+		below = append([]string{" " + term.Danger.Render(term.MarkError+
 			" this flow is no more: this is how it was last")}, below...)
 	}
 
@@ -222,10 +218,10 @@ func (s FlowScreen) laid(width, height int) []string {
 	}
 
 	lines := []string{""}
-	lines = append(lines, s.dots.Draw(sc).Render(styles, from, from+rows)...)
+	lines = append(lines, s.dots.Draw(sc).Render(from, from+rows)...)
 	if rows < sc.Canvas.Height {
-		lines[0] = term.Pad(styles.Muted.Render("  "+model.Count(len(s.picture.Stations()))+
-			" queues: ↑ ↓ move through them"), width)
+		lines[0] = term.Pad(term.Muted.Render(model.Sayf("  %v queues: ↑ ↓ move through them", len(s.picture.Stations()))),
+			width)
 	}
 
 	lines = append(lines, "")
@@ -248,7 +244,7 @@ func (s FlowScreen) laid(width, height int) []string {
 }
 
 // chartOf charts the queue under the cursor over five minutes, if there is room.
-func (s FlowScreen) chartOf(width, height int) []string {
+func (s *FlowScreen) chartOf(width, height int) []string {
 	columns := picture.ChartColumns(width, height)
 	if columns == 0 {
 		return nil
@@ -261,17 +257,17 @@ func (s FlowScreen) chartOf(width, height int) []string {
 		}
 	}
 
-	chart := picture.Chart{Queue: s.Cursor, Points: points, Span: shell.HistorySpan}
+	chart := picture.Chart{Queue: s.Cursor, Points: points, Span: polls.HistorySpan}
 	chart.Now = s.into(s.latest, now).Moves[s.Cursor]
-	return chart.Lines(s.env.Styles, height)
+	return chart.Lines(height)
 }
 
-func (s FlowScreen) Reopening() func() shell.Screen {
+func (s *FlowScreen) Reopening() func() shell.Screen {
 	e := s.env
 	worker := s.Worker
 	cursor := s.Cursor
 	return func() shell.Screen {
-		next := NewFlowScreen(e, worker).(FlowScreen)
+		next := NewFlowScreen(e, worker).(*FlowScreen)
 		next.Cursor = cursor
 		return next
 	}
@@ -281,37 +277,37 @@ func (s FlowScreen) Reopening() func() shell.Screen {
 type part struct {
 	role  string
 	name  string // printable
-	ready term.Field
-	how   term.Field
+	ready term.Span
+	how   term.Span
 	why   string // printable
 }
 
 // flowParts returns the flow's queues in the order in which a message passes them.
-func flowParts(s *term.Styles, t *model.Topology, flow *model.Flow) []part {
-	queuePart := func(role string, m model.Member, some term.Style, how term.Field) part {
-		ready := s.Number(shell.ReadyOf(t, m.Queue), some)
+func flowParts(t *model.Topology, flow *model.Flow) []part {
+	queuePart := func(role string, m model.Member, some term.Style, how term.Span) part {
+		ready := term.Number(polls.ReadyOf(t, m.Queue), some)
 		ready.Text += " ready"
 		return part{role, model.Printable(m.Queue.Name), ready, how, model.Printable(m.Reason)}
 	}
 
 	var parts []part
 	for _, b := range flow.Buffers {
-		waiting := s.Number(t.Waiting(b), s.Waiting)
+		waiting := term.Number(t.Waiting(b), term.Waiting)
 		waiting.Text += " waiting"
-		how := s.Text.Field(model.Printable(bufferHow(b)))
+		how := term.Text.Span(model.Printable(bufferHow(b)))
 		parts = append(parts, part{string(b.Role), model.Printable(b.Name()), waiting, how, model.Printable(b.Reason)})
 	}
 
-	consumers := s.Muted.Field("?")
+	consumers := term.Muted.Span("?")
 	if q, ok := t.Queue(flow.Worker.Queue); ok {
 		n, known := q.Consumers.Get()
 		switch {
 		case q.Polled():
-			consumers = s.Text.Field("polled")
+			consumers = term.Text.Span("polled")
 		case known && n == 0:
-			consumers = s.Danger.Field("no consumers !")
+			consumers = term.Danger.Span("no consumers !")
 		case known:
-			consumers = s.Text.Field(model.Plural(n, "consumer"))
+			consumers = term.Text.Span(model.Plural(n, "consumer"))
 		}
 
 		if again := picture.Again(q); again != "" {
@@ -319,12 +315,12 @@ func flowParts(s *term.Styles, t *model.Topology, flow *model.Flow) []part {
 		}
 	}
 
-	parts = append(parts, queuePart("worker", flow.Worker, s.Text, consumers))
+	parts = append(parts, queuePart("worker", flow.Worker, term.Text, consumers))
 	for _, m := range flow.Failed {
-		parts = append(parts, queuePart("failed", m, s.Danger, term.Field{}))
+		parts = append(parts, queuePart("failed", m, term.Danger, term.Span{}))
 	}
 	for _, m := range flow.Parked {
-		parts = append(parts, queuePart("parked", m, s.Text, term.Field{}))
+		parts = append(parts, queuePart("parked", m, term.Text, term.Span{}))
 	}
 
 	return parts
@@ -341,9 +337,9 @@ func bufferHow(b *model.Buffer) string {
 	case b.Held:
 		return "held by its consumers until due"
 	case hasLongest && len(b.Levels) > 0:
-		how = fmt.Sprintf("%d levels, up to %s", len(b.Levels), model.ShortDuration(shell.RoundUp(longest)))
+		how = model.Sayf("%d levels, up to %s", len(b.Levels), shell.RoundUp(longest))
 	case hasTTL:
-		how = fmt.Sprintf("TTL %s (%s)", model.ShortDuration(ttl), b.TTLSource)
+		how = model.Sayf("TTL %s (%s)", ttl, b.TTLSource)
 	}
 
 	return how + " → " + model.ExchangeName(b.DLX)
@@ -351,7 +347,7 @@ func bufferHow(b *model.Buffer) string {
 
 // partLines align the parts. In full each has its reason on a separate line, otherwise as much of it as fits at the
 // end.
-func partLines(s *term.Styles, parts []part, width int, full bool) []string {
+func partLines(parts []part, width int, full bool) []string {
 	names, readies, hows := 0, 0, 0
 	for _, p := range parts {
 		names, readies, hows = max(names, ansi.StringWidthWc(p.name)), max(readies, len(p.ready.Text)),
@@ -362,36 +358,35 @@ func partLines(s *term.Styles, parts []part, width int, full bool) []string {
 	hows = min(hows, width*2/5)
 	var lines []string
 	for _, p := range parts {
-		line := "   " + s.Muted.Render(term.Pad(p.role, 7)) + "  " +
+		line := "   " + term.Muted.Render(term.Pad(p.role, 7)) + "  " +
 			term.PadMiddle(p.name, names) + "  " +
 			p.ready.Style.Render(term.PadLeft(p.ready.Text, readies)) + "  " +
 			p.how.Style.Render(term.PadMiddle(p.how.Text, hows))
 
 		if !full {
 			if width-ansi.StringWidthWc(line) > 24 { // less than that is useless
-				line += "  " + s.Muted.Render(p.why)
+				line += "  " + term.Muted.Render(p.why)
 			}
 			lines = append(lines, line)
 			continue
 		}
 
 		lines = append(lines, line)
-		lines = append(lines, s.Muted.Wrap(strings.Repeat(" ", 12), p.why, width-14)...)
+		lines = append(lines, term.Muted.Wrap(strings.Repeat(" ", 12), p.why, width-14)...)
 	}
 
 	return lines
 }
 
 // captionLines say what the queue under the cursor is, and why dlxtop thinks so.
-func (s FlowScreen) captionLines(width, height int) []string {
-	styles := s.env.Styles
+func (s *FlowScreen) captionLines(width, height int) []string {
 	name, reason := s.Cursor.Name, ""
 	var due []term.Span
 	for _, b := range s.Flow.Buffers {
 		if b.Queue == s.Cursor {
 			name = b.Name()
 			reason = string(b.Role) + " buffer: " + b.Reason
-			due = s.latest.BufferLines(b, s.env.Keys.Open.Help().Key, s.env.Shown)
+			due = s.latest.BufferLines(b, press.Open.Help().Key, s.env.Shown)
 		}
 	}
 
@@ -405,12 +400,12 @@ func (s FlowScreen) captionLines(width, height int) []string {
 	}
 
 	for _, carrier := range carry.Of(s.latest.Topology, s.Cursor) {
-		due = append(due, term.ToneMuted.Span(carry.Words(carrier)))
+		due = append(due, term.Muted.Span(carry.Words(carrier)))
 	}
 	snapshot := s.latest.Topology.Snapshot
 	if q, ok := s.latest.Topology.Queue(s.Cursor); ok && q.Consumed() && s.Flow.Role(s.Cursor).IsEnd() {
 		if snapshot.ShovelsUnknown != "" {
-			due = append(due, term.ToneMuted.Span("a shovel or an application takes from it: "+snapshot.ShovelsUnknown))
+			due = append(due, term.Muted.Span("a shovel or an application takes from it: "+snapshot.ShovelsUnknown))
 		}
 	}
 
@@ -427,28 +422,27 @@ func (s FlowScreen) captionLines(width, height int) []string {
 	for i, l := range words {
 		mark := "   "
 		if i == 0 {
-			mark = " " + styles.Accent.Render(term.MarkCursor) + " "
+			mark = " " + term.Accent.Render(term.MarkCursor) + " "
 		}
-		lines = append(lines, mark+styles.Muted.Render(l))
+		lines = append(lines, mark+term.Muted.Render(l))
 	}
 
 	for _, l := range due {
-		lines = append(lines, styles.Tone(l.Tone).Wrap("   ", l.Text, width-4)...)
+		lines = append(lines, l.Style.Wrap("   ", l.Text, width-4)...)
 	}
 
 	return lines
 }
 
 // findingLines returns the flow's findings, worst first, with the remedy of the first.
-func (s FlowScreen) findingLines(width, room int) []string {
-	styles := s.env.Styles
+func (s *FlowScreen) findingLines(width, room int) []string {
 	var lines []string
 	for i, f := range s.own {
 		mark := shell.LevelMark(f.Level)
-		look := styles.Mark(mark)
+		look := term.StyleOf(mark)
 		lines = append(lines, look.Wrap(" "+look.Render(mark)+" ", shell.Happening(f), width-4)...)
 		if i == 0 && f.Remedy != "" {
-			lines = append(lines, term.Style{}.Wrap("   ", "do: "+f.Remedy, width-4)...)
+			lines = append(lines, term.Text.Wrap("   ", "do: "+f.Remedy, width-4)...)
 		}
 	}
 
@@ -459,7 +453,7 @@ func (s FlowScreen) findingLines(width, room int) []string {
 		return nil
 	}
 
-	return append(lines[:room-1], "   "+styles.Muted.Render("… "+s.env.Keys.Screens[3].Help().Key+
+	return append(lines[:room-1], "   "+term.Muted.Render("… "+shell.Screens[3].Help().Key+
 		" Findings has the rest"))
 }
 
@@ -467,16 +461,15 @@ func (s FlowScreen) findingLines(width, room int) []string {
 const LogTime = "15:04:05.0"
 
 // logLines returns the newest movements, below how well they are known.
-func (s FlowScreen) logLines(width, room int) []string {
-	styles := s.env.Styles
+func (s *FlowScreen) logLines(width, room int) []string {
 	if room < 2 {
 		return nil
 	}
-	heading := " " + styles.Heading.Render("MOVED") + "  "
+	heading := " " + term.Heading.Render("MOVED") + "  "
 	words, bad := s.describeTracking(s.env.Shown, s.latest.Topology)
-	style := styles.Muted
+	style := term.Muted
 	if bad {
-		style = styles.Warning
+		style = term.Warning
 	}
 
 	lines := []string{heading + style.Render(term.Pad(model.Printable(words), max(width-9, 1)))}
@@ -490,18 +483,18 @@ func (s FlowScreen) logLines(width, room int) []string {
 			words = "the rates are RabbitMQ's, of the last seconds; no count has seen a move yet"
 		}
 
-		return append(lines, "   "+styles.Muted.Render(term.Cut(words, width-4)))
+		return append(lines, "   "+term.Muted.Render(term.Cut(words, width-4)))
 	}
 
 	var newest []string // newest first
 	for _, m := range slices.Backward(log) {
-		at := styles.Muted.Render(m.At.Local().Format(LogTime))
-		style := styles.Text
+		at := term.Muted.Render(m.At.Local().Format(LogTime))
+		style := term.Text
 		switch {
 		case m.Missing() > 0:
-			style = styles.Danger
+			style = term.Danger
 		case m.Kind == watch.MoveLook, m.Late:
-			style = styles.Muted
+			style = term.Muted
 		}
 
 		newest = append(newest, style.Wrap(" "+at+"  ", m.String(), width-14)...)

@@ -2,7 +2,6 @@
 package flows
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,9 +10,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/polls"
 	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -37,8 +38,8 @@ func NewFlowsScreen(e *shell.Env) shell.Screen {
 		return texts
 	}
 
-	f := flowsScreen{Listing: shell.NewListing(e, "flows", worker, shell.Worst, texts,
-		func(r shell.FlowRow) []any { return flowCells(e.Styles, r) },
+	f := &flowsScreen{Listing: shell.NewListing(e, "flows", worker, shell.Worst, texts,
+		func(r shell.FlowRow) []any { return flowCells(r) },
 		term.Columns(`
 			:           1
 			FLOW:      20 flex 4 max 44 middle sorts
@@ -51,71 +52,59 @@ func NewFlowsScreen(e *shell.Env) shell.Screen {
 			FAILED:     6 right most
 			LAST 5 MIN: 12 drop 4 waiting
 		`))}
-	f.Hides = true
+	f.Hides, f.Own, f.Polled = true, f.keys, f.rows
 	return f
 }
 
-func flowCells(s *term.Styles, r shell.FlowRow) []any {
-	consumers := s.Number(r.Consumers, s.Text)
+func flowCells(r shell.FlowRow) []any {
+	consumers := term.Number(r.Consumers, term.Text)
 	switch {
 	case r.Polled:
-		consumers.Text, consumers.Style = "polled", s.Text
+		consumers.Text, consumers.Style = "polled", term.Text
 	case r.Consumers.Or(1) == 0:
-		consumers.Text, consumers.Style = "none !", s.Danger
+		consumers.Text, consumers.Style = "none !", term.Danger
 	}
 
-	failed := s.Number(r.Failed, s.Danger)
+	failed := term.Number(r.Failed, term.Danger)
 	if len(r.Flow.Failed) == 0 {
-		failed = s.Muted.Field("-")
+		failed = term.Muted.Span("-")
 	}
 
 	return []any{
-		s.Mark(r.Mark).Field(r.Mark),
+		term.StyleOf(r.Mark).Span(r.Mark),
 		r.Name,
 		r.Waiting,
 		r.Buffers,
 		*r.Due,
 		r.Moved,
 		consumers,
-		shell.ReadyField(s, r.Ready, r.Down, s.Text),
+		shell.ReadyField(r.Ready, r.Down, term.Text),
 		failed,
 		picture.Sparkline(r.Trend),
 	}
 }
 
-func (f flowsScreen) Keys() []term.Key {
+func (f *flowsScreen) keys() []term.Key {
 	r, ok := f.Table.Current()
 	open := func(screen func(*shell.Env, model.QueueRef) shell.Screen) func() tea.Cmd {
 		return func() tea.Cmd { return shell.Push(screen(f.Env, r.Flow.Worker.Queue)) }
 	}
-
-	k := f.Env.Keys
 	why := noFailed(r.Flow)
-	return f.List.Keys(
-		term.On(k.Open, "open what is under the cursor", open(NewFlowScreen)).As("open the flow").When(ok),
-		shell.Unless(why, term.On(k.Failed, "the failed messages of this flow", func() tea.Cmd {
+	return []term.Key{
+		term.On(press.Open, "open what is under the cursor", open(NewFlowScreen)).As("open the flow").When(ok),
+		shell.Unless(why, term.On(press.Failed, "the failed messages of this flow", func() tea.Cmd {
 			return shell.Push(messages.NewScreen(f.Env, deepestFailed(f.Latest.Topology, r.Flow)))
 		})).When(ok),
-		shell.Unless(why, term.On(k.Causes, "what failed in this flow, and why", open(causes.NewFailedScreen))).When(ok))
+		shell.Unless(why, term.On(press.Causes, "what failed in this flow, and why", open(causes.NewFailedScreen))).When(ok),
+	}
 }
 
-func (f flowsScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
-	if f.Handle(msg) {
-		return f, nil
-	}
+func (f *flowsScreen) Update(msg tea.Msg) (cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.RestMsg:
-		f.Table.Rest()
 		f.moving, f.drawn = movingFlow{}, false
-	case shell.TopologyMsg:
+	case shell.TopologyMsg, dotStepMsg:
 		cmd = f.moving.moved(msg)
-		now := f.Env.Now()
-		rows := make([]shell.FlowRow, len(msg.Flows))
-		for i := range msg.Flows {
-			rows[i] = f.rowOf(&msg.Flows[i], &msg, now)
-		}
-
-		f.Table.Set(rows)
 	case shell.CountedMsg:
 		f.Latest.Topology = msg.Topology
 		before := f.moving.picture
@@ -123,13 +112,14 @@ func (f flowsScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 		if f.moving.picture != before {
 			f.recount(msg)
 		}
-	case dotStepMsg:
-		cmd = f.moving.moved(msg)
-	case tea.KeyMsg:
-		cmd, _ = term.Press(f.Keys(), msg)
 	}
 
-	return f, cmd
+	return tea.Batch(cmd, f.Listing.Update(msg))
+}
+
+func (f *flowsScreen) rows(msg shell.TopologyMsg) []shell.FlowRow {
+	now := f.Env.Now()
+	return model.Mapped(msg.Flows, func(flow *model.Flow) shell.FlowRow { return f.rowOf(flow, &msg, now) })
 }
 
 // rowOf returns the row of a flow: the one in the picture agrees with the picture.
@@ -164,7 +154,7 @@ func (f *flowsScreen) recount(msg shell.CountedMsg) {
 func deepestFailed(t *model.Topology, flow *model.Flow) (ref model.QueueRef) {
 	most := int64(-1)
 	for _, m := range flow.Failed {
-		if n := shell.ReadyOf(t, m.Queue).Or(0); n > most {
+		if n := polls.ReadyOf(t, m.Queue).Or(0); n > most {
 			ref, most = m.Queue, n
 		}
 	}
@@ -180,7 +170,7 @@ const (
 )
 
 // listSize returns the room of the list. The flow at the cursor has the rest: below it, or beside it.
-func (f flowsScreen) listSize(width, height int) (columns, rows int) {
+func (f *flowsScreen) listSize(width, height int) (columns, rows int) {
 	if f.beside > 0 {
 		return f.beside, f.Rows(height, 0)
 	}
@@ -188,7 +178,7 @@ func (f flowsScreen) listSize(width, height int) (columns, rows int) {
 }
 
 // Prepare works out when the next messages of the visible flows are due, and draws the flow at the cursor.
-func (f flowsScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+func (f *flowsScreen) Prepare(width, height int) tea.Cmd {
 	now := f.Env.Shown
 	if f.beside = max(width-1-mostPicture, leastList, f.Table.Need(height)); width < sideBySide ||
 		width-1-f.beside < leastFlow {
@@ -197,7 +187,7 @@ func (f flowsScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 
 	columns, rows := f.listSize(width, height)
 	for _, r := range f.Seen(rows) {
-		*r.Due = shell.DueField(f.Env.Styles, r.Poll.Soonest(r.Flow, now), now)
+		*r.Due = shell.DueField(r.Poll.Seen().Soonest(r.Flow, now), now)
 	}
 
 	var cmd tea.Cmd
@@ -212,18 +202,18 @@ func (f flowsScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 		f.detail = f.about(width, height-rows)
 	}
 
-	return f, cmd
+	return cmd
 }
 
 // Watched returns the queues of the picture, while it is visible.
-func (f flowsScreen) Watched() (declare, totals []model.QueueRef) {
+func (f *flowsScreen) Watched() (declare, totals []model.QueueRef) {
 	if !f.drawn {
 		return nil, nil
 	}
 	return f.moving.Watched()
 }
 
-func (f flowsScreen) View(width, height int) string {
+func (f *flowsScreen) View(width, height int) string {
 	if len(f.Table.All) == 0 {
 		return f.List.View(width, height, f.empty(width))
 	}
@@ -233,25 +223,24 @@ func (f flowsScreen) View(width, height int) string {
 		return term.Below(list, f.detail, width, height)
 	}
 
-	return term.Beside(f.Env.Styles, term.Block(strings.Split(list, "\n"), columns, height),
+	return term.Beside(term.Block(strings.Split(list, "\n"), columns, height),
 		term.Block(f.detail, width-columns-1, height))
 }
 
 // about returns the flow at the cursor: its picture, what is wrong with it, and, if there is room, its queues with the
 // reasons for their parts. Without room for the picture it is only these.
 func (f *flowsScreen) about(width, height int) []string {
-	s := f.Env.Styles
 	r, ok := f.Table.Current()
 	f.drawn = false
 	if !ok {
 		return f.Aimless("flow", width)
 	}
-	lines := []string{term.Partition(s, r.Name, f.Table.Position(), width)}
-	found := shell.FindingLines(s, r.Findings, width)
+	lines := []string{term.Partition(r.Name, f.Table.Position(), width)}
+	found := shell.FindingLines(r.Findings, width)
 	if f.moving.seen() {
 		if sc := f.moving.scene(width, height-len(lines)-1); sc.Canvas.Height+len(lines)+1 <= height {
 			f.drawn = true
-			lines = append(lines, f.moving.dots.Draw(sc).Render(s, 0, sc.Canvas.Height)...)
+			lines = append(lines, f.moving.dots.Draw(sc).Render(0, sc.Canvas.Height)...)
 		}
 	}
 
@@ -263,23 +252,22 @@ func (f *flowsScreen) about(width, height int) []string {
 	}
 
 	lines = append(lines, found...)
-	parts := flowParts(s, f.Latest.Topology, r.Flow)
+	parts := flowParts(f.Latest.Topology, r.Flow)
 	for _, full := range []bool{true, false} {
-		if more := partLines(s, parts, width, full); len(lines)+1+len(more) <= height || !full && !f.drawn {
+		if more := partLines(parts, width, full); len(lines)+1+len(more) <= height || !full && !f.drawn {
 			lines = append(append(lines, ""), more...)
 			break
 		}
 	}
 
 	if len(lines) > height {
-		lines = append(lines[:max(height-1, 0)], "   "+s.Muted.Render("… more: enter opens the flow, 4 has all findings"))
+		lines = append(lines[:max(height-1, 0)], "   "+term.Muted.Render("… more: enter opens the flow, 4 has all findings"))
 	}
 
 	return lines
 }
 
-func (f flowsScreen) empty(width int) []string {
-	s := f.Env.Styles
+func (f *flowsScreen) empty(width int) []string {
 	var queues, exchanges int
 	where := "every vhost that this user may see"
 	if t := f.Latest.Topology; t != nil {
@@ -290,9 +278,9 @@ func (f flowsScreen) empty(width int) []string {
 		}
 	}
 
-	lines := []string{"", "   " + s.Strong.Render("No flows here."), ""}
+	lines := []string{"", "   " + term.Strong.Render("No flows here."), ""}
 	for _, text := range []string{
-		fmt.Sprintf("Looked at %s and %s in %s.", model.Plural(queues, "queue"), model.Plural(exchanges, "exchange"), where),
+		model.Sayf("Looked at %v queue(s) and %v exchange(s) in %s.", queues, exchanges, where),
 		"",
 		"A flow is a worker's queue with the buffers whose messages expire into it through a dead-letter exchange, " +
 			"and the queues " +
@@ -304,7 +292,7 @@ func (f flowsScreen) empty(width int) []string {
 		if text == "" {
 			lines = append(lines, "")
 		}
-		lines = append(lines, shell.Indented(term.Style{}, text, width)...)
+		lines = append(lines, shell.Indented(term.Text, text, width)...)
 	}
 
 	return lines

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/polls"
 	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/picture"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -24,23 +25,22 @@ type movingFlow struct {
 	gone   bool        // the newest poll does not have it
 	own    []*findings.Finding
 	Cursor model.QueueRef
-	*liveFlow
+	liveFlow
 
 	picture *picture.Picture
 	second  time.Time // in which it was drawn: due times count down between polls
 	dots    picture.Dots
 	ticking shell.Request // the awaited step; 0: nothing moves
-	drawn   *flowDrawing
+	drawn   flowDrawing
 }
 
 func newMovingFlow(e *shell.Env, worker model.QueueRef) movingFlow {
 	return movingFlow{
-		env:      e,
-		Worker:   worker,
-		Cursor:   worker,
-		dots:     picture.Dots{},
-		liveFlow: &liveFlow{},
-		drawn:    &flowDrawing{stepped: -1},
+		env:    e,
+		Worker: worker,
+		Cursor: worker,
+		dots:   picture.Dots{},
+		drawn:  flowDrawing{stepped: -1},
 	}
 }
 
@@ -106,7 +106,7 @@ func (m *movingFlow) seen() bool {
 }
 
 // Watched returns the queues of the flow, by how each may be counted.
-func (m movingFlow) Watched() (declare, totals []model.QueueRef) {
+func (m *movingFlow) Watched() (declare, totals []model.QueueRef) {
 	if m.watch == nil || m.gone {
 		return nil, nil
 	}
@@ -120,7 +120,7 @@ func (m *movingFlow) redraw() tea.Cmd {
 		m.Cursor = m.Worker
 	}
 
-	if m.ticking == 0 && !m.env.Styles.Plain && (len(m.dots) > 0 || slices.ContainsFunc(m.picture.Arrows(),
+	if m.ticking == 0 && !m.env.Plain && (len(m.dots) > 0 || slices.ContainsFunc(m.picture.Arrows(),
 		func(a picture.Arrow) bool { return a.Now() > 0 })) {
 		return m.tick()
 	}
@@ -137,7 +137,7 @@ func (m *movingFlow) tick() tea.Cmd {
 // step moves the dots, as long as something moves and is visible.
 func (m *movingFlow) step() tea.Cmd {
 	m.ticking = 0
-	d := m.drawn
+	d := &m.drawn
 	if d.frames == d.stepped || d.scene == nil {
 		return nil // not seen since the last step: the next poll starts it again
 	}
@@ -151,15 +151,15 @@ func (m *movingFlow) step() tea.Cmd {
 }
 
 // scene returns the picture laid out: as boxes if they fit into the width and the height, otherwise as a rail.
-func (m movingFlow) scene(width, height int) *picture.Scene {
-	d, of := m.drawn, drawnOf{m.picture, width, height, m.Cursor}
+func (m *movingFlow) scene(width, height int) *picture.Scene {
+	d, of := &m.drawn, drawnOf{m.picture, width, height, m.Cursor}
 	if d.scene != nil && d.of == of {
 		return d.scene
 	}
 	d.of = of
 
 	wide, ok := picture.WideLayout(m.picture, width, m.Cursor)
-	if ok && !m.env.Styles.Plain && wide.Canvas.Height <= height {
+	if ok && !m.env.Plain && wide.Canvas.Height <= height {
 		d.scene = wide
 	} else {
 		d.scene = picture.RailLayout(m.picture, width, m.Cursor)
@@ -201,7 +201,7 @@ func (l *liveFlow) counted(msg shell.CountedMsg) (changed bool) {
 }
 
 // rememberHeads passes on what is known of the heads of the queues: it stays true when this flow is no longer counted.
-func (l *liveFlow) rememberHeads(h *shell.History) {
+func (l *liveFlow) rememberHeads(h *polls.History) {
 	for _, ref := range l.watch.Queues() {
 		if head, ok := l.watch.HeadArrived(ref); ok {
 			h.Saw(ref, head)

@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -63,13 +64,16 @@ func (s *Screen) toBox(msg tea.Msg) tea.Cmd {
 
 func (a messageActions) Busy() bool { return a.Dialog.IsBusy() || a.saving.IsBusy() }
 
+// HowFar returns how far the action has come.
+func (a *messageActions) HowFar() shell.Run { return a.Dialog.HowFar() }
+
 // settle removes from the table what is no longer in the queue.
 func (s *Screen) settle() {
 	d := &s.Dialog
 	s.settled = s.env.Now()
 	s.Taken += d.Account.Moved + d.Account.Dropped
 	if d.Unclear {
-		s.unclear = "whether each message is still here is unknown: " + s.env.Keys.Peek.Help().Key +
+		s.unclear = "whether each message is still here is unknown: " + press.Peek.Help().Key +
 			" reads the queue again"
 	}
 	if d.Unclear || len(d.Gone) > 0 {
@@ -120,10 +124,10 @@ func (s *Screen) catchUp() tea.Cmd {
 	}
 	came := "it was changed by an action"
 	if back > 0 {
-		came = model.Plural(back, "message") + " came back"
+		came = model.Sayf("%v message(s) came back", back)
 	}
 
-	s.unclear = came + " since this was read: " + s.env.Keys.Peek.Help().Key + " reads the queue again"
+	s.unclear = came + " since this was read: " + press.Peek.Help().Key + " reads the queue again"
 	return nil
 }
 
@@ -143,7 +147,7 @@ func (s *Screen) regain(came message.Twins) bool {
 }
 
 // Subject returns what an action on some of the messages is about.
-func (s Screen) Subject(rows []*shell.MessageRow, words string) act.Subject {
+func (s *Screen) Subject(rows []*shell.MessageRow, words string) act.Subject {
 	return act.Subject{
 		Topology: s.Topology,
 		Queue:    s.Queue,
@@ -155,7 +159,7 @@ func (s Screen) Subject(rows []*shell.MessageRow, words string) act.Subject {
 
 // Others returns what else is in the queue. Later arrivals are counted with each plan: polls are late, and would take
 // messages for new that an action has just taken out.
-func (s Screen) Others() act.OtherMessages {
+func (s *Screen) Others() act.OtherMessages {
 	o := act.OtherMessages{Frozen: plan.Frozen{At: s.Peeked.TakenAt}}
 	depth, known := s.Peeked.Depth.Get()
 	if !known {
@@ -173,8 +177,8 @@ func (s Screen) Others() act.OtherMessages {
 
 func (s *Screen) edit() tea.Cmd {
 	if rows, _ := s.aimed(); len(rows) > 1 && !s.env.ReadOnly {
-		return shell.Notice(model.Plural(len(rows), "message")+
-			" are selected, and one is edited at a time: esc clears the selection", true)
+		return shell.Notice(model.Sayf("%v message(s) are selected, and one is edited at a time: esc clears the selection",
+			len(rows)), true)
 	}
 
 	return s.change(s.aimed, noneAimed, func(about act.Subject) (cmd tea.Cmd) {
@@ -261,21 +265,20 @@ func (s *Screen) runAction(a *filter.Action) tea.Cmd {
 
 // copies returns the keys that say what to copy.
 func (s *Screen) copies() []term.Key {
-	k := s.env.Keys
 	copies := func(b key.Binding, does string, of func(*message.Message) (what, text string)) term.Key {
 		return term.On(b, does, func() tea.Cmd { return s.copy(of) })
 	}
 
 	return append([]term.Key{
-		copies(k.CopyBody, "the body", shell.BodyToCopy),
-		copies(k.CopyHeaders, "the headers", shell.HeadersToCopy),
-		copies(k.CopyID, "the message id", func(m *message.Message) (what, text string) {
+		copies(press.CopyBody, "the body", shell.BodyToCopy),
+		copies(press.CopyHeaders, "the headers", shell.HeadersToCopy),
+		copies(press.CopyID, "the message id", func(m *message.Message) (what, text string) {
 			return "the id " + m.Properties.MessageID, m.Properties.MessageID
 		}),
-		copies(k.CopyJSON, "all of it as JSON", func(m *message.Message) (what, text string) {
+		copies(press.CopyJSON, "all of it as JSON", func(m *message.Message) (what, text string) {
 			return "the message as JSON", shell.MessageJSON(m)
 		}),
-	}, term.Named(k.Cancel)...)
+	}, term.Named(press.Cancel)...)
 }
 
 func (s *Screen) copy(of func(*message.Message) (what, text string)) tea.Cmd {
@@ -327,7 +330,7 @@ func (c OfCause) Has(in model.QueueRef, m *message.Message) bool {
 }
 
 // match returns the condition of the table: the cause, and the filter. nil shows all.
-func (s Screen) match() func(*shell.MessageRow) bool {
+func (s *Screen) match() func(*shell.MessageRow) bool {
 	matches := s.filter.match()
 	if s.only.Group == nil {
 		return matches
@@ -337,9 +340,9 @@ func (s Screen) match() func(*shell.MessageRow) bool {
 
 // remaining says what came into the queue since it was read, or that an action has left no message of the cause in it;
 // "" when neither is known.
-func (s Screen) remaining() string {
+func (s *Screen) remaining() string {
 	if arrived := plan.ArrivedWords(s.Dialog.Others.Arrived); arrived != "" {
-		return "; " + arrived + ": " + s.env.Keys.Peek.Help().Key + " reads the queue again"
+		return "; " + arrived + ": " + press.Peek.Help().Key + " reads the queue again"
 	}
 	if s.only.Group == nil || len(s.Table.Shown) > 0 || s.filter.Text() != "" || s.unclear != "" {
 		return ""
@@ -349,7 +352,7 @@ func (s Screen) remaining() string {
 		return words // the key would undo that
 	}
 
-	return words + ": " + s.env.Keys.Resolve.Help().Key + " marks it as resolved"
+	return words + ": " + press.Resolve.Help().Key + " marks it as resolved"
 }
 
 type afterLook func(*Screen) tea.Cmd
@@ -371,7 +374,6 @@ const (
 
 // CauseKeys returns the keys that act on all messages of a cause.
 func CauseKeys(e *shell.Env, do func(Wish) tea.Cmd) []term.Key {
-	k := e.Keys
 	on := func(b key.Binding, does string, w Wish) term.Key {
 		return term.On(b, does, func() tea.Cmd {
 			if w.Asks == AsksPath && e.Files == nil {
@@ -382,13 +384,13 @@ func CauseKeys(e *shell.Env, do func(Wish) tea.Cmd) []term.Key {
 	}
 
 	return []term.Key{
-		on(k.Replay, "replay them all", Wish{Operation: plan.Replay}),
-		on(k.Drop, "drop them all", Wish{Operation: plan.Drop}),
-		on(k.Move, "move them all to a queue of choice", Wish{Operation: plan.Move, Asks: AsksQueue}),
-		on(k.Mend, "change them all by one jq program, then replay them", Wish{plan.Replay, AsksProgram}),
-		on(k.Export, "export them all to a file", Wish{Asks: AsksPath}),
-		on(k.ReplayAll, "", Wish{Operation: plan.Replay}).Shown(false),
-		on(k.DropAll, "", Wish{Operation: plan.Drop}).Shown(false),
+		on(press.Replay, "replay them all", Wish{Operation: plan.Replay}),
+		on(press.Drop, "drop them all", Wish{Operation: plan.Drop}),
+		on(press.Move, "move them all to a queue of choice", Wish{Operation: plan.Move, Asks: AsksQueue}),
+		on(press.Mend, "change them all by one jq program, then replay them", Wish{plan.Replay, AsksProgram}),
+		on(press.Export, "export them all to a file", Wish{Asks: AsksPath}),
+		on(press.ReplayAll, "", Wish{Operation: plan.Replay}).Shown(false),
+		on(press.DropAll, "", Wish{Operation: plan.Drop}).Shown(false),
 	}
 }
 
@@ -411,9 +413,10 @@ func OnRow(operation plan.Operation) afterLook {
 	return func(s *Screen) tea.Cmd { return s.act(operation, s.aimed) }
 }
 
-// OtherKeys returns the keys of the detail of a message, those that say what to copy, and those of the filter.
-func OtherKeys(e *shell.Env) (detail, copies, typed []term.Key) {
+// OtherKeys returns the keys of the detail of a message, those that say what to copy, those of the filter, and
+// those that choose messages like one.
+func OtherKeys(e *shell.Env) (detail, copies, typed, chosen []term.Key) {
 	s := NewCauseScreen(e, model.QueueRef{}, OfCause{}, 0, nil)
 	s.detail.zoomed = true
-	return s.paneKeys(), s.copies(), s.filter.keys(e.Keys)
+	return s.paneKeys(), s.copies(), s.filter.keys(), s.choosing()
 }

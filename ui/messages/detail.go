@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -49,7 +50,7 @@ type messageDetail struct {
 	entering int  // a step goes into the next message that is laid out, from its end if negative; 0: none does
 	raw      bool // the body as it is in the queue
 	folded   bool // only the outermost level of the body
-	*detailLines
+	detailLines
 }
 
 // detailLines is the last laid-out message: only a new message, another width or another second lays it out again.
@@ -80,28 +81,28 @@ func (d *messageDetail) top(id shell.MessageID, p pane) int {
 func (d *messageDetail) inFocus() bool { return d.zoomed || d.focus != paneNone }
 
 // panes returns the keys that go to another pane, or into the detail.
-func (d *messageDetail) panes(k *shell.KeyMap) []term.Key {
+func (d *messageDetail) panes() []term.Key {
 	next, before := "into the detail beside the list, where there is room for it", "the same, from its end"
 	if d.inFocus() {
 		next, before = "next pane: story, headers, body", "previous pane"
 	}
 
 	return []term.Key{
-		term.On(k.NextPane, next, d.turns(1)).When(d.inFocus() || d.split),
-		term.On(k.PrevPane, before, d.turns(-1)).When(d.inFocus() || d.split),
+		term.On(press.NextPane, next, d.turns(1)).When(d.inFocus() || d.split),
+		term.On(press.PrevPane, before, d.turns(-1)).When(d.inFocus() || d.split),
 	}
 }
 
 // keys returns those for the body, and those that end the detail or show less of it.
-func (d *messageDetail) keys(k *shell.KeyMap) (shows, ends []term.Key) {
-	shows = k.Body(&d.raw, &d.folded, func() { d.widths[paneBody] = 0 })
+func (d *messageDetail) keys() (shows, ends []term.Key) {
+	shows = shell.BodyKeys(&d.raw, &d.folded, func() { d.widths[paneBody] = 0 })
 	return shows, []term.Key{
-		term.On(k.Back, "end the search, then back to the messages", d.leave).As("messages"),
-		term.On(k.Quit, "back to the messages", func() {
+		term.On(press.Back, "end the search, then back to the messages", d.leave).As("messages"),
+		term.On(press.Quit, "back to the messages", func() {
 			d.find.Clear()
 			d.leave()
 		}).As("messages"),
-		term.On(k.Open, "this pane on the whole screen; again: all panes", func() {
+		term.On(press.Open, "this pane on the whole screen; again: all panes", func() {
 			d.zoomed, d.alone = true, !d.alone
 		}).As("this pane alone").AsIf(d.alone, "all panes").Shown(d.alone || !d.narrow || !d.zoomed),
 	}
@@ -139,30 +140,30 @@ func (d *messageDetail) leave() {
 }
 
 // scrolled scrolls the pane in focus by a key.
-func (d *messageDetail) scrolled(k *shell.KeyMap, id shell.MessageID, msg tea.KeyMsg) {
-	if key.Matches(msg, k.Motions()...) {
+func (d *messageDetail) scrolled(id shell.MessageID, msg tea.KeyMsg) {
+	if key.Matches(msg, press.Motions()...) {
 		d.begin(id)
-		d.scroll[d.focus] = shell.Scrolled(k, msg, d.top(id, d.focus), len(d.lines[d.focus]), d.height)
+		d.scroll[d.focus] = shell.Scrolled(msg, d.top(id, d.focus), len(d.lines[d.focus]), d.height)
 	}
 }
 
 // lay lays out the panes of a message (nil: empty ones) for width x height. The story is without unknown
 // parts, unless it is in focus or the detail has the whole screen.
 func (d *messageDetail) lay(
-	s *term.Styles, m *message.Message, past func() []story.Event, now time.Time, width, height int,
+	m *message.Message, past func() []story.Event, now time.Time, width, height int,
 ) {
 	if d.message != m {
-		*d.detailLines = detailLines{message: m, with: d.sought}
+		d.detailLines = detailLines{message: m, with: d.sought}
 	}
 
 	inner := width - 2
 	widths := [paneCount]int{0, inner, inner, inner}
 	wide := width >= 100 && !d.alone
 	if wide {
-		widths = d.shares(s, past, inner-2*ansi.StringWidthWc(paneSeparator))
+		widths = d.shares(past, inner-2*ansi.StringWidthWc(paneSeparator))
 	}
 
-	d.prepare(s, past, now.Truncate(time.Second), widths, !d.zoomed && d.focus != paneStory)
+	d.prepare(past, now.Truncate(time.Second), widths, !d.zoomed && d.focus != paneStory)
 	if d.narrow, d.height = !wide, height-1; d.find.Visible() {
 		d.height--
 	}
@@ -179,11 +180,11 @@ const leastPane = 28 // columns of a pane whose neighbours could use them
 
 // shares returns the widths of the panes: what one does not need goes to those that need more, and otherwise to the
 // body.
-func (d *messageDetail) shares(s *term.Styles, past func() []story.Event, width int) (widths [paneCount]int) {
+func (d *messageDetail) shares(past func() []story.Event, width int) (widths [paneCount]int) {
 	if m := d.message; m != nil && d.needs[paneHeaders] == 0 {
 		d.needs = [paneCount]int{
-			paneStory:   widest(shell.StoryLines(s, m, past(), unwrapped, true)),
-			paneHeaders: widest(headerLines(s, m, unwrapped)),
+			paneStory:   widest(shell.StoryLines(m, past(), unwrapped, true)),
+			paneHeaders: widest(headerLines(m, unwrapped)),
 			paneBody:    d.bodies.Width(m, d.raw),
 		}
 	}
@@ -216,53 +217,53 @@ func widest(lines []string) (width int) {
 }
 
 // view draws the laid-out panes of a message: a head with their names, and their lines.
-func (d *messageDetail) view(s *term.Styles, r *shell.MessageRow, width int) []string {
+func (d *messageDetail) view(r *shell.MessageRow, width int) []string {
 	panes := []pane{paneStory, paneHeaders, paneBody}
 	widths := d.widths
 	if d.narrow {
 		panes = []pane{max(d.focus, paneStory)}
 	}
 
-	lines := []string{" " + d.heads(s, r, panes, widths)}
+	lines := []string{" " + d.heads(r, panes, widths)}
 	for y := range d.height {
 		parts := make([]string, len(panes))
 		for i, p := range panes {
 			text := ""
 			if at := d.top(r.Id, p) + y; at < len(d.lines[p]) {
-				text = term.Highlight(d.lines[p][at], d.sought, s.Chosen)
+				text = term.Highlight(d.lines[p][at], d.sought, term.Chosen)
 			}
 			parts[i] = term.Pad(text, widths[p])
 		}
 
-		lines = append(lines, " "+strings.Join(parts, s.Border.Render(paneSeparator)))
+		lines = append(lines, " "+strings.Join(parts, term.Border.Render(paneSeparator)))
 	}
 
 	if d.find.Visible() {
-		lines = append(lines, d.find.View(s, width, d.foundWords(r.Id)))
+		lines = append(lines, d.find.View(width, d.foundWords(r.Id)))
 	}
 
 	return lines
 }
 
 // heads returns the panes' names: the one in focus is marked, with how much of it is below.
-func (d *messageDetail) heads(s *term.Styles, r *shell.MessageRow, panes []pane, widths [paneCount]int) string {
+func (d *messageDetail) heads(r *shell.MessageRow, panes []pane, widths [paneCount]int) string {
 	if len(panes) == 1 {
 		var names []string
 		for p := paneStory; p < paneCount; p++ {
-			names = append(names, d.head(s, r, p, p == panes[0], widths[panes[0]]/3-2))
+			names = append(names, d.head(r, p, p == panes[0], widths[panes[0]]/3-2))
 		}
 		return strings.Join(names, "  ")
 	}
 
 	heads := make([]string, len(panes))
 	for i, p := range panes {
-		heads[i] = term.Pad(d.head(s, r, p, p == d.focus, widths[p]), widths[p])
+		heads[i] = term.Pad(d.head(r, p, p == d.focus, widths[p]), widths[p])
 	}
 
-	return strings.Join(heads, s.Border.Render(paneSeparator))
+	return strings.Join(heads, term.Border.Render(paneSeparator))
 }
 
-func (d *messageDetail) head(s *term.Styles, r *shell.MessageRow, p pane, focus bool, width int) string {
+func (d *messageDetail) head(r *shell.MessageRow, p pane, focus bool, width int) string {
 	name := paneNames[p]
 	if p == paneBody {
 		switch { // how it is shown, if not as usual
@@ -274,9 +275,9 @@ func (d *messageDetail) head(s *term.Styles, r *shell.MessageRow, p pane, focus 
 	}
 
 	if focus {
-		name = s.Accent.Render(term.MarkCursor + " " + name)
+		name = term.Accent.Render(term.MarkCursor + " " + name)
 	} else {
-		name = s.Strong.Render(name)
+		name = term.Strong.Render(name)
 	}
 
 	about := ""
@@ -285,15 +286,14 @@ func (d *messageDetail) head(s *term.Styles, r *shell.MessageRow, p pane, focus 
 	}
 
 	if lines := d.lines[p]; focus && len(lines) > d.height && d.height > 0 {
-		about = strings.TrimSpace(about + "  " + model.Count(min(d.top(r.Id, p)+d.height, len(lines))) +
-			"/" + model.Count(len(lines)))
+		about = strings.TrimSpace(model.Sayf("%s  %v/%v", about, min(d.top(r.Id, p)+d.height, len(lines)), len(lines)))
 	}
 
 	if about == "" {
 		return name
 	}
 
-	return term.Cut(name+"  "+s.Muted.Render(about), max(width, 1))
+	return term.Cut(name+"  "+term.Muted.Render(about), max(width, 1))
 }
 
 // typed handles a key while a text is looked for: its first line becomes visible.
@@ -306,7 +306,7 @@ func (d *messageDetail) typed(msg tea.KeyMsg) {
 }
 
 func (d *messageDetail) prepare(
-	s *term.Styles, past func() []story.Event, second time.Time, widths [paneCount]int, brief bool,
+	past func() []story.Event, second time.Time, widths [paneCount]int, brief bool,
 ) {
 	m := d.message
 	if !d.second.Equal(second) || d.brief != brief { // due times count down
@@ -323,11 +323,11 @@ func (d *messageDetail) prepare(
 		switch {
 		case m == nil: // none was read yet
 		case p == paneStory:
-			d.lines[p] = shell.StoryLines(s, m, past(), widths[p], brief)
+			d.lines[p] = shell.StoryLines(m, past(), widths[p], brief)
 		case p == paneHeaders:
-			d.lines[p] = headerLines(s, m, widths[p])
+			d.lines[p] = headerLines(m, widths[p])
 		case p == paneBody:
-			d.lines[p] = d.bodies.Lines(s, m, widths[p], d.raw, d.folded)
+			d.lines[p] = d.bodies.Lines(m, widths[p], d.raw, d.folded)
 		}
 
 		d.seek(p)
@@ -335,30 +335,30 @@ func (d *messageDetail) prepare(
 }
 
 // headerLines returns a message's properties and headers. If it is in an envelope with others, these come first.
-func headerLines(s *term.Styles, m *message.Message, width int) []string {
+func headerLines(m *message.Message, width int) []string {
 	e, ok := m.Envelope()
 	if !ok || e.Problem != "" || e.Original.Properties == m.Properties && len(e.Original.Headers) == len(m.Headers) {
-		return ownHeaderLines(s, m, width)
+		return ownHeaderLines(m, width)
 	}
-	lines := shell.EnvelopeHead(s, &e, width)
+	lines := shell.EnvelopeHead(&e, width)
 	where := fmt.Sprintf("exchange %s, key %s, failed in %s", model.ExchangeName(e.Original.Exchange),
 		strconv.Quote(e.Original.RoutingKey), cmp.Or(e.Worker, "?"))
 	lines = append(lines, term.Wrap(where, width)...)
-	lines = append(lines, ownHeaderLines(s, &e.Original, width)...)
-	return append(append(lines, shell.RawHead(s)...), ownHeaderLines(s, m, width)...)
+	lines = append(lines, ownHeaderLines(&e.Original, width)...)
+	return append(append(lines, shell.RawHead()...), ownHeaderLines(m, width)...)
 }
 
-func ownHeaderLines(s *term.Styles, m *message.Message, width int) []string {
+func ownHeaderLines(m *message.Message, width int) []string {
 	named := shell.PropertyLines(m)
 	if words := m.FrameworkWords(); words != "" {
 		named = append([]shell.Named{{Name: "framework", Value: words}}, named...)
 	}
 
-	lines := append(shell.NamedLines(s, named, width), "")
+	lines := append(shell.NamedLines(named, width), "")
 	if len(m.Headers) == 0 {
-		return append(lines, s.Muted.Render("no headers"))
+		return append(lines, term.Muted.Render("no headers"))
 	}
-	return append(lines, shell.NamedLines(s, shell.TreeLines(m.Headers), width)...)
+	return append(lines, shell.NamedLines(shell.TreeLines(m.Headers), width)...)
 }
 
 const (
@@ -465,10 +465,10 @@ func (d *messageDetail) foundWords(id shell.MessageID) string {
 	if words := model.Plural(len(all), "line"); before || d.sought == "" {
 		return words
 	}
-	return "line " + model.Count(at+1) + " of " + model.Count(len(all))
+	return model.Sayf("line %v of %v", at+1, len(all))
 }
 
-func (s Screen) stepping() bool { return s.filter.Visible() || s.detail.find.Visible() }
+func (s *Screen) stepping() bool { return s.filter.Visible() || s.detail.find.Visible() }
 
 // step goes to the next or the previous match: for a text that is looked for in one message within that; for the filter
 // within the panes, then to another message, and from the last one to the first.
@@ -490,11 +490,11 @@ func (s *Screen) step(by int) {
 }
 
 // foundWords say how many messages the filter matches, and which of them is under the cursor.
-func (s Screen) foundWords() string {
+func (s *Screen) foundWords() string {
 	shown := len(s.Table.Shown)
 	words := model.Count(shown) + " of " + s.readCount(len(s.Rows))
 	if _, ok := s.Table.Current(); !ok || s.filter.parsed == nil {
 		return words
 	}
-	return "match " + model.Count(s.Table.Index+1) + " of " + model.Count(shown) + " in " + s.readCount(len(s.Rows))
+	return model.Sayf("match %v of %v in %s", s.Table.Index+1, shown, s.readCount(len(s.Rows)))
 }

@@ -10,9 +10,11 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/around"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -24,6 +26,8 @@ const (
 	filterAtOnce     = 1 << 20
 	filterAtOnceRows = 2000
 	filterAtOnceTime = 50 * time.Millisecond
+
+	filterJournalTime = 10 * time.Second // for reading what was replayed earlier
 )
 
 // messageFilter is the filter of a queue's messages: plain text, or "=" and an expression.
@@ -31,6 +35,7 @@ type messageFilter struct {
 	term.FilterField
 	complete completion
 	saved    filter.Saved
+	chips    []chip             // the parts of its text, while that is what they make
 	parsed   *filter.Filter     // the current filter: the last text that could be parsed; nil: none
 	err      error              // why the text cannot be parsed
 	request  shell.Request      // the search in flight; 0: none
@@ -38,7 +43,7 @@ type messageFilter struct {
 }
 
 func newMessageFilter(e *shell.Env) messageFilter {
-	return messageFilter{FilterField: term.NewFilterField(&e.Keys.ListKeys), saved: e.Filters}
+	return messageFilter{FilterField: term.NewFilterField(), saved: e.Filters}
 }
 
 func (f messageFilter) pending() bool { return f.request != 0 }
@@ -61,7 +66,7 @@ func (f messageFilter) sought() string {
 
 // apply parses the text and filters the rows: at once if that is quick, otherwise in a command. A text that cannot be
 // parsed leaves the previous filter.
-func (f *messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (cmd tea.Cmd) {
+func (f *messageFilter) apply(e *shell.Env, rows []*shell.MessageRow, look around.Look) (cmd tea.Cmd) {
 	text := f.Text()
 	f.request, f.err = 0, nil
 	if f.cancel != nil {
@@ -78,7 +83,7 @@ func (f *messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (cmd tea.C
 	if err != nil {
 		f.err = err
 	} else {
-		f.parsed = parsed
+		f.parsed = look.Filter(parsed)
 	}
 
 	if f.parsed == nil {
@@ -89,7 +94,10 @@ func (f *messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (cmd tea.C
 		bytes += r.Size
 	}
 
-	if bytes <= filterAtOnce && len(rows) <= filterAtOnceRows && (len(rows) == 0 || rows[0].Peeked.InMemory()) {
+	few := bytes <= filterAtOnce && len(rows) <= filterAtOnceRows
+	inMemory := len(rows) == 0 || rows[0].Peeked.InMemory()
+	readsJournal := strings.Contains(text, "replayed")
+	if few && inMemory && !readsJournal {
 		ctx, stop := context.WithTimeout(context.Background(), filterAtOnceTime)
 		defer stop()
 		if matched, err := search(ctx, f.parsed, rows); ctx.Err() == nil {
@@ -99,6 +107,7 @@ func (f *messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (cmd tea.C
 	}
 
 	f.request = e.NewRequest()
+	f.parsed = look.Filter(f.parsed.Anew())
 	id, sought := f.request, f.parsed
 	cmd, f.cancel = e.Stoppable(func(ctx context.Context) tea.Msg {
 		matched, err := search(ctx, sought, rows)
@@ -172,7 +181,7 @@ func (f *messageFilter) open(headers map[string]bool, current *message.Message) 
 }
 
 // current returns the message under the cursor, if it was read or is in memory; otherwise nil.
-func (s Screen) current() *message.Message {
+func (s *Screen) current() *message.Message {
 	row, ok := s.Table.Current()
 	switch {
 	case !ok:
@@ -225,25 +234,25 @@ func (f *messageFilter) acceptCompletion(by int) {
 	f.Field.SetAround(c.before+c.found[c.at], c.behind)
 }
 
-func (f *messageFilter) typed(k *shell.KeyMap, msg tea.KeyMsg) {
-	if _, pressed := term.Press(f.keys(k), msg); !pressed {
+func (f *messageFilter) typed(msg tea.KeyMsg) {
+	if _, pressed := term.Press(f.keys(), msg); !pressed {
 		f.Field.Update(msg)
 		f.search()
 	}
 }
 
 // keys returns its keys while it is typed.
-func (f *messageFilter) keys(k *shell.KeyMap) []term.Key {
+func (f *messageFilter) keys() []term.Key {
 	complete := func(by int) func() { return func() { f.acceptCompletion(by) } }
 	return append(f.TypingKeys(),
-		term.On(k.Complete, "complete a name in an expression; again: the next one", complete(1)).
+		term.On(press.Complete, "complete a name in an expression; again: the next one", complete(1)).
 			Shown(len(f.complete.found) > 0),
-		term.On(k.CompleteBack, "complete the one before", complete(-1)).Shown(false))
+		term.On(press.CompleteBack, "complete the one before", complete(-1)).Shown(false))
 }
 
 func (f *messageFilter) lines() int {
 	switch {
-	case f.Typing, f.err != nil && f.Visible():
+	case f.Typing, f.err != nil && f.Visible(), f.parsed.Lacking() != "" && f.Visible():
 		return 2
 	case f.Visible():
 		return 1
@@ -253,15 +262,15 @@ func (f *messageFilter) lines() int {
 }
 
 // hint returns the line below the filter: what tab offers, or why the text cannot be parsed.
-func (f *messageFilter) hint(s *term.Styles, width int) string {
+func (f *messageFilter) hint(width int) string {
 	c := &f.complete
 	switch {
 	case f.Typing && len(c.found) > 0:
-		line := "   " + s.Muted.Render("tab completes")
+		line := "   " + term.Muted.Render("tab completes")
 		for i := max(0, c.at-1); i < len(c.found); i++ {
-			look := s.Text
+			look := term.Text
 			if i == c.at {
-				look = s.Strong
+				look = term.Strong
 			}
 			line += "  " + look.Render(model.Printable(c.found[i]))
 		}
@@ -269,13 +278,15 @@ func (f *messageFilter) hint(s *term.Styles, width int) string {
 		return term.Cut(line, width-1)
 	case f.err != nil:
 		words := term.MarkWarning + " " + model.Printable(f.err.Error())
-		return "   " + s.Warning.Render(term.Cut(words, width-4))
+		return "   " + term.Warning.Render(term.Cut(words, width-4))
+	case f.Text() != "" && f.parsed.Lacking() != "":
+		return "   " + term.Muted.Render(term.Cut(f.parsed.Lacking(), width-4))
 	case f.Text() == "":
 		words := "text in any case, or = and an expression: =deaths > 3"
 		if len(f.saved) > 0 {
 			words += ", or a saved one: =" + f.saved.Names()[0]
 		}
-		return "   " + s.Muted.Render(term.Cut(words, width-4))
+		return "   " + term.Muted.Render(term.Cut(words, width-4))
 	}
 
 	return ""

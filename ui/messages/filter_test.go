@@ -7,23 +7,18 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/around"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/shell"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // A slow expression runs outside Update, and ends when the filter does.
 func TestSlowFilterLeavesUpdate(t *testing.T) {
-	e := &shell.Env{
-		Work: shell.NewWork(t.Context()), Requests: &atomic.Int64{},
-		Terminal: shell.Terminal{Keys: shell.NewKeyMap()},
-	}
-
+	e := &shell.Env{Work: shell.NewWork(t.Context()), Requests: &atomic.Int64{}}
 	t.Cleanup(e.Work.End)
 	m := message.Message{Body: []byte("[" + strings.Repeat("1,", 2000) + "1]")}
 	list := &shell.PeekedMessages{Messages: message.MessageList{m}}
@@ -36,14 +31,14 @@ func TestSlowFilterLeavesUpdate(t *testing.T) {
 	f := newMessageFilter(e)
 	f.Open()
 	f.Handle(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("=count(json, {let n = #; count(json, # == n) > 0}) > 0")})
-	cmd := f.apply(e, rows)
+	cmd := f.apply(e, rows, around.Look{})
 	must.Do(t, f.err)
 	must.That(t, f.pending(), "pending %v, %v", f.pending(), f.err)
 	must.That(t, cmd != nil, "pending %v, %v", f.pending(), f.err)
 	ended := make(chan tea.Msg)
 	go func() { ended <- cmd() }()
 	f.Clear()
-	f.apply(e, rows)
+	f.apply(e, rows, around.Look{})
 	msg := <-ended
 	assert.That(t, msg == nil, "a filter that was left says %v", msg)
 	assert.That(t, !f.pending(), "a filter that was left says %v", msg)
@@ -82,8 +77,8 @@ func TestEnvelopesAreShownOpened(t *testing.T) {
 			for _, pane := range []struct {
 				lines []string
 				want  []string
-			}{{headerLines(term.NewStyles(term.Mono, termenv.Ascii), &m, 90), test.headers}, {
-				(&shell.Bodies{}).Lines(term.NewStyles(term.Mono, termenv.Ascii), &m, 90, false, false),
+			}{{headerLines(&m, 90), test.headers}, {
+				(&shell.Bodies{}).Lines(&m, 90, false, false),
 				test.text,
 			}} {
 				text := ansi.Strip(strings.Join(pane.lines, "\n"))

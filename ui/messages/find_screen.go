@@ -3,7 +3,6 @@ package messages
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/find"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -26,8 +26,9 @@ const (
 // FindScreen shows what is found in all queues that can be read without harm, while they are read.
 type FindScreen struct {
 	shell.Listing[int, *FindRow]
-	Want find.Want
-	Only OfCause // the cause shown when a message is opened in its queue; zero: all
+	Want   find.Want
+	Only   OfCause           // the cause shown when a message is opened in its queue; zero: all
+	Others func() []term.Key // further ones, after the one that opens a message
 
 	searchRun
 	head []string // above the list, as prepared
@@ -74,7 +75,7 @@ func NewFindScreen(e *shell.Env, text string, sought *filter.Filter) shell.Scree
 }
 
 // NewSearchScreen shows the results of a want, and reads only the queues that it is narrowed to.
-func NewSearchScreen(e *shell.Env, title string, want find.Want) FindScreen {
+func NewSearchScreen(e *shell.Env, title string, want find.Want) *FindScreen {
 	want.Limit = searchesMost
 	want.ReadOnly = e.ReadOnly
 
@@ -84,8 +85,9 @@ func NewSearchScreen(e *shell.Env, title string, want find.Want) FindScreen {
 		third = "MESSAGE ID: 14 flex 1 max 36 drop 3 sorts muted"
 	}
 
-	return FindScreen{Want: want, Listing: shell.NewListing(e, title, func(r *FindRow) int { return r.number },
-		term.By(func(r *FindRow) int { return r.number }),
+	number := func(r *FindRow) int { return r.number }
+	none := func() []term.Key { return nil }
+	s := &FindScreen{Want: want, Others: none, Listing: shell.NewListing(e, title, number, term.By(number),
 		func(r *FindRow) []string { return []string{r.queue, r.key, r.id, r.where, r.folded} },
 		func(r *FindRow) []any {
 			if ofCause {
@@ -102,10 +104,12 @@ func NewSearchScreen(e *shell.Env, title string, want find.Want) FindScreen {
 			`+third+`
 			TEXT:        20 flex 4
 		`))}
+	s.Own = s.keys
+	return s
 }
 
 func (r *FindRow) cells(e *shell.Env, third string) []any {
-	s, age := e.Styles, "?"
+	age := "?"
 	if at, known := r.Published.Get(); known {
 		age = shell.Age(max(e.Shown.Sub(at), 0))
 	}
@@ -113,7 +117,7 @@ func (r *FindRow) cells(e *shell.Env, third string) []any {
 	return []any{
 		r.queue,
 		r.Position,
-		s.Muted.Field(age).By(-float64(r.Published.Or(e.Shown).UnixMilli())),
+		term.Muted.Span(age).By(-float64(r.Published.Or(e.Shown).UnixMilli())),
 		r.key,
 		third,
 		r.folded,
@@ -121,43 +125,37 @@ func (r *FindRow) cells(e *shell.Env, third string) []any {
 }
 
 // Close ends the search: the root calls it when the screen is closed.
-func (s FindScreen) Close() {
+func (s *FindScreen) Close() {
 	if s.stop != nil {
 		s.stop()
 	}
 }
 
-func (s FindScreen) searching() bool  { return s.Request != 0 && !s.Ended }
-func (s FindScreen) Keys() []term.Key { return s.KeysWith() }
+func (s *FindScreen) searching() bool { return s.Request != 0 && !s.Ended }
 
-// KeysWith returns the keys for what was found, with others after the one that opens a message.
-func (s *FindScreen) KeysWith(others ...term.Key) []term.Key {
-	k := s.Env.Keys
+func (s *FindScreen) keys() []term.Key {
 	row, ok := s.Table.Current()
 
 	keys := append([]term.Key{
-		term.On(k.Open, "the messages of its queue, with the cursor on it", func() tea.Cmd {
+		term.On(press.Open, "the messages of its queue, with the cursor on it", func() tea.Cmd {
 			return shell.Push(NewScreenAt(s.Env, &row.Hit, s.Only, nil))
 		}).As("message").When(ok),
-	}, others...)
+	}, s.Others()...)
 
-	return s.List.Keys(append(keys,
-		term.On(k.Back, "stop the search", func() {
+	return append(keys,
+		term.On(press.Back, "stop the search", func() {
 			s.stopped = true
 			s.Close()
 		}).As("stop").When(s.searching() && !s.stopped && s.Filter.Text() == ""),
-		term.On(k.Insist, "search the queues where a look has a cost, too", func() tea.Cmd {
+		term.On(press.Insist, "search the queues where a look has a cost, too", func() tea.Cmd {
 			s.Want.Costly = true
 			return s.Begin(true)
 		}).As("search the others, too").When(s.Ended && s.costly),
-		term.On(k.Peek, "search again", func() tea.Cmd { return s.Begin(false) }).As("search again").When(s.Ended))...)
+		term.On(press.Peek, "search again", func() tea.Cmd { return s.Begin(false) }).As("search again").When(s.Ended))
 }
 
-func (s FindScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
-	if s.Handle(msg) {
-		return s, nil
-	}
-
+func (s *FindScreen) Update(msg tea.Msg) tea.Cmd {
+	cmd := s.Listing.Update(msg)
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
 		if s.Request == 0 {
@@ -178,11 +176,9 @@ func (s FindScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 			s.Missed = find.Reasons(msg.Result.NotRead) // its hits come, or came, separately
 			s.costly = s.costly || slices.ContainsFunc(s.Missed, func(r find.Reason) bool { return r.Costly })
 		}
-	case tea.KeyMsg:
-		cmd, _ = term.Press(s.KeysWith(), msg)
 	}
 
-	return s, cmd
+	return cmd
 }
 
 // Begin plans a search outside Update: working out the cost for each of many queues takes time. With kept it searches
@@ -272,66 +268,65 @@ func (s *FindScreen) news(msg findNewsMsg) tea.Cmd {
 
 const findPane = 6 // lines below the list for the message under the cursor
 
-func (s FindScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+func (s *FindScreen) Prepare(width, height int) tea.Cmd {
 	s.head = []string{s.headLine(width)}
 	if s.Only.Group != nil {
-		s.head = append(s.head, s.Env.Styles.Strong.Render(term.Cut(" cause: "+s.Only.Words, width-1)))
+		s.head = append(s.head, term.Strong.Render(term.Cut(" cause: "+s.Only.Words, width-1)))
 	}
 	s.head = append(s.head, s.missedLines(width, max(height/4, 3))...)
 	s.Above = len(s.head)
-	return s, nil
+	return nil
 }
 
-func (s FindScreen) View(width, height int) string {
+func (s *FindScreen) View(width, height int) string {
 	head := s.head[:len(s.head):len(s.head)]
 	most := max(height/3, findPane)
 	rows := s.Share(height-len(head), height-len(head)-len(s.pane(width, most)))
-	list := s.List.View(width, rows, []string{"", "   " + s.Env.Styles.Muted.Render(s.Emptiness())})
+	list := s.List.View(width, rows, []string{"", "   " + term.Muted.Render(s.Emptiness())})
 	pane := s.pane(width, most) // it determines which rows are visible
 	return term.Block(append(append(head, strings.Split(list, "\n")...), pane...), width, height)
 }
 
-func (s FindScreen) headLine(width int) string {
-	styles, p := s.Env.Styles, &s.progress
+func (s *FindScreen) headLine(width int) string {
+	p := &s.progress
 	found := model.Count(len(s.Rows)) + " found"
 	if !s.Ended || len(s.Missed) > 0 {
 		found = "≥ " + found
 	}
 
 	if s.Only.Group != nil && s.Ended && s.costly && len(s.Rows) == 0 {
-		found = styles.Warning.Render(fmt.Sprintf("%s not read: a look costs, %s reads",
-			model.Count(s.Only.Messages), s.Env.Keys.Insist.Help().Key))
+		found = term.Warning.Render(model.Sayf("%v not read: a look costs, %s reads", s.Only.Messages,
+			press.Insist.Help().Key))
 	}
 
-	left := " " + styles.Title.Render(s.Title()) + "   " + found
+	left := " " + term.Title.Render(s.Title()) + "   " + found
 	if p.Of > 0 {
-		left += styles.Muted.Render(fmt.Sprintf("   %s read in %s of %s", model.Plural(p.Read, "message"),
-			model.Count(p.Queues), model.Plural(p.Of, "queue")))
+		left += term.Muted.Render(model.Sayf("   %v message(s) read in %v of %v queue(s)", p.Read, p.Queues, p.Of))
 	}
 
 	right := ""
 	switch {
 	case s.Ended && s.stopped:
-		right = styles.Warning.Render("stopped ")
+		right = term.Warning.Render("stopped ")
 	case s.Ended && s.err != nil:
-		right = styles.Danger.Render("not complete ")
+		right = term.Danger.Render("not complete ")
 	case s.Ended:
-		right = styles.Muted.Render("complete ")
+		right = term.Muted.Render("complete ")
 		if len(s.Missed) > 0 {
-			right = styles.Warning.Render("not all was read ")
+			right = term.Warning.Render("not all was read ")
 		}
 	case s.stopped:
-		right = styles.Warning.Render("stopping … ")
+		right = term.Warning.Render("stopping … ")
 	case p.Rate() > 0:
-		right = styles.Accent.Render(model.Count(p.Rate()) + "/s … ")
+		right = term.Accent.Render(model.Count(p.Rate()) + "/s … ")
 	default:
-		right = styles.Accent.Render("searching … ")
+		right = term.Accent.Render("searching … ")
 	}
 
 	return term.Spread(left, right, width)
 }
 
-func (s FindScreen) Emptiness() string {
+func (s *FindScreen) Emptiness() string {
 	switch {
 	case s.Latest.Topology == nil:
 		return "the broker has not been read yet"
@@ -346,34 +341,32 @@ func (s FindScreen) Emptiness() string {
 	return "nothing found"
 }
 
-func (s FindScreen) pane(width, height int) []string {
-	styles := s.Env.Styles
+func (s *FindScreen) pane(width, height int) []string {
 	var lines []string
 	if r, ok := s.Table.Current(); ok {
 		id := ""
 		if r.id != "" {
 			id = "   " + r.id
 		}
-		lines = append(lines, term.Partition(styles, r.queue+id, s.Table.Position(), width))
+		lines = append(lines, term.Partition(r.queue+id, s.Table.Position(), width))
 		where := ""
 		if s.Only.Group == nil {
-			where = styles.Muted.Render(r.where + "   ")
+			where = term.Muted.Render(r.where + "   ")
 		}
-		lines = append(lines, "   "+where+r.before+styles.Chosen.Render(r.found)+r.after)
+		lines = append(lines, "   "+where+r.before+term.Chosen.Render(r.found)+r.after)
 	} else {
 		lines = append(lines, s.Aimless("message", width)...)
 	}
 
 	if s.err != nil {
-		lines = append(lines, shell.Indented(styles.Danger, term.MarkError+" "+shell.ReadableError(s.err), width)...)
+		lines = append(lines, shell.Indented(term.Danger, term.MarkError+" "+shell.ReadableError(s.err), width)...)
 	}
 
 	return lines[:min(len(lines), height)]
 }
 
 // missedLines returns what was not read, and why: there may be more than was found.
-func (s FindScreen) missedLines(width, height int) (lines []string) {
-	styles := s.Env.Styles
+func (s *FindScreen) missedLines(width, height int) (lines []string) {
 	for i := range s.Missed {
 		text := "not read: " + model.Printable(s.Missed[i].Words())
 		words := term.Wrap(text, width-6)
@@ -383,11 +376,11 @@ func (s FindScreen) missedLines(width, height int) (lines []string) {
 
 		if room := height - len(lines); len(words) > room || len(words) == room && i < len(s.Missed)-1 {
 			more := model.Plural(len(s.Missed)-i, "more reason")
-			return append(lines[:min(len(lines), height-1)], "   "+styles.Warning.Render("not read: "+more))
+			return append(lines[:min(len(lines), height-1)], "   "+term.Warning.Render("not read: "+more))
 		}
 
 		for _, part := range words {
-			lines = append(lines, "   "+styles.Warning.Render(part))
+			lines = append(lines, "   "+term.Warning.Render(part))
 		}
 	}
 

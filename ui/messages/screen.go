@@ -98,6 +98,7 @@ type messageActions struct {
 	offered   map[int]bool     // which actions of the configuration have their fields
 	offeredOf *message.Message // in this message
 	copying   bool             // y was pressed: the next key says what
+	narrowing bool             // c was pressed: the next key says by what
 }
 
 // PeekedMsg is the answer to a look.
@@ -116,31 +117,33 @@ func NewScreen(e *shell.Env, queue model.QueueRef) shell.Screen {
 }
 
 // NewCauseScreen shows those messages of a queue that failed for one cause, reading at least limit messages.
-func NewCauseScreen(e *shell.Env, queue model.QueueRef, only OfCause, limit int, then afterLook) Screen {
-	return Screen{
+func NewCauseScreen(e *shell.Env, queue model.QueueRef, only OfCause, limit int, then afterLook) *Screen {
+	return &Screen{
 		env:         e,
 		Queue:       queue,
 		only:        only,
 		then:        then,
 		queueLook:   queueLook{Limit: max(limit, peekFirst)},
 		messageList: messageList{Table: shell.NewMessageTable(e), filter: newMessageFilter(e), done: e.Done()},
-		detail:      messageDetail{find: term.NewFilterField(&e.Keys.ListKeys), detailLines: &detailLines{}},
+		detail:      messageDetail{find: term.NewFilterField()},
 	}
 }
 
 // Asking asks before a look that has a cost.
-func (s Screen) Asking() Screen {
+func (s *Screen) Asking() *Screen {
 	s.asks = true
 	return s
 }
 
-func (s Screen) Title() string { return s.Queue.Printable() }
+func (s *Screen) Shows(ref model.QueueRef) bool { return s.Queue == ref }
 
-func (s Screen) Typing() bool {
-	return s.filter.Typing || s.detail.find.Typing || s.copying || s.box() != nil
+func (s *Screen) Title() string { return s.Queue.Printable() }
+
+func (s *Screen) Typing() bool {
+	return s.filter.Typing || s.detail.find.Typing || s.copying || s.narrowing || s.box() != nil
 }
 
-func (s Screen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
+func (s *Screen) Update(msg tea.Msg) (cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
 		cmd = s.polled(msg)
@@ -166,14 +169,14 @@ func (s Screen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 		cmd = s.toBox(msg)
 	}
 
-	return s, cmd
+	return cmd
 }
 
 // polled applies a poll: it shows what the queue holds now. A look can be planned from the first one on.
 func (s *Screen) polled(msg shell.TopologyMsg) tea.Cmd {
 	s.Topology, s.looks = msg.Topology, msg.Looks
 	if q, ok := s.Topology.Queue(s.Queue); ok {
-		s.goneAt, s.head = time.Time{}, msg.Sight(s.Queue, q, s.env.Now())
+		s.goneAt, s.head = time.Time{}, msg.Seen().Sight(s.Queue, q, s.env.Now())
 	} else if s.goneAt.IsZero() {
 		s.goneAt = s.env.Now()
 	}
@@ -195,11 +198,11 @@ func (s *Screen) polled(msg shell.TopologyMsg) tea.Cmd {
 }
 
 // consent returns what the user has agreed to about looks at the queue that use up its delivery limit.
-func (s Screen) consent() peek.Consent {
+func (s *Screen) consent() peek.Consent {
 	return s.env.LookConsent(s.Topology.Snapshot.Overview.ClusterName)
 }
 
-func (s Screen) plan(insist bool) peek.Plan {
+func (s *Screen) plan(insist bool) peek.Plan {
 	return peek.For(s.Topology, s.Queue, peek.Want{
 		Limit:     s.Limit,
 		Insist:    insist,
@@ -323,7 +326,7 @@ func (s *Screen) looked(msg PeekedMsg) (cmd tea.Cmd) {
 	}
 
 	shell.SetMessageColumns(s.env, &s.Table, s.Waits, s.Topology.IsBuffer(s.Queue))
-	cmd = s.filter.apply(s.env, s.Rows)
+	cmd = s.filter.apply(s.env, s.Rows, s.around())
 	s.Table.Match = s.match()
 	s.Table.Set(s.Rows)
 	s.Table.Regain()
@@ -339,7 +342,7 @@ func (s *Screen) looked(msg PeekedMsg) (cmd tea.Cmd) {
 	return tea.Batch(cmd, old)
 }
 
-func (s Screen) readCount(n int) string {
+func (s *Screen) readCount(n int) string {
 	if s.partly() {
 		return model.Count(n) + " read"
 	}
@@ -348,7 +351,7 @@ func (s Screen) readCount(n int) string {
 
 // more reports whether more can be read. Where a look costs, it has read all that there was, so that is what came
 // since.
-func (s Screen) more() bool {
+func (s *Screen) more() bool {
 	if s.Peeked.Plan.Counts {
 		now, changed := s.ReadyNow()
 		return changed && now > int64(len(s.Rows)) && s.Peeked.Stopped == "" && s.Peeked.Messages.Len() < PeekMost
@@ -357,9 +360,9 @@ func (s Screen) more() bool {
 	return s.partly() && s.Limit < PeekMost
 }
 
-func (s Screen) nextLimit() int { return min(s.Limit*PeekFactor, PeekMost) }
+func (s *Screen) nextLimit() int { return min(s.Limit*PeekFactor, PeekMost) }
 
-func (s Screen) moreWords() string {
+func (s *Screen) moreWords() string {
 	if now, _ := s.ReadyNow(); s.Peeked.Plan.Counts {
 		return model.Count(now) + ", at a cost"
 	}
@@ -369,7 +372,7 @@ func (s Screen) moreWords() string {
 	return "the rest"
 }
 
-func (s Screen) Close() {
+func (s *Screen) Close() {
 	if s.stop != nil {
 		s.stop()
 	}
@@ -392,7 +395,7 @@ func Closing(messages message.Messages) tea.Cmd {
 }
 
 // Reopening implements reopening. The queue is looked at again.
-func (s Screen) Reopening() func() shell.Screen {
+func (s *Screen) Reopening() func() shell.Screen {
 	e, queue := s.env, s.Queue
 	return func() shell.Screen { return NewScreen(e, queue) }
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -24,10 +25,10 @@ const (
 )
 
 // Prepare reads the visible part of the messages, and works out the lines above them.
-func (s Screen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+func (s *Screen) Prepare(width, height int) tea.Cmd {
 	again := s.catchUp()
 	d := &s.detail
-	d.split = height >= SplitHeight && !s.env.Styles.Plain && len(s.Rows) > 0
+	d.split = height >= SplitHeight && !s.env.Plain && len(s.Rows) > 0
 	s.above = s.aboveLines(width, height)
 	s.Dialog.Prepare(width, height)
 	rest := height - len(s.above)
@@ -44,24 +45,24 @@ func (s Screen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	if detail > 0 && current {
 		m := cmp.Or(row.Whole(), d.message)
 		d.sought = cmp.Or(d.find.Text(), s.filter.sought())
-		d.lay(s.env.Styles, m, s.story(m), s.env.Shown, width, detail)
+		d.lay(m, s.story(m), s.env.Shown, width, detail)
 		if row.Whole() != nil {
 			d.enter(row.Id)
 		}
 	}
 
-	return s, tea.Batch(cmd, again)
+	return tea.Batch(cmd, again)
 }
 
-func (s Screen) View(width, height int) string {
+func (s *Screen) View(width, height int) string {
 	page := s.page(width, height)
 	if b := s.box(); b != nil {
-		return term.Overlay(s.env.Styles, page, b.View(width, height), width, height)
+		return s.env.Overlay(page, b.View(width, height), width, height)
 	}
 	return page
 }
 
-func (s Screen) aboveLines(width, height int) []string {
+func (s *Screen) aboveLines(width, height int) []string {
 	lines := []string{s.headLine(width)}
 	if !s.detail.zoomed {
 		lines = append(lines, s.costLine(width))
@@ -69,18 +70,18 @@ func (s Screen) aboveLines(width, height int) []string {
 
 	if s.only.Group != nil {
 		words := " cause: " + s.only.Words
-		lines = append(lines, s.env.Styles.Strong.Render(term.Cut(words, width-1)))
+		lines = append(lines, term.Strong.Render(term.Cut(words, width-1)))
 	}
 
 	for _, l := range append(s.dueLines(), s.troubles()...) {
-		lines = append(lines, s.env.Styles.Tone(l.Tone).Wrap(" ", l.Text, width-3)...)
+		lines = append(lines, l.Style.Wrap(" ", l.Text, width-3)...)
 	}
 
 	return lines[:min(len(lines), max(height/2, 0))]
 }
 
 // shares returns the lines of the table and of the detail below it, 0 without one.
-func (s Screen) shares(height int) (list, detail int) {
+func (s *Screen) shares(height int) (list, detail int) {
 	if !s.detail.split {
 		return height, 0
 	}
@@ -88,13 +89,13 @@ func (s Screen) shares(height int) (list, detail int) {
 	return height - detail - 1, detail
 }
 
-func (s Screen) page(width, height int) string {
+func (s *Screen) page(width, height int) string {
 	lines := append([]string(nil), s.above...)
 	rest := height - len(lines)
 	row, current := s.Table.Current()
 	if s.detail.zoomed && current {
 		lines = append(lines, s.place(row, width))
-		return term.Block(append(lines, s.detail.view(s.env.Styles, row, width)...), width, height)
+		return term.Block(append(lines, s.detail.view(row, width)...), width, height)
 	}
 
 	list, detail := s.shares(rest)
@@ -102,17 +103,17 @@ func (s Screen) page(width, height int) string {
 	if detail == 0 {
 		return term.Block(lines, width, height)
 	}
-	lines = append(lines, s.env.Styles.Border.Render(strings.Repeat("─", width)))
+	lines = append(lines, term.Border.Render(strings.Repeat("─", width)))
 	if !current {
-		lines = append(lines, s.env.Styles.Muted.Render("   no message is under the cursor"))
+		lines = append(lines, term.Muted.Render("   no message is under the cursor"))
 		return term.Block(lines, width, height)
 	}
 
-	return term.Block(append(lines, s.detail.view(s.env.Styles, row, width)...), width, height)
+	return term.Block(append(lines, s.detail.view(row, width)...), width, height)
 }
 
-func (s Screen) place(r *shell.MessageRow, width int) string {
-	words := fmt.Sprintf(" message %s of %s", model.Count(s.Table.Index+1), s.readCount(len(s.Table.Shown)))
+func (s *Screen) place(r *shell.MessageRow, width int) string {
+	words := model.Sayf(" message %v of %s", s.Table.Index+1, s.readCount(len(s.Table.Shown)))
 	if m := r.Whole(); m != nil && m.Properties.MessageID != "" {
 		words += "   " + model.Printable(m.Properties.MessageID)
 	}
@@ -120,12 +121,11 @@ func (s Screen) place(r *shell.MessageRow, width int) string {
 		words += "   " + term.MarkChosen + " selected"
 	}
 
-	return term.Pad(s.env.Styles.Muted.Render(words), width)
+	return term.Pad(term.Muted.Render(words), width)
 }
 
-func (s Screen) list(width, height int) string {
+func (s *Screen) list(width, height int) string {
 	rows, words := height-s.filter.lines(), ""
-	styles := s.env.Styles
 	switch {
 	case len(s.Rows) == 0:
 		words = s.emptiness()
@@ -133,7 +133,7 @@ func (s Screen) list(width, height int) string {
 	case s.only.Group != nil && s.filter.Text() == "":
 		words = "no message of this cause is left in what was read"
 		if _, changed := s.ReadyNow(); changed {
-			words += "; " + s.env.Keys.Peek.Help().Key + " reads the queue again"
+			words += "; " + press.Peek.Help().Key + " reads the queue again"
 		}
 	case s.partly():
 		words = "nothing matches in what was read"
@@ -143,7 +143,7 @@ func (s Screen) list(width, height int) string {
 
 	picture := s.Table.View(width, rows)
 	if words != "" {
-		picture = term.Block([]string{"", "   " + styles.Muted.Render(words)}, width, rows)
+		picture = term.Block([]string{"", "   " + term.Muted.Render(words)}, width, rows)
 	}
 
 	if s.filter.Visible() {
@@ -151,17 +151,17 @@ func (s Screen) list(width, height int) string {
 		if s.filter.pending() {
 			found = "looking …"
 		}
-		picture += "\n" + s.filter.View(styles, width, found)
+		picture += "\n" + s.filter.view(width, found)
 	}
 
 	if s.filter.lines() > 1 {
-		picture += "\n" + s.filter.hint(styles, width)
+		picture += "\n" + s.filter.hint(width)
 	}
 
 	return picture
 }
 
-func (s Screen) emptiness() string {
+func (s *Screen) emptiness() string {
 	switch {
 	case s.Peek != 0:
 		return "reading the queue …"
@@ -172,7 +172,7 @@ func (s Screen) emptiness() string {
 	}
 
 	if now, changed := s.ReadyNow(); changed {
-		return fmt.Sprintf("%s in the queue now: %s reads it again", model.Plural(now, "message"), s.env.Keys.Peek.Help().Key)
+		return model.Sayf("%v message(s) in the queue now: %s reads it again", now, press.Peek.Help().Key)
 	}
 	if s.unclear != "" {
 		return "not read again yet"
@@ -185,17 +185,16 @@ func (s Screen) emptiness() string {
 }
 
 // headLine returns the queue with how much of it is shown, and how old that is.
-func (s Screen) headLine(width int) string {
-	styles := s.env.Styles
-	left := []string{" " + styles.Title.Render(s.Queue.Printable())}
+func (s *Screen) headLine(width int) string {
+	left := []string{" " + term.Title.Render(s.Queue.Printable())}
 	if !s.Peeked.TakenAt.IsZero() {
 		n := int64(len(s.Rows))
 		depth := s.Peeked.Depth.Or(n)
 		switch {
 		case s.partly():
-			words := model.Count(n) + " of " + model.Count(max(depth, n)) + " read"
+			words := model.Sayf("%v of %v read", n, max(depth, n))
 			if s.more() {
-				words += "; " + s.env.Keys.More.Help().Key + " reads " + s.moreWords()
+				words += "; " + press.More.Help().Key + " reads " + s.moreWords()
 			}
 			left = append(left, words)
 		default:
@@ -206,7 +205,7 @@ func (s Screen) headLine(width int) string {
 			left = append(left, "showing "+model.Count(shown))
 		}
 		if chosen := len(s.Table.Chosen); chosen > 0 {
-			left = append(left, styles.Chosen.Render(term.MarkChosen+" "+model.Count(chosen)+" selected"))
+			left = append(left, term.Chosen.Render(model.Sayf("%s %v selected", term.MarkChosen, chosen)))
 		}
 		if s.Taken > 0 {
 			left = append(left, model.Count(s.Taken)+" taken out")
@@ -214,18 +213,18 @@ func (s Screen) headLine(width int) string {
 
 		seen := "read " + shell.Age(max(s.env.Shown.Sub(s.Peeked.TakenAt), 0)) + " ago"
 		if now, changed := s.ReadyNow(); changed {
-			left = append(left, styles.Warning.Render(seen+", now "+model.Count(now)))
+			left = append(left, term.Warning.Render(seen+", now "+model.Count(now)))
 		} else {
-			left = append(left, styles.Muted.Render(seen))
+			left = append(left, term.Muted.Render(seen))
 		}
 	}
 
 	if now, known := s.newerCount(); s.unasked {
 		words := "not read"
 		if known {
-			words = model.Plural(now, "message") + ", not read"
+			words = model.Sayf("%v message(s), not read", now)
 		}
-		left = append(left, words+"; "+s.env.Keys.Insist.Help().Key+" reads it, at a cost")
+		left = append(left, words+"; "+press.Insist.Help().Key+" reads it, at a cost")
 	}
 
 	right := ""
@@ -234,16 +233,16 @@ func (s Screen) headLine(width int) string {
 		if now, ok := s.newerCount(); ok && now <= int64(s.planned.Limit) {
 			words = "all"
 		}
-		right = styles.Accent.Render("reading " + words + " … ")
+		right = term.Accent.Render("reading " + words + " … ")
 	} else if s.Table.Sorted >= 0 {
-		right = styles.Muted.Render("by " + strings.ToLower(s.Table.Columns[s.Table.Sorted].Title) + " ")
+		right = term.Muted.Render("by " + strings.ToLower(s.Table.Columns[s.Table.Sorted].Title) + " ")
 	}
 
 	return term.Spread(strings.Join(left, "   "), right, width)
 }
 
 // newerCount returns what the queue holds by the newest poll, when that is newer than the displayed messages.
-func (s Screen) newerCount() (int64, bool) {
+func (s *Screen) newerCount() (int64, bool) {
 	if s.Topology == nil {
 		return 0, false
 	}
@@ -257,7 +256,7 @@ func (s Screen) newerCount() (int64, bool) {
 
 // ReadyNow returns what the queue holds now, and whether that differs from when it was read: what a look left out is
 // not a change.
-func (s Screen) ReadyNow() (int64, bool) {
+func (s *Screen) ReadyNow() (int64, bool) {
 	now, newer := s.newerCount()
 	if !newer {
 		return 0, false
@@ -270,12 +269,12 @@ func (s Screen) ReadyNow() (int64, bool) {
 }
 
 // partly reports whether the queue held more messages than were read.
-func (s Screen) partly() bool {
+func (s *Screen) partly() bool {
 	return len(s.Rows) > 0 && (int64(s.Peeked.Messages.Len()) < s.Peeked.Depth.Or(0) || s.Peeked.Stopped != "")
 }
 
 // costLine says what looking costs, before and after, and what it left of a delivery limit.
-func (s Screen) costLine(width int) string {
+func (s *Screen) costLine(width int) string {
 	plan := s.Peeked.Plan
 	if s.Peek != 0 {
 		plan = s.planned
@@ -284,9 +283,9 @@ func (s Screen) costLine(width int) string {
 		return strings.Repeat(" ", width)
 	}
 	if left, counts := plan.DeliveriesLeft(s.used.Or(0)); counts && s.used.Known() && s.Peek == 0 {
-		style := s.env.Styles.Muted
+		style := term.Muted
 		if left <= shell.FewDeliveries {
-			style = s.env.Styles.Warning
+			style = term.Warning
 		}
 		words := " " + peek.LooksLeft(left, plan.Budget) + " (delivery limit); each marks the messages as redelivered"
 		return term.Pad(style.Render(term.Cut(words, width)), width)
@@ -300,14 +299,14 @@ func (s Screen) costLine(width int) string {
 		words += method
 	}
 
-	return term.Pad(s.env.Styles.Muted.Render(words), width)
+	return term.Pad(term.Muted.Render(words), width)
 }
 
 // troubles returns the problems with the displayed messages, each in a sentence.
-func (s Screen) troubles() []term.Span {
+func (s *Screen) troubles() []term.Span {
 	var all []term.Span
-	say := func(t term.Tone, format string, values ...any) {
-		all = append(all, term.Span{Text: fmt.Sprintf(format, values...), Tone: t})
+	say := func(t term.Style, format string, values ...any) {
+		all = append(all, t.Span(fmt.Sprintf(format, values...)))
 	}
 	kept := ""
 	if len(s.Rows) > 0 {
@@ -316,32 +315,32 @@ func (s Screen) troubles() []term.Span {
 
 	switch {
 	case !s.Refused.Allowed():
-		say(term.ToneWarning, "%s not read: %s%s", term.MarkWarning, s.Refused.Refusal.Words(), kept)
+		say(term.Warning, "%s not read: %s%s", term.MarkWarning, s.Refused.Refusal.Words(), kept)
 		if s.Refused.Refusal.Overridable() {
 			override := s.Refused.Refusal.Override()
-			say(term.ToneText, "  %s looks anyway: %s", s.env.Keys.Insist.Help().Key, override)
+			say(term.Text, "  %s looks anyway: %s", press.Insist.Help().Key, override)
 		}
 	case s.unasked:
-		say(term.ToneText, "%s not read, for a look has a cost: %s", term.MarkInfo, s.planned.Cost)
+		say(term.Text, "%s not read, for a look has a cost: %s", term.MarkInfo, s.planned.Cost)
 	case s.Failed != nil:
-		say(term.ToneDanger, "%s not read: %s%s", term.MarkError, shell.ReadableError(s.Failed), kept)
+		say(term.Danger, "%s not read: %s%s", term.MarkError, shell.ReadableError(s.Failed), kept)
 	case !s.goneAt.IsZero():
-		say(term.ToneDanger, "%s the queue does not exist any more%s", term.MarkError, kept)
+		say(term.Danger, "%s the queue does not exist any more%s", term.MarkError, kept)
 	}
 
 	if s.rescued.Any() {
-		say(term.ToneWarning, "%s %s", term.MarkWarning, s.rescued.Words())
+		say(term.Warning, "%s %s", term.MarkWarning, s.rescued.Words())
 	}
 	if s.unclear != "" {
-		say(term.ToneWarning, "%s %s", term.MarkWarning, s.unclear)
+		say(term.Warning, "%s %s", term.MarkWarning, s.unclear)
 	}
 	if s.Peeked.Stopped != "" {
-		say(term.ToneText, "%s not all was read: %s", term.MarkInfo, s.Peeked.Stopped)
+		say(term.Text, "%s not all was read: %s", term.MarkInfo, s.Peeked.Stopped)
 	}
 
 	for _, f := range s.found {
 		mark := shell.LevelMark(f.Level)
-		say(map[string]term.Tone{term.MarkError: term.ToneDanger, term.MarkWarning: term.ToneWarning}[mark], "%s %s",
+		say(map[string]term.Style{term.MarkError: term.Danger, term.MarkWarning: term.Warning}[mark], "%s %s",
 			mark, f.Message)
 	}
 
@@ -349,42 +348,41 @@ func (s Screen) troubles() []term.Span {
 }
 
 // dueLines say when waiting messages leave, and what blocks them, as of now.
-func (s Screen) dueLines() []term.Span {
+func (s *Screen) dueLines() []term.Span {
 	if s.Topology == nil || s.Waits == nil && !s.Topology.IsBuffer(s.Queue) {
 		return nil
 	}
 	now := s.env.Shown
 	var lines []term.Span
-	say := func(tone term.Tone, mark, format string, values ...any) {
-		lines = append(lines, term.Span{Text: mark + fmt.Sprintf(format, values...), Tone: tone})
+	say := func(tone term.Style, mark, format string, values ...any) {
+		lines = append(lines, tone.Span(mark+fmt.Sprintf(format, values...)))
 	}
 	looks := func(model.QueueRef) *story.Waits { return s.Waits }
 	buffer := model.Buffer{Member: model.Member{Queue: s.Queue}}
 	h := story.HistogramOf(s.Topology, &buffer, looks, story.DueTime{}, now)
 	if words := h.Words(); words != "" {
-		say(term.ToneText, "due: ", "%s", words)
+		say(term.Text, "due: ", "%s", words)
 	}
 	if s.Waits == nil {
 		return lines
 	}
 	switch n := s.Waits.Expired; {
 	case n == 1:
-		say(term.ToneText, term.MarkInfo, " 1 more was overdue behind these: it expired meanwhile")
+		say(term.Text, term.MarkInfo, " 1 more was overdue behind these: it expired meanwhile")
 	case n > 1:
-		say(term.ToneText, term.MarkInfo, " %s more were overdue behind these: they expired meanwhile", model.Count(n))
+		say(term.Text, term.MarkInfo, " %s more were overdue behind these: they expired meanwhile", model.Count(n))
 	}
 
 	if n, id, times := s.looks.Back(s.Waits); n > 0 {
 		words := "a message has come back since it was seen here: id " + id
 		if n > 1 {
-			words = fmt.Sprintf("%s messages have come back since they were seen here, most often id %s",
-				model.Count(n), id)
+			words = model.Sayf("%v messages have come back since they were seen here, most often id %s", n, id)
 		}
 
 		if times > 1 {
-			words += ", " + model.Count(times) + " times"
+			words += model.Sayf(", %v times", times)
 		}
-		say(term.ToneWarning, term.MarkWarning, " %s", words)
+		say(term.Warning, term.MarkWarning, " %s", words)
 	}
 
 	if blocked, ok := s.Waits.Blocked(now); ok {
@@ -395,7 +393,7 @@ func (s Screen) dueLines() []term.Span {
 }
 
 // story returns a message's history so far, by this machine's clock, and what comes next.
-func (s Screen) story(m *message.Message) func() []story.Event {
+func (s *Screen) story(m *message.Message) func() []story.Event {
 	return func() []story.Event {
 		events := story.Of(m, s.Queue)
 		if s.Topology == nil {

@@ -44,7 +44,7 @@ func ChartColumns(width, height int) int {
 	return 0
 }
 
-func (c Chart) Lines(styles *term.Styles, height int) []string {
+func (c Chart) Lines(height int) []string {
 	height = min(height, mostChart)
 	points, columns := c.Points, len(c.Points)
 	series := func(value func(watch.TracePoint) model.Opt[float64]) []float64 {
@@ -58,9 +58,9 @@ func (c Chart) Lines(styles *term.Styles, height int) []string {
 	depth := series(func(p watch.TracePoint) model.Opt[float64] { return p.Depth })
 	in := series(func(p watch.TracePoint) model.Opt[float64] { return p.In })
 	out := series(func(p watch.TracePoint) model.Opt[float64] { return p.Out })
-	lines := []string{" " + styles.Heading.Render(chartHeading) + "  " +
-		styles.Strong.Render(model.Printable(c.Queue.Name)) +
-		styles.Muted.Render("  ready messages, and those that come and go now; "+MarkUnknown+" not known")}
+	lines := []string{" " + term.Heading.Render(chartHeading) + "  " +
+		term.Strong.Render(model.Printable(c.Queue.Name)) +
+		term.Muted.Render("  ready messages, and those that come and go now; "+MarkUnknown+" not known")}
 	rows := height - 4
 
 	highest := highestOf(depth)
@@ -74,7 +74,7 @@ func (c Chart) Lines(styles *term.Styles, height int) []string {
 			label, edge = "0", "┤"
 		}
 
-		lines = append(lines, chartRow(styles, label, edge, row, styles.Waiting))
+		lines = append(lines, chartRow(label, edge, row, term.Waiting))
 	}
 
 	fastest := max(highestOf(in), highestOf(out))
@@ -85,13 +85,13 @@ func (c Chart) Lines(styles *term.Styles, height int) []string {
 		return what + " ?"
 	}
 
-	lines = append(lines, chartRow(styles, label("in", c.Now.In), "┤", barRows(in, fastest, 1)[0], styles.Good))
-	lines = append(lines, chartRow(styles, label("out", c.Now.Out), "┤", barRows(out, fastest, 1)[0], styles.Good))
-	return append(lines, strings.Repeat(" ", chartLabels+2)+styles.Muted.Render(timeAxis(columns)))
+	lines = append(lines, chartRow(label("in", c.Now.In), "┤", barRows(in, fastest, 1)[0], term.Good))
+	lines = append(lines, chartRow(label("out", c.Now.Out), "┤", barRows(out, fastest, 1)[0], term.Good))
+	return append(lines, strings.Repeat(" ", chartLabels+2)+term.Muted.Render(timeAxis(columns)))
 }
 
-func chartRow(styles *term.Styles, label, edge, cells string, style term.Style) string {
-	return " " + styles.Muted.Render(term.PadLeft(label, chartLabels)+edge) + style.Render(cells)
+func chartRow(label, edge, cells string, style term.Style) string {
+	return " " + term.Muted.Render(term.PadLeft(label, chartLabels)+edge) + style.Render(cells)
 }
 
 func highestOf(values []float64) float64 { return slices.Max(append([]float64{0}, values...)) }

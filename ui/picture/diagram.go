@@ -40,7 +40,7 @@ type boxed struct {
 	lines  []term.Spans
 	width  int // outer
 	least  int // the width below which names would be cut
-	border term.Tone
+	border term.Style
 	queues []model.QueueRef // for a list: the queue of each line; for a box: one
 	list   bool
 	marked bool // the cursor's mark is in the title
@@ -73,12 +73,12 @@ func stationBlock(s Station, cursor model.QueueRef) boxed {
 	if s.name == "" {
 		return boxed{}
 	}
-	b := boxed{title: term.Spans{s.tone.Span(s.name)}, lines: s.facts, border: term.ToneBorder}
+	b := boxed{title: term.Spans{s.tone.Span(s.name)}, lines: s.facts, border: term.Border}
 	if s.isQueue() {
 		b.queues = []model.QueueRef{s.Queue}
 		if s.Queue == cursor {
-			b.title = append(term.Spans{term.ToneAccent.Span(term.MarkCursor + " ")}, b.title...)
-			b.border, b.marked = term.ToneAccent, true
+			b.title = append(term.Spans{term.Accent.Span(term.MarkCursor + " ")}, b.title...)
+			b.border, b.marked = term.Accent, true
 		}
 	}
 
@@ -94,13 +94,13 @@ func groupBlock(g group, cursor model.QueueRef) boxed {
 		return stationBlock(g.stations[0], cursor)
 	}
 
-	b := boxed{title: term.Spans{term.ToneStrong.Span(g.heading)}, border: term.ToneBorder, list: true}
+	b := boxed{title: term.Spans{term.Strong.Span(g.heading)}, border: term.Border, list: true}
 	at := max(slices.IndexFunc(g.stations, func(s Station) bool { return s.Queue == cursor }), 0)
 	names := 0
 	for _, s := range g.stations {
 		names = max(names, ansi.StringWidthWc(s.name))
 		if s.Queue == cursor {
-			b.border = term.ToneAccent
+			b.border = term.Accent
 		}
 	}
 
@@ -109,16 +109,16 @@ func groupBlock(g group, cursor model.QueueRef) boxed {
 	to := min(from+ListRows, len(g.stations))
 	for i := from; i < to; i++ {
 		s := g.stations[i]
-		mark := term.ToneText.Span("  ")
+		mark := term.Text.Span("  ")
 		if s.Queue == cursor {
-			mark = term.ToneAccent.Span(term.MarkCursor + " ")
+			mark = term.Accent.Span(term.MarkCursor + " ")
 		}
 		b.lines = append(b.lines, append(term.Spans{mark, s.tone.Span(term.Pad(s.name, names+2))}, facts[i]...))
 		b.queues = append(b.queues, s.Queue)
 	}
 
 	if hidden := len(g.stations) - (to - from); hidden > 0 {
-		b.lines = append(b.lines, term.Spans{term.ToneMuted.Span("  +" + model.Count(hidden) + " more")})
+		b.lines = append(b.lines, term.Spans{term.Muted.Span(model.Sayf("  +%v more", hidden))})
 	}
 
 	b = b.measured()

@@ -67,9 +67,9 @@ func (s *Scene) arrow(a Arrow, head string, corners ...term.Point) {
 		for at := from; ; at = xy(at.X+dx, at.Y+dy) {
 			if at == from && i > 1 {
 				before := corners[i-2]
-				c.Put(at.X, at.Y, corner(sign(from.X-before.X), sign(from.Y-before.Y), dx, dy), term.ToneBorder)
+				c.Put(at.X, at.Y, corner(sign(from.X-before.X), sign(from.Y-before.Y), dx, dy), term.Border)
 			} else {
-				c.Put(at.X, at.Y, line, term.ToneBorder)
+				c.Put(at.X, at.Y, line, term.Border)
 			}
 
 			if at != from || i == 1 {
@@ -83,9 +83,9 @@ func (s *Scene) arrow(a Arrow, head string, corners ...term.Point) {
 
 	if head != "" && len(way.cells) > 0 {
 		end := way.cells[len(way.cells)-1]
-		t := term.ToneBorder
+		t := term.Border
 		if head == term.MarkError {
-			t = term.ToneDanger
+			t = term.Danger
 		}
 		c.Put(end.X, end.Y, head, t)
 		way.cells = way.cells[:len(way.cells)-1]
@@ -117,24 +117,24 @@ func corner(inX, inY, outX, outY int) string {
 func sign(n int) int { return cmp.Compare(n, 0) }
 
 // leave marks where an arrow leaves a box.
-func (s *Scene) leave(x, y int, mark string) { s.Canvas.Put(x, y, mark, s.Canvas.At(x, y).Tone) }
+func (s *Scene) leave(x, y int, mark string) { s.Canvas.Put(x, y, mark, s.Canvas.At(x, y).Style) }
 
 func (s *Scene) label(x, y int, a Arrow) {
 	for i, word := range a.describe() {
-		s.Canvas.Text(x, y+i, word.Text, word.Tone)
+		s.Canvas.Text(x, y+i, word.Text, word.Style)
 	}
 }
 
 func (s *Scene) caption(x, y int, a Arrow) {
 	for _, word := range a.describe() {
-		x = s.Canvas.Text(x, y, word.Text, word.Tone) + 1
+		x = s.Canvas.Text(x, y, word.Text, word.Style) + 1
 	}
 }
 
 // sentence writes wrapped words into a column, marked as bad.
 func (s *Scene) sentence(x, y int, words string) {
 	for i, l := range term.Wrap(words, s.Canvas.Width-x) {
-		s.Canvas.Text(x, y+i, l, term.ToneDanger)
+		s.Canvas.Text(x, y+i, l, term.Danger)
 	}
 }
 
@@ -157,7 +157,7 @@ func (w *wide) drawLane(s *Scene, l *wideLane) {
 	if l.enters.id != "" && !l.exchange.empty() {
 		start := diagramMargin + len(publishersWord) + 1
 		if l.exchange.x-start >= 4 {
-			s.Canvas.Text(diagramMargin, l.row, publishersWord, term.ToneMuted)
+			s.Canvas.Text(diagramMargin, l.row, publishersWord, term.Muted)
 			s.arrow(l.enters, "▶", xy(start, l.row), xy(l.exchange.x-1, l.row))
 			s.label(start+1, l.row+1, l.enters)
 		}
@@ -237,7 +237,7 @@ func (w *wide) drawLoop(s *Scene) {
 	s.leave(trunk, w.worker.bottom(), "┬")
 	s.arrow(Arrow{id: "loop"}, "▲", xy(trunk, w.worker.bottom()+1), xy(trunk, row),
 		xy(to.middle(), row), xy(to.middle(), to.bottom()+1))
-	s.Canvas.Text(to.middle()+4, row+1, loopWords, term.ToneMuted)
+	s.Canvas.Text(to.middle()+4, row+1, loopWords, term.Muted)
 }
 
 func (w *wide) drawFailed(s *Scene) {
@@ -249,7 +249,7 @@ func (w *wide) drawFailed(s *Scene) {
 	if w.failed.empty() {
 		s.arrow(Arrow{id: "lost", label: "rejected"}, term.MarkError, xy(x, top+1),
 			xy(x, top+2))
-		s.Canvas.Text(x+2, top+1, "rejected", term.ToneMuted)
+		s.Canvas.Text(x+2, top+1, "rejected", term.Muted)
 		s.sentence(x+2, top+2, w.dead)
 		return
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
-	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -17,10 +16,10 @@ import (
 )
 
 func queueStation(name string, facts ...string) Station {
-	s := Station{Queue: build.Ref(name), name: name, tone: term.ToneStrong}
+	s := Station{Queue: build.Ref(name), name: name, tone: term.Strong}
 	for _, f := range facts {
-		s.facts = append(s.facts, term.Spans{{Text: f, Tone: term.ToneText}})
-		s.short = append(s.short, term.Span{Text: f, Tone: term.ToneText})
+		s.facts = append(s.facts, term.Spans{{Text: f, Style: term.Text}})
+		s.short = append(s.short, term.Span{Text: f, Style: term.Text})
 	}
 
 	return s
@@ -28,8 +27,8 @@ func queueStation(name string, facts ...string) Station {
 
 func exchangeStation(name, kind string) Station {
 	return Station{
-		name: name, facts: []term.Spans{{{Text: kind, Tone: term.ToneMuted}}},
-		short: term.Spans{{Text: kind, Tone: term.ToneMuted}}, tone: term.ToneText,
+		name: name, facts: []term.Spans{{{Text: kind, Style: term.Muted}}},
+		short: term.Spans{{Text: kind, Style: term.Muted}}, tone: term.Text,
 	}
 }
 
@@ -142,7 +141,7 @@ func TestPictureLayouts(t *testing.T) {
 // somewhere to run.
 func checkScene(t *testing.T, s *Scene, p *Picture, width int) {
 	t.Helper()
-	for y, line := range s.Canvas.Render(term.NewStyles(term.ANSI, termenv.ANSI), 0, s.Canvas.Height) {
+	for y, line := range s.Canvas.Render(0, s.Canvas.Height) {
 		assert.Equal(t, ansi.StringWidthWc(line), width, "row %d", y)
 	}
 	for queue, y := range s.Rows {
@@ -166,16 +165,15 @@ func BenchmarkFlowFrame(b *testing.B) {
 	p := manyPicture()
 	s, _ := WideLayout(p, 120, build.Ref("work"))
 	d := Dots{}
-	styles := term.NewStyles(term.ANSI, termenv.ANSI)
 	for b.Loop() {
 		d = d.Step(s.Paths)
-		d.Draw(s).Render(styles, 0, s.Canvas.Height)
+		d.Draw(s).Render(0, s.Canvas.Height)
 	}
 }
 
 // textOf returns a scene without its colours.
 func textOf(s *Scene) string {
-	lines := s.Canvas.Render(term.NewStyles(term.ANSI, termenv.ANSI), 0, s.Canvas.Height)
+	lines := s.Canvas.Render(0, s.Canvas.Height)
 	return ansi.Strip(strings.Join(lines, "\n"))
 }
 

@@ -72,7 +72,7 @@ func (d Dots) Draw(s *Scene) *term.Canvas {
 	for _, p := range s.Paths {
 		for _, at := range d[p.arrow.id].at {
 			if at < len(p.cells) {
-				c.Put(p.cells[at].X, p.cells[at].Y, MarkDot, term.ToneGood)
+				c.Put(p.cells[at].X, p.cells[at].Y, MarkDot, term.Good)
 			}
 		}
 	}

@@ -3,12 +3,11 @@ package picture
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/carry"
 	"github.com/dlxtop/dlxtop/model/findings"
-	"github.com/dlxtop/dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/model/polls"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -33,18 +32,18 @@ func (b *builder) trend(refs ...model.QueueRef) term.Span {
 		return term.Span{}
 	}
 
-	return term.ToneMuted.Span(Sparkline(values))
+	return term.Muted.Span(Sparkline(values))
 }
 
-func readyWords(q *model.Queue, some term.Tone) term.Span {
+func readyWords(q *model.Queue, some term.Style) term.Span {
 	n, known := q.Ready.Get()
 	switch {
 	case q.Outage() != model.NoOutage:
-		return term.ToneDanger.Span(term.MarkError + " " + string(q.Outage()))
+		return term.Danger.Span(term.MarkError + " " + string(q.Outage()))
 	case !known:
-		return term.ToneMuted.Span("? ready")
+		return term.Muted.Span("? ready")
 	case n == 0:
-		return term.ToneMuted.Span("0 ready")
+		return term.Muted.Span("0 ready")
 	}
 
 	return some.Span(model.Count(n) + " ready")
@@ -74,11 +73,11 @@ func facts(lines ...term.Spans) []term.Spans {
 }
 
 func (b *builder) queueStation(ref model.QueueRef) (Station, *model.Queue) {
-	s := Station{Queue: ref, name: model.Printable(ref.Name), tone: term.ToneStrong}
+	s := Station{Queue: ref, name: model.Printable(ref.Name), tone: term.Strong}
 	q, ok := b.Topology.Queue(ref)
 	if !ok {
-		s.facts = []term.Spans{{term.ToneDanger.Span("gone")}}
-		s.short = term.Spans{term.ToneDanger.Span("gone")}
+		s.facts = []term.Spans{{term.Danger.Span("gone")}}
+		s.short = term.Spans{term.Danger.Span("gone")}
 	}
 
 	return s, q
@@ -89,9 +88,9 @@ func (b *builder) bufferGroup(id string, members []*model.Buffer) group {
 	for _, m := range members {
 		g.stations = append(g.stations, b.bufferStation(m))
 		moves := b.Moves.Of(m)
-		g.in.rate, g.out.rate = Plus(g.in.rate, moves.In), Plus(g.out.rate, moves.Out)
+		g.in.rate, g.out.rate = polls.Plus(g.in.rate, moves.In), polls.Plus(g.out.rate, moves.Out)
 		if r, ok := b.Latest[m.Queue]; ok && len(m.Levels) == 0 { // otherwise movement between levels is not counted
-			g.in.latest, g.out.latest = Plus(g.in.latest, r.In), Plus(g.out.latest, r.Out)
+			g.in.latest, g.out.latest = polls.Plus(g.in.latest, r.In), polls.Plus(g.out.latest, r.Out)
 		}
 	}
 
@@ -99,19 +98,11 @@ func (b *builder) bufferGroup(id string, members []*model.Buffer) group {
 	return g
 }
 
-// Plus adds known values.
-func Plus[N int64 | float64](sum, n model.Opt[N]) model.Opt[N] {
-	if !n.Known() {
-		return sum
-	}
-	return model.Some(sum.Or(0) + n.Or(0))
-}
-
 func (b *builder) bufferStation(buffer *model.Buffer) Station {
 	if buffer.Queue.Name == "" {
 		// The messages wait in an exchange: there is no queue to look into.
 		s := b.exchangeStation(buffer.DLX)
-		s.tone = term.ToneWaiting
+		s.tone = term.Waiting
 		return s
 	}
 
@@ -119,29 +110,29 @@ func (b *builder) bufferStation(buffer *model.Buffer) Station {
 	if q == nil {
 		return s
 	}
-	s.tone = term.ToneWaiting
+	s.tone = term.Waiting
 	wait := string(buffer.Role) + ", TTL per message"
 	source := ""
 	in := ""
 	if ttl, ok := buffer.TTL.Get(); ok {
-		wait = string(buffer.Role) + " " + model.ShortDuration(ttl)
+		wait = model.Sayf("%s %s", buffer.Role, ttl)
 		source = "(" + model.Printable(buffer.TTLSource.String()) + ")"
 	}
 
 	if levels := len(buffer.Levels); levels > 0 { // they delay as one
 		s.name = model.Printable(buffer.ShortName())
 		wait = string(buffer.Role) + " ≤ " + model.LongDuration(buffer.MaxTTL.Or(0))
-		source = "(" + model.Plural(levels, "level") + ")"
+		source = model.Sayf("(%v level(s))", levels)
 		q, in = b.sumOfLevels(buffer)
 	}
 
-	ready := readyWords(q, term.ToneStrong)
+	ready := readyWords(q, term.Strong)
 	trend := b.trend(buffer.Queues()...)
 	ready.Text += in
 	long, short := b.headDue(buffer, q)
-	s.facts = facts(term.Spans{term.ToneText.Span(wait), term.ToneMuted.Span(source)}, term.Spans{ready, trend},
+	s.facts = facts(term.Spans{term.Text.Span(wait), term.Muted.Span(source)}, term.Spans{ready, trend},
 		term.Spans{long}, b.extras(q))
-	s.short = append(term.Spans{ready, short, term.ToneText.Span(wait), trend}, b.extras(q)...)
+	s.short = append(term.Spans{ready, short, term.Text.Span(wait), trend}, b.extras(q)...)
 	return s
 }
 
@@ -149,41 +140,41 @@ func (b *builder) bufferStation(buffer *model.Buffer) Station {
 func (b *builder) headDue(buffer *model.Buffer, q *model.Queue) (long, short term.Span) {
 	h := b.Head(buffer)
 	kind, words := h.Kind(b.Now), h.Words(b.Now)
-	due := func(tone term.Tone, mark, long, short string) (term.Span, term.Span) {
+	due := func(tone term.Style, mark, long, short string) (term.Span, term.Span) {
 		return tone.Span(mark + long), tone.Span(mark + short)
 	}
 
 	past := h.Blocked.Past
 	switch {
-	case q.Ready.Or(0) == 0 || kind == HeadNone:
+	case q.Ready.Or(0) == 0 || kind == polls.HeadNone:
 		return long, short
-	case kind == HeadOverdue:
-		return due(term.ToneWarning, term.MarkWarning, " head overdue", " head overdue")
-	case kind == HeadNever:
-		return due(term.ToneDanger, term.MarkWarning, " head due never", " due never")
-	case kind == HeadOlder:
-		return due(term.ToneWarning, term.MarkWarning, " head older than the TTL", " older than the TTL")
-	case kind == HeadUnknown && past <= 0:
-		return due(term.ToneMuted, "", "head due: unknown", "head due: unknown")
+	case kind == polls.HeadOverdue:
+		return due(term.Warning, term.MarkWarning, " head overdue", " head overdue")
+	case kind == polls.HeadNever:
+		return due(term.Danger, term.MarkWarning, " head due never", " due never")
+	case kind == polls.HeadOlder:
+		return due(term.Warning, term.MarkWarning, " head older than the TTL", " older than the TTL")
+	case kind == polls.HeadUnknown && past <= 0:
+		return due(term.Muted, "", "head due: unknown", "head due: unknown")
 	case past > 0:
 		words += ", blocks " + model.Count(past)
-		return due(term.ToneWarning, term.MarkWarning, " head due in "+words, " due "+words)
-	case kind == headNow:
-		return due(term.ToneText, "", "head due now", "due now")
+		return due(term.Warning, term.MarkWarning, " head due in "+words, " due "+words)
+	case kind == polls.HeadNow:
+		return due(term.Text, "", "head due now", "due now")
 	case h.Cut:
-		return due(term.ToneDanger, term.MarkError, " head dropped in "+words, " dropped "+words)
+		return due(term.Danger, term.MarkError, " head dropped in "+words, " dropped "+words)
 	}
 
-	return due(term.ToneText, "", "head due in "+words, "due "+words)
+	return due(term.Text, "", "head due in "+words, "due "+words)
 }
 
 func (b *builder) extras(q *model.Queue) term.Spans {
 	var out term.Spans
 	if n := q.DeadLettering.Or(0); n > 0 {
-		out = append(out, term.ToneWarning.Span(term.MarkWarning+" "+model.Count(n)+" held for dead-lettering"))
+		out = append(out, term.Warning.Span(model.Sayf("%s %v held for dead-lettering", term.MarkWarning, n)))
 	}
 	if q.Delayed.Or(0) > 0 {
-		out = append(out, term.ToneText.Span(b.Topology.HeldBack(q, b.Now)))
+		out = append(out, term.Text.Span(b.Topology.HeldBack(q, b.Now)))
 	}
 
 	return out
@@ -194,29 +185,29 @@ func (b *builder) workerStation() Station {
 	if q == nil {
 		return s
 	}
-	consumers := term.ToneText.Span(b.consumerWords(q))
+	consumers := term.Text.Span(b.consumerWords(q))
 	if q.Polled() {
 		consumers.Text = "polled " + perSecond(q.PollRate.Or(0))
 	} else if n, known := q.Consumers.Get(); known && n == 0 {
-		consumers = term.ToneWarning.Span(term.MarkWarning + " no consumers")
+		consumers = term.Warning.Span(term.MarkWarning + " no consumers")
 	}
 
-	ready := readyWords(q, term.ToneText)
+	ready := readyWords(q, term.Text)
 	unacked := term.Span{}
 	if n := q.Unacked.Or(0); n > 0 {
-		unacked = term.ToneText.Span(model.Count(n) + " unacked")
+		unacked = term.Text.Span(model.Count(n) + " unacked")
 	}
 
 	rate := term.Span{}
 	if out, ok := b.Moves[q.QueueRef].Out.Get(); ok && out > 0 {
-		rate = term.ToneGood.Span(perSecond(out) + " out")
+		rate = term.Good.Span(perSecond(out) + " out")
 	}
 
 	trend, again := b.trend(q.QueueRef), b.redelivering(q)
 	inside := append(term.Spans{ready, unacked}, b.extras(q)...)
 	retry := term.Span{}
 	if own := &b.flow.DelayedRetry; own.Type.Set {
-		retry = term.ToneText.Span("own retry " + own.Range())
+		retry = term.Text.Span("own retry " + own.Range())
 	}
 
 	carriers, taken := b.carriers(q)
@@ -244,13 +235,13 @@ func Again(q *model.Queue) string {
 func (b *builder) redelivering(q *model.Queue) term.Span {
 	happening := func(f findings.Finding) bool { return f.Happening && f.Concerns(q.QueueRef) }
 	if slices.ContainsFunc(b.Findings, happening) {
-		return term.ToneDanger.Span(Again(q))
+		return term.Danger.Span(Again(q))
 	}
-	return term.ToneText.Span(Again(q))
+	return term.Text.Span(Again(q))
 }
 
 // endStation returns a queue in which messages rest; some is the tone of their number.
-func (b *builder) endStation(ref model.QueueRef, some term.Tone) Station {
+func (b *builder) endStation(ref model.QueueRef, some term.Style) Station {
 	s, q := b.queueStation(ref)
 	if q == nil {
 		return s
@@ -259,9 +250,9 @@ func (b *builder) endStation(ref model.QueueRef, some term.Tone) Station {
 		s.tone = some
 	}
 
-	ready := readyWords(q, term.ToneDanger)
+	ready := readyWords(q, term.Danger)
 	trend := b.trend(ref)
-	consumers := term.ToneMuted.Span(b.consumerWords(q))
+	consumers := term.Muted.Span(b.consumerWords(q))
 	carriers, taken := b.carriers(q)
 	s.facts = facts(append([]term.Spans{{ready, trend}, {consumers}}, carriers...)...)
 	s.short = append(term.Spans{ready, consumers}, append(taken, trend)...)
@@ -284,18 +275,18 @@ func (b *builder) carriers(q *model.Queue) (lines []term.Spans, short term.Spans
 	all := carry.Of(b.Topology, q.QueueRef)
 	for i, s := range all {
 		if i == most {
-			return append(lines, term.Spans{term.ToneMuted.Span("+" + model.Count(len(all)-i) + " more")}), short
+			return append(lines, term.Spans{term.Muted.Span(model.Sayf("+%v more", len(all)-i))}), short
 		}
-		name, way := term.ToneText.Span(carry.Title(s)), "← "+carry.Source(s)
+		name, way := term.Text.Span(carry.Title(s)), "← "+carry.Source(s)
 		if carry.Takes(s, q.QueueRef) {
 			way = "→ " + carry.Target(s)
 		}
 		if !carry.Runs(s) {
-			name = term.ToneWarning.Span(term.MarkWarning + " " + carry.Title(s) + " " + model.Printable(s.State))
+			name = term.Warning.Span(term.MarkWarning + " " + carry.Title(s) + " " + model.Printable(s.State))
 		}
-		lines = append(lines, term.Spans{name}, term.Spans{term.ToneMuted.Span(way)})
+		lines = append(lines, term.Spans{name}, term.Spans{term.Muted.Span(way)})
 		if i == 0 {
-			short = term.Spans{name, term.ToneMuted.Span(way)}
+			short = term.Spans{name, term.Muted.Span(way)}
 		}
 	}
 
@@ -303,7 +294,7 @@ func (b *builder) carriers(q *model.Queue) (lines []term.Spans, short term.Spans
 }
 
 func (b *builder) exchangeStation(name string) Station {
-	s := Station{name: model.ExchangeName(name), tone: term.ToneText}
+	s := Station{name: model.ExchangeName(name), tone: term.Text}
 	x, ok := b.exchange(name)
 	kind := x.Type
 	switch {
@@ -313,7 +304,7 @@ func (b *builder) exchangeStation(name string) Station {
 		kind = "direct"
 	}
 
-	s.short = term.Spans{term.ToneMuted.Span(model.Printable(kind))}
+	s.short = term.Spans{term.Muted.Span(model.Printable(kind))}
 	s.facts = []term.Spans{s.short}
 	var fronts []string
 	for in := range model.Each(b.Topology.Snapshot.Bindings) {
@@ -329,72 +320,15 @@ func (b *builder) exchangeStation(name string) Station {
 	}
 
 	if len(fronts) > 0 {
-		from := term.ToneMuted.Span("← " + model.Printable(strings.Join(fronts, ", ")))
+		from := term.Muted.Span("← " + model.Printable(strings.Join(fronts, ", ")))
 		s.facts = append(s.facts, term.Spans{from})
-		s.short = append(s.short, term.ToneMuted.Span("  "+from.Text))
+		s.short = append(s.short, term.Muted.Span("  "+from.Text))
 	}
 	if n := x.Delayed.Or(0); n > 0 {
-		s.facts = append(s.facts, term.Spans{term.ToneText.Span(model.Count(n) + " delayed")})
+		s.facts = append(s.facts, term.Spans{term.Text.Span(model.Count(n) + " delayed")})
 	}
 
 	return s
-}
-
-type HeadState struct {
-	Waits   bool // something is in the buffer
-	Due     story.DueTime
-	Blocked story.Blocked // what waits behind it; By is nil when nothing does, or without a look
-	Looked  bool          // known from a look
-	Cut     bool          // RabbitMQ then drops it, as it returns without a rejection
-}
-
-type headKind int
-
-const (
-	HeadNone    headKind = iota // nothing waits
-	HeadUnknown                 // it is unknown when it leaves
-	HeadNever                   // a look showed that it does not expire
-	HeadOlder                   // it waits under an earlier TTL than the queue's, until an unknown time
-	HeadOverdue                 // it should have left, and has not, by more than counts lag
-	headNow                     // it leaves now, or has just left: the next count shows
-	headDue                     // it leaves at a known time, or at that time at the latest
-)
-
-func (h HeadState) Kind(now time.Time) headKind {
-	switch {
-	case !h.Waits:
-		return HeadNone
-	case h.Due.Kind == story.DueAtMost && now.Sub(h.Due.Time) > model.StatisticsLag:
-		return HeadOverdue
-	case h.Due.Kind == story.DueUnknown && h.Looked:
-		return HeadNever
-	case h.Due.Kind == story.DueEarlierTTL:
-		return HeadOlder
-	case h.Due.Kind == story.DueUnknown || h.Due.Kind == "":
-		return HeadUnknown
-	case h.Due.Time.Before(now):
-		return headNow
-	}
-
-	return headDue
-}
-
-// Words returns when the head leaves: "3.2s", "≤ 30s", "overdue", "never", "?" when unknown, "-" when nothing waits.
-func (h HeadState) Words(now time.Time) string {
-	switch h.Kind(now) {
-	case HeadNone:
-		return "-"
-	case HeadUnknown, HeadOlder:
-		return "?"
-	case HeadNever:
-		return "never"
-	case HeadOverdue:
-		return "overdue"
-	case headNow:
-		return "now"
-	}
-
-	return h.Due.In(now)
 }
 
 // sumOfLevels returns what is in the levels of a buffer by the newest counts, as if they were one queue, and in how
@@ -411,15 +345,15 @@ func (b *builder) sumOfLevels(buffer *model.Buffer) (_ *model.Queue, in string) 
 			break
 		}
 
-		sum.Ready, sum.Delayed = Plus(sum.Ready, q.Ready), Plus(sum.Delayed, q.Delayed)
-		sum.DeadLettering = Plus(sum.DeadLettering, q.DeadLettering)
+		sum.Ready, sum.Delayed = polls.Plus(sum.Ready, q.Ready), polls.Plus(sum.Delayed, q.Delayed)
+		sum.DeadLettering = polls.Plus(sum.DeadLettering, q.DeadLettering)
 		if q.Ready.Or(0) > 0 {
 			holding++
 		}
 	}
 
 	if holding > 0 {
-		in = " in " + model.Plural(holding, "level")
+		in = model.Sayf(" in %v level(s)", holding)
 	}
 
 	return sum, in

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/polls"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -28,7 +29,7 @@ type Station struct {
 	name  string         // printable
 	facts []term.Spans   // one line each, inside the box
 	short term.Spans     // everything on one line, for lists and the narrow layout: columns, the first aligned right
-	tone  term.Tone      // of the name
+	tone  term.Style     // of the name
 }
 
 // aligned returns the first columns of the short facts of stations, aligned with each other.
@@ -53,7 +54,7 @@ func aligned(stations []Station, columns int) []term.Spans {
 			case widths[i] > 0:
 				text = "  " + text
 			}
-			lines[n] = append(lines[n], piece.Tone.Span(text))
+			lines[n] = append(lines[n], piece.Style.Span(text))
 		}
 	}
 
@@ -100,10 +101,10 @@ func (a Arrow) Now() float64 { return a.latest.Or(a.rate.Or(0)) }
 func (a Arrow) describe() term.Spans {
 	var words term.Spans
 	if a.label != "" {
-		words = append(words, term.ToneMuted.Span(a.label))
+		words = append(words, term.Muted.Span(a.label))
 	}
 	if a.moving() {
-		words = append(words, term.ToneGood.Span(perSecond(a.rate.Or(0))))
+		words = append(words, term.Good.Span(perSecond(a.rate.Or(0))))
 	}
 
 	return words
@@ -155,7 +156,7 @@ type Moment struct {
 	Findings []findings.Finding
 	Latest   map[model.QueueRef]model.Movement                   // over the last second, if there are counts
 	Depths   func(columns int, refs ...model.QueueRef) []float64 // the depth of queues over time, until now; nil: unknown
-	Head     func(b *model.Buffer) HeadState
+	Head     func(b *model.Buffer) polls.HeadState
 	Now      time.Time
 }
 
@@ -256,23 +257,23 @@ func (b *builder) addRetries() {
 func (b *builder) addFailed() {
 	g := group{heading: model.Plural(len(b.flow.Failed), "failed queue"), in: Arrow{id: "failed"}}
 	for i, m := range b.flow.Failed {
-		g.stations = append(g.stations, b.endStation(m.Queue, term.ToneDanger))
+		g.stations = append(g.stations, b.endStation(m.Queue, term.Danger))
 		if i == 0 {
 			g.in.label = b.howInto(m.Queue, "given up")
 		}
 
-		g.in.rate = Plus(g.in.rate, b.Moves[m.Queue].In)
+		g.in.rate = polls.Plus(g.in.rate, b.Moves[m.Queue].In)
 		if r, ok := b.Latest[m.Queue]; ok {
-			g.in.latest = Plus(g.in.latest, r.In)
+			g.in.latest = polls.Plus(g.in.latest, r.In)
 		}
 	}
 	for _, m := range b.flow.Parked {
-		s := b.endStation(m.Queue, term.ToneText)
+		s := b.endStation(m.Queue, term.Text)
 		s.name += " (parked)"
 		g.stations = append(g.stations, s)
 	}
 	if n := len(b.flow.Parked); n > 0 {
-		g.heading += ", " + model.Count(n) + " parked"
+		g.heading += model.Sayf(", %v parked", n)
 	}
 
 	b.failed = g
@@ -349,12 +350,17 @@ func (b *builder) deadEnd(buffer *model.Buffer) string {
 	return "messages that expire here reach no queue"
 }
 
-// howInto returns how the worker's messages come into a queue: rejected by the broker, or published by the application.
+// howInto returns how the worker's messages come into a queue: dead-lettered by the broker, or published by the
+// application.
 func (b *builder) howInto(ref model.QueueRef, otherwise string) string {
-	for _, hop := range b.Topology.Hops(b.flow.Worker.Queue) {
-		if hop.Reason == model.Rejected && slices.Contains(hop.Route.Queues, ref) {
-			return "rejected"
-		}
+	worker := b.flow.Worker.Queue
+	rejected := slices.Contains(b.Topology.RejectedTargets(worker), ref)
+	expired := b.Topology.Settings(worker).TTL.Set && slices.Contains(b.Topology.ExpiredTargets(worker), ref)
+	switch {
+	case rejected && expired:
+		return "rejected, expired"
+	case rejected:
+		return "rejected"
 	}
 
 	for binding := range b.Topology.BindingsTo(ref) {
@@ -387,13 +393,13 @@ func (b *builder) entrance(members []*model.Buffer) Station {
 	s := Station{name: model.Plural(len(names), "exchange")}
 	for i, name := range names {
 		if i == 3 {
-			s.facts = append(s.facts, term.Spans{term.ToneMuted.Span("+" + model.Count(len(names)-i) + " more")})
+			s.facts = append(s.facts, term.Spans{term.Muted.Span(model.Sayf("+%v more", len(names)-i))})
 			break
 		}
-		s.facts = append(s.facts, term.Spans{term.ToneText.Span(model.Printable(name))})
+		s.facts = append(s.facts, term.Spans{term.Text.Span(model.Printable(name))})
 	}
 
-	s.short = term.Spans{term.ToneText.Span(model.Printable(strings.Join(names[:min(len(names), 3)], ", ")))}
+	s.short = term.Spans{term.Text.Span(model.Printable(strings.Join(names[:min(len(names), 3)], ", ")))}
 	return s
 }
 

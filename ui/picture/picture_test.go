@@ -14,3 +14,15 @@ func TestParkedQueuesAreApart(t *testing.T) {
 	p := Of(&flow, Moment{Topology: build.TopologyOf("4.0.5")})
 	assert.Equal(t, p.failed.heading, "0 failed queues, 1 parked", "heading")
 }
+
+// What expires in a worker goes where its rejects go, and the arrow says both.
+func TestExpiredInAWorker(t *testing.T) {
+	for lines, want := range map[string]string{
+		"queue retry consumers=1 dlx= key=retry.failed":           "rejected",
+		"queue retry ttl=60000 consumers=1 dlx= key=retry.failed": "rejected, expired",
+	} {
+		topology := build.TopologyOf("4.0.5", build.Text(lines), build.Text("queue retry.failed"))
+		p := Of(&topology.Flows()[0], Moment{Topology: topology})
+		assert.Equal(t, p.failed.in.label, want, lines)
+	}
+}

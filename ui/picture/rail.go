@@ -82,7 +82,7 @@ func (r railRow) indent() int {
 func (s *Scene) railRow(r railRow, y, rail, facts int, cursor model.QueueRef) {
 	c := s.Canvas
 	for _, a := range r.down {
-		c.Put(rail, y, "│", term.ToneBorder)
+		c.Put(rail, y, "│", term.Border)
 		s.Paths = append(s.Paths, path{arrow: a, cells: []term.Point{xy(rail, y)}})
 		s.caption(rail+2, y, a)
 	}
@@ -92,7 +92,7 @@ func (s *Scene) railRow(r railRow, y, rail, facts int, cursor model.QueueRef) {
 		if r.last {
 			mark = "╰"
 		}
-		c.Put(rail, y, mark, term.ToneBorder)
+		c.Put(rail, y, mark, term.Border)
 		s.arrow(*r.side, "▶", xy(rail+1, y), xy(rail+2, y))
 	}
 
@@ -100,23 +100,23 @@ func (s *Scene) railRow(r railRow, y, rail, facts int, cursor model.QueueRef) {
 		return
 	}
 	x := rail + r.indent()
-	markTone := term.ToneBorder
+	markTone := term.Border
 	switch {
 	case r.mark == term.MarkError:
-		markTone = term.ToneDanger
-		c.Text(x+2, y, r.name.Text, term.ToneDanger)
+		markTone = term.Danger
+		c.Text(x+2, y, r.name.Text, term.Danger)
 	case r.mark == markQueue || r.mark == markExchange:
-		c.Text(x+2, y, term.CutMiddle(r.name.Text, max(facts-x-4, 1)), r.name.Tone)
+		c.Text(x+2, y, term.CutMiddle(r.name.Text, max(facts-x-4, 1)), r.name.Style)
 	}
 
 	if r.queue.Name != "" {
-		markTone = r.name.Tone
+		markTone = r.name.Style
 		s.Rows[r.queue] = y
 	}
 
 	c.Put(x, y, r.mark, markTone)
 	if r.queue.Name != "" && r.queue == cursor {
-		c.Put(x, y, term.MarkCursor, term.ToneAccent)
+		c.Put(x, y, term.MarkCursor, term.Accent)
 	}
 
 	c.Line(facts, y, r.facts.Whole(max(c.Width-facts, 1), 1))
@@ -162,7 +162,7 @@ func railRows(p *Picture) []railRow {
 		}
 
 		if l.dead != "" {
-			b.rows = append(b.rows, railRow{mark: term.MarkError, name: term.ToneDanger.Span(l.dead)})
+			b.rows = append(b.rows, railRow{mark: term.MarkError, name: term.Danger.Span(l.dead)})
 			continue
 		}
 
@@ -171,7 +171,7 @@ func railRows(p *Picture) []railRow {
 
 	b.station(p.worker)
 	if p.dead != "" && p.failed.empty() {
-		b.rows = append(b.rows, railRow{mark: term.MarkError, name: term.ToneDanger.Span("rejected: " + p.dead)})
+		b.rows = append(b.rows, railRow{mark: term.MarkError, name: term.Danger.Span("rejected: " + p.dead)})
 	}
 
 	below := len(p.retries) > 0 || loopTo >= 0
@@ -181,7 +181,7 @@ func railRows(p *Picture) []railRow {
 		r.side = &p.failed.in
 		r.last = !below && i == len(p.failed.stations)-1
 		for _, word := range p.failed.in.describe() {
-			r.facts = append(r.facts, word.Tone.Span("  "+word.Text))
+			r.facts = append(r.facts, word.Style.Span("  "+word.Text))
 		}
 	}
 
@@ -195,7 +195,7 @@ func railRows(p *Picture) []railRow {
 
 	if loopTo >= 0 {
 		b.rows = append(b.rows, railRow{
-			mark: "╯", facts: term.Spans{term.ToneMuted.Span(loopWords)},
+			mark: "╯", facts: term.Spans{term.Muted.Span(loopWords)},
 			loop: &railLoop{arrow: Arrow{id: "loop"}, to: loopTo},
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -27,8 +28,9 @@ type causeMarks struct {
 type MarkedMsg struct {
 	request Request
 	States  cause.States
-	aside   string // where a damaged file was set aside; "" otherwise
-	words   string // what was done, for a notice; "" when it is obvious
+	back    []*cause.Group // that are back since they were read last
+	aside   string         // where a damaged file was set aside; "" otherwise
+	words   string         // what was done, for a notice; "" when it is obvious
 	err     error
 }
 
@@ -86,13 +88,17 @@ func (c *causeMarks) Read(id Request, broker string, list []cause.Group, now tim
 		return msg
 	}
 
-	return c.written(id, broker, func(s cause.States) {
+	marked := []*cause.Group{}
+	msg = c.written(id, broker, func(s cause.States) {
 		for _, g := range back {
 			if s.Of(g.ID).State == cause.Resolved {
 				s.Mark(g, cause.Back, now)
+				marked = append(marked, g)
 			}
 		}
 	})
+	msg.back = marked
+	return msg
 }
 
 func (c *causeMarks) written(id Request, broker string, how func(cause.States)) MarkedMsg {
@@ -132,6 +138,11 @@ func (c *causeMarks) Take(msg MarkedMsg) tea.Cmd {
 		c.newest = msg.request
 		c.States = msg.States
 		c.failed = ""
+	}
+
+	for _, g := range msg.back {
+		queue := g.Queues[0].Of
+		c.env.Tell("cause back", queue, model.Sayf("in %s: %s", queue, g.Cause))
 	}
 
 	if msg.aside != "" {
@@ -187,17 +198,17 @@ var shownStates = map[cause.State]struct {
 
 // Look returns the style of a cause: what came back is the most prominent.
 func (c *causeMarks) Look(id cause.ID) term.Style {
-	s, state := c.env.Styles, c.States.Of(id).State
+	state := c.States.Of(id).State
 	switch {
 	case state == cause.New:
-		return s.Strong
+		return term.Strong
 	case state == cause.Back:
-		return s.Danger
+		return term.Danger
 	case shownStates[state].rank == 2:
-		return s.Muted
+		return term.Muted
 	}
 
-	return s.Text
+	return term.Text
 }
 
 // Words returns the state in a column: "back 04:10".
@@ -214,6 +225,6 @@ func (c *causeMarks) Rank(id cause.ID) int { return shownStates[c.States.Of(id).
 func (c *causeMarks) Sentence(id cause.ID, now time.Time) string {
 	m := c.States.Of(id)
 	ago := AgoOf(model.Some(m.At), now)
-	key := c.env.Keys.Resolve.Help().Key
+	key := press.Resolve.Help().Key
 	return strings.NewReplacer("{ago}", ago, "{key}", key).Replace(shownStates[m.State].written)
 }

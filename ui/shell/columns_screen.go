@@ -5,6 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -26,36 +27,28 @@ type ColumnsScreen struct {
 	at     int
 }
 
-func (c ColumnsScreen) Title() string { return "columns" }
+func (c *ColumnsScreen) Title() string { return "columns" }
 
-func (c ColumnsScreen) Typing() bool { return false }
+func (c *ColumnsScreen) Typing() bool { return false }
 
-func (c ColumnsScreen) Keys() []term.Key { return c.keys() }
-
-func (c *ColumnsScreen) keys() []term.Key {
-	k := c.Env.Keys
+func (c *ColumnsScreen) Keys() []term.Key {
 	move := func(by int) func() { return func() { c.at = min(max(c.at+by, 0), len(c.Titles)-1) } }
 
 	return []term.Key{
-		term.On(k.Choose, "", c.turn).As("hide or show"),
-		term.On(k.Open, "", c.turn).Shown(false),
-		term.On(k.ChooseAll, "", func() tea.Cmd { return c.hide(nil) }).As("show all"),
-		term.On(k.Up, "", move(-1)),
-		term.On(k.Down, "", move(1)),
-		term.On(k.Back, "", Pop).As("done"),
+		term.On(press.Choose, "", c.turn).As("hide or show"),
+		term.On(press.Open, "", c.turn).Shown(false),
+		term.On(press.ChooseAll, "", func() tea.Cmd { return c.hide(nil) }).As("show all"),
+		term.On(press.Up, "", move(-1)),
+		term.On(press.Down, "", move(1)),
+		term.On(press.Back, "", Pop).As("done"),
 	}
 }
 
-func (c ColumnsScreen) Update(msg tea.Msg) (_ Screen, cmd tea.Cmd) {
-	switch msg := msg.(type) {
-	case TopologyMsg, HideMsg:
-		next, _ := c.List.Update(msg) // its commands concern the screen itself, which gets this message, too
-		c.List = next.(Columned)
-	case tea.KeyMsg:
-		cmd, _ = term.Press(c.keys(), msg)
+func (c *ColumnsScreen) Update(msg tea.Msg) (cmd tea.Cmd) {
+	if msg, ok := msg.(tea.KeyMsg); ok {
+		cmd, _ = term.Press(c.Keys(), msg)
 	}
-
-	return c, cmd
+	return cmd
 }
 
 func (c *ColumnsScreen) turn() tea.Cmd {
@@ -72,23 +65,22 @@ func (c *ColumnsScreen) hide(titles []string) tea.Cmd {
 	return func() tea.Msg { return HideMsg{name, titles} }
 }
 
-func (c ColumnsScreen) View(width, height int) string {
-	s := c.Env.Styles
+func (c *ColumnsScreen) View(width, height int) string {
 	how := "until dlxtop ends"
 	if c.Env.Preferences != nil {
 		how = "kept for the next start"
 	}
 
-	lines := []string{term.Partition(s, "columns of "+c.List.Title(), how, width)}
+	lines := []string{term.Partition("columns of "+c.List.Title(), how, width)}
 	for i, title := range c.Titles {
 		mark := "  "
 		box := "[x] "
-		look := s.Text
+		look := term.Text
 		if slices.Contains(c.Hidden, title) {
-			box, look = "[ ] ", s.Muted
+			box, look = "[ ] ", term.Muted
 		}
 		if i == c.at {
-			mark = s.Accent.Render(term.MarkCursor) + " "
+			mark = term.Accent.Render(term.MarkCursor) + " "
 		}
 		lines = append(lines, " "+mark+look.Render(box+title))
 	}

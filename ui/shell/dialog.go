@@ -13,6 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -47,7 +48,8 @@ type Dialog struct {
 	Consent Consent
 	stop    context.CancelFunc // ends the running command; may be nil
 	feed    *progressFeed[plan.Account]
-	window  *Window
+	began   time.Time // the run
+	window  Window
 	Account plan.Account // of the current or last run
 	Err     error        // why there is no plan, or how the run ended
 
@@ -58,7 +60,7 @@ type Dialog struct {
 }
 
 func NewDialog(e *Env, state dialogState) Dialog {
-	return Dialog{Env: e, State: state, Consent: NewConsent(), window: &Window{}}
+	return Dialog{Env: e, State: state, Consent: NewConsent()}
 }
 
 // Offer is what a user is asked to agree to, by the current plan.
@@ -76,7 +78,7 @@ type Offer struct {
 // Insist offers to continue in spite of a refusal, if it is overridable.
 func (o *Offer) Insist(e *Env, r model.Refusal) {
 	if r.Refused() && r.Overridable() {
-		o.Insists, o.Override = e.Keys.Insist.Help().Desc, "insists: "+r.Override()
+		o.Insists, o.Override = press.Insist.Help().Desc, "insists: "+r.Override()
 	}
 }
 
@@ -137,7 +139,6 @@ func (d *Dialog) IsBusy() bool { return d.State == DialogRunning }
 
 // Keys returns the keys of the dialog. more are added by its action.
 func (d *Dialog) Keys(o *Offer, on Answers, more ...term.Key) []term.Key {
-	k := d.Env.Keys
 	asking, runs, ended := d.State == DialogAsking, d.State == DialogRunning, d.State == DialogEnded
 	back, leave := "back", on.Back
 	switch {
@@ -154,21 +155,26 @@ func (d *Dialog) Keys(o *Offer, on Answers, more ...term.Key) []term.Key {
 	}
 
 	turns := o.Turns != "" && (asking || d.State == DialogPlanning)
-	keys := []term.Key{term.On(k.Confirm, "do it", agree).As(o.Does).When(asking).Shown(d.ready(o))}
+	keys := []term.Key{term.On(press.Confirm, "do it", agree).As(o.Does).When(asking).Shown(d.ready(o))}
 	if !d.Consent.Asked {
-		keys = append(keys, term.On(k.Target, "the next target of a replay, at last a queue of choice; the next exchange of "+
-			"a tap", on.Turn).As(o.Turns).When(turns).Shown(asking))
-		keys = append(append(keys, more...), term.On(k.Insist, "go on in spite of a refusal that can be overridden", insist).
-			As(o.Insists).When(asking && o.Insists != ""))
+		keys = append(keys, term.On(press.Target,
+			"the next target of a replay, at last a queue of choice; the next exchange of a tap", on.Turn).
+			As(o.Turns).When(turns).Shown(asking))
+		keys = append(append(keys, more...), term.On(press.Insist,
+			"go on in spite of a refusal that can be overridden", insist).As(o.Insists).When(asking && o.Insists != ""))
 	}
 
 	return append(keys,
-		term.On(k.Confirm, "", on.Back).As("close").When(ended),
-		term.On(k.Quit, "", on.Back).When(ended).Shown(false),
-		term.On(k.Cancel, "back, nothing is done; while it runs: stop", leave).As(back).When(d.State != DialogStopping),
-		term.On(k.ForceQuit, "", d.stopRun).As("stop").When(runs),
-		term.Key{Binding: term.Describe(k.ForceQuit, "quit")}.When(d.State == DialogStopping))
+		term.On(press.Confirm, "", on.Back).As("close").When(ended),
+		term.On(press.Quit, "", on.Back).When(ended).Shown(false),
+		term.On(press.Cancel, "back, nothing is done; while it runs: stop", leave).As(back).When(d.State != DialogStopping),
+		term.On(press.Background, "while it runs: go on in the background, where :jobs lists it", detach).
+			As("background").When(runs && d.feed != nil),
+		term.On(press.ForceQuit, "", d.stopRun).As("stop").When(runs),
+		term.Key{Binding: press.Describe(press.ForceQuit, "quit")}.When(d.State == DialogStopping))
 }
+
+func detach() tea.Msg { return PopMsg{Runs: true} }
 
 func (d *Dialog) stopRun() tea.Cmd {
 	d.State = DialogStopping
@@ -178,8 +184,7 @@ func (d *Dialog) stopRun() tea.Cmd {
 
 // Press handles a key: it fills in what is typed, scrolls, or is one of the dialog's keys.
 func (d *Dialog) Press(msg tea.KeyMsg, o *Offer, keys []term.Key) tea.Cmd {
-	k := d.Env.Keys
-	if d.State == DialogAsking && d.Consent.Explains(k, msg) || d.window.Scroll(k, msg) {
+	if d.State == DialogAsking && d.Consent.Explains(msg) || d.window.Scroll(msg) {
 		return nil
 	}
 
@@ -299,9 +304,14 @@ func (d *Dialog) Ended(id Request, err error) bool {
 	return true
 }
 
-// Execute runs what was agreed to.
+// Execute runs what was agreed to, unless another action has begun on the queue since: then it is asked again.
 func (d *Dialog) Execute(a action.Action) tea.Cmd {
 	outline, feed := a.Outline(), NewProgressFeed[plan.Account]()
+	if d.Env.Acting(outline.From) {
+		return nil
+	}
+	d.Env.SetActing(outline.From, true)
+	d.began = d.Env.Shown
 	d.Account = plan.Account{Operation: outline.Operation, From: outline.From, Planned: outline.Planned}
 	d.feed = feed
 	broker, reason := d.Env.steady(), d.Env.reason
@@ -328,6 +338,7 @@ func (d *Dialog) Executing(msg tea.Msg) (cmd tea.Cmd, ended bool) {
 		}
 	case EndedMsg[plan.Account]:
 		if ended = d.Ended(msg.Request, msg.Err); ended {
+			d.Env.SetActing(d.Account.From, false)
 			d.Account = msg.Result
 		}
 	}
@@ -361,7 +372,7 @@ func (o *Offer) Carefully(e *Env, messages int, does string) {
 	if e.Production {
 		to = "Production: to "
 	}
-	o.Number, o.prompt = messages, to+does+", type "+model.Count(messages)+":"
+	o.Number, o.prompt = messages, model.Sayf("%s%s, type %v:", to, does, messages)
 }
 
 func (c *Consent) Given(o *Offer) bool {
@@ -397,11 +408,11 @@ func (c *Consent) explained(e *Env) bool {
 }
 
 // Explains handles a key while the reason is typed, and reports whether it did: enter agrees.
-func (c *Consent) Explains(k *KeyMap, msg tea.KeyMsg) bool {
+func (c *Consent) Explains(msg tea.KeyMsg) bool {
 	switch {
-	case !c.Asked || term.Is(msg, k.Confirm):
+	case !c.Asked || press.Is(msg, press.Confirm):
 		return false
-	case term.Is(msg, k.Cancel):
+	case press.Is(msg, press.Cancel):
 		c.Asked = false
 	default:
 		c.reason.Update(msg)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -21,25 +22,24 @@ const (
 
 // DialogLines collects the lines of a dialog, each with a label and wrapped text.
 type DialogLines struct {
-	Styles *term.Styles
-	Width  int
-	Outer  int
-	Lines  []string
-	Minor  []int  // which of these are dropped first if there is no room
-	major  []int  // which of them are dropped last
-	asked  int    // how many of them, at the end, are the question
-	more   string // how the lines are reached for which there is no room
+	Width int
+	Outer int
+	Lines []string
+	Minor []int  // which of these are dropped first if there is no room
+	major []int  // which of them are dropped last
+	asked int    // how many of them, at the end, are the question
+	more  string // how the lines are reached for which there is no room
 }
 
 // NewDialogLines returns the lines of a box within this number of columns.
-func NewDialogLines(s *term.Styles, width int) *DialogLines {
+func NewDialogLines(width int) *DialogLines {
 	outer := min(dialogWidth, width-4)
-	return &DialogLines{Styles: s, Width: outer - 4, Outer: outer}
+	return &DialogLines{Width: outer - 4, Outer: outer}
 }
 
 // NewPaneLines returns the lines of a pane of this number of columns.
-func NewPaneLines(s *term.Styles, width int) *DialogLines {
-	return &DialogLines{Styles: s, Width: width - 6}
+func NewPaneLines(width int) *DialogLines {
+	return &DialogLines{Width: width - 6}
 }
 
 // Indented returns the lines as on a page, indented like the rows of a table.
@@ -56,8 +56,8 @@ func Indented(look term.Style, text string, width int) []string {
 }
 
 // EmptyPage says briefly that there is nothing, and why.
-func EmptyPage(s *term.Styles, head, why string, width int) []string {
-	return append([]string{"", "   " + s.Strong.Render(head), ""}, Indented(term.Style{}, why, width)...)
+func EmptyPage(head, why string, width int) []string {
+	return append([]string{"", "   " + term.Strong.Render(head), ""}, Indented(term.Text, why, width)...)
 }
 
 func (l *DialogLines) Blank() { l.Lines = append(l.Lines, "") }
@@ -71,7 +71,7 @@ func (l *DialogLines) Say(label, text string, look ...term.Style) (from int) {
 }
 
 func (l *DialogLines) label(text string) string {
-	return l.Styles.Muted.Render(term.Pad(text, LabelWidth))
+	return term.Muted.Render(term.Pad(text, LabelWidth))
 }
 
 // Line adds a line as it is, beside a label.
@@ -79,7 +79,7 @@ func (l *DialogLines) Line(label, line string) { l.Lines = append(l.Lines, l.lab
 
 // Fail says in one sentence what is wrong, or not possible.
 func (l *DialogLines) Fail(words string) {
-	l.Say("", term.MarkError+" "+words, l.Styles.Danger)
+	l.Say("", term.MarkError+" "+words, term.Danger)
 }
 
 func (l *DialogLines) SayFirst(most int, label, text string, look ...term.Style) {
@@ -106,10 +106,9 @@ var MostNamed = action.Most{Addresses: 3, Names: 8}
 
 // Tell draws facts, each as its level says.
 func (l *DialogLines) Tell(facts []action.Fact) {
-	s := l.Styles
 	looks := map[action.Level]term.Style{
-		action.Minor: s.Muted, action.Strong: s.Strong, action.Setting: s.Accent, action.Good: s.Good,
-		action.Stressed: s.Warning, action.Bad: s.Danger, action.Warned: s.Warning, action.Grave: s.Danger,
+		action.Minor: term.Muted, action.Strong: term.Strong, action.Setting: term.Accent, action.Good: term.Good,
+		action.Stressed: term.Warning, action.Bad: term.Danger, action.Warned: term.Warning, action.Grave: term.Danger,
 	}
 
 	for _, f := range facts {
@@ -161,7 +160,7 @@ func (l *DialogLines) Fit(most int) {
 	var lines []string
 	for i := range len(l.Lines) + 1 {
 		if i == mark {
-			lines = append(lines, l.Styles.Muted.Render(strings.TrimSpace("… "+l.more)))
+			lines = append(lines, term.Muted.Render(strings.TrimSpace("… "+l.more)))
 		}
 		if i < len(l.Lines) && !gone[i] {
 			lines = append(lines, l.Lines[i])
@@ -180,8 +179,8 @@ type Window struct {
 }
 
 // Scroll handles a key that moves, and reports whether it does.
-func (w *Window) Scroll(k *KeyMap, msg tea.KeyMsg) bool {
-	step, moves := k.Step(msg, w.room)
+func (w *Window) Scroll(msg tea.KeyMsg) bool {
+	step, moves := press.Step(msg, w.room)
 	if !moves || w.last == 0 {
 		return false
 	}
@@ -225,29 +224,27 @@ func (d *Dialog) Fit(l *DialogLines, most int) {
 	asked := max(min(l.asked, most-2), 0)
 	text := l.Lines[:len(l.Lines)-asked]
 	if len(l.Lines) <= most {
-		*d.window = Window{}
+		d.window = Window{}
 		l.Fit(most)
 		return
 	}
-
-	k := d.Env.Keys
 	seen, where := d.window.seen(text, most-asked-1) // one line says where this is
 	if where == "" {
-		l.more = k.Down.Help().Key + " shows every line"
+		l.more = press.Down.Help().Key + " shows every line"
 		l.Fit(most)
 		return
 	}
 
-	where = fmt.Sprintf("lines %s, %s and %s move", where, k.Up.Help().Key, k.Down.Help().Key)
-	l.Lines = slices.Concat(seen, []string{l.Styles.Muted.Render(where)}, l.Lines[len(text):])
+	where = fmt.Sprintf("lines %s, %s and %s move", where, press.Up.Help().Key, press.Down.Help().Key)
+	l.Lines = slices.Concat(seen, []string{term.Muted.Render(where)}, l.Lines[len(text):])
 }
 
 func (l *DialogLines) Field(f *term.TextField) {
-	l.Line("", l.Styles.Accent.Render("> ")+f.View(l.Styles, l.Width-LabelWidth-2))
+	l.Line("", term.Accent.Render("> ")+f.View(l.Width-LabelWidth-2))
 }
 
 func (l *DialogLines) Named(label string, f *term.TextField) {
-	l.Line(label, f.View(l.Styles, l.Width-LabelWidth))
+	l.Line(label, f.View(l.Width-LabelWidth))
 }
 
 // Keys names keys.
@@ -255,7 +252,7 @@ func (l *DialogLines) Keys(keys ...term.Key) {
 	text := ""
 	for _, b := range keys {
 		if b.Named() {
-			text += Hint(l.Styles, b.Help().Key, b.Help().Desc)
+			text += Hint(b.Help().Key, b.Help().Desc)
 		}
 	}
 	l.Hints(text)
@@ -282,7 +279,7 @@ func (l *DialogLines) Hints(text string) {
 	l.Line("", line)
 }
 
-func (l *DialogLines) Box(title string) string { return term.Framed(l.Styles, title, l.Lines, l.Outer) }
+func (l *DialogLines) Box(title string) string { return term.Framed(title, l.Lines, l.Outer) }
 
 // Page draws the lines in a frame on a separate screen, as many as fit.
 func (l *DialogLines) Page(title string, width, height int) string {
@@ -299,31 +296,31 @@ func (l *DialogLines) Page(title string, width, height int) string {
 func (d *Dialog) SayChanges(l *DialogLines) {
 	if d.Unchecked != nil {
 		words := " the topology could not be read again, and nothing was changed: " + ReadableError(d.Unchecked)
-		l.Stress("", term.MarkError+words, l.Styles.Danger)
+		l.Stress("", term.MarkError+words, term.Danger)
 	}
 
 	if d.ChangedAt.IsZero() {
 		return
 	}
-	l.Stress("", term.MarkWarning+" this has changed while you looked at it: read it again", l.Styles.Danger)
+	l.Stress("", term.MarkWarning+" this has changed while you looked at it: read it again", term.Danger)
 	for i := range d.Changes {
 		if !d.Changes[i].Refused { // it is shown as the refusal
-			l.Stress("changed", d.Changes[i].Words(), l.Styles.Danger)
+			l.Stress("changed", d.Changes[i].Words(), term.Danger)
 		}
 	}
 }
 
 // SayAsked ends a question: with the refusal, or else the number to type, and the keys.
 func (d *Dialog) SayAsked(l *DialogLines, o *Offer, keys []term.Key) {
-	s, before := l.Styles, len(l.Lines)
-	l.Say("these", o.Choice, s.Strong)
+	before := len(l.Lines)
+	l.Say("these", o.Choice, term.Strong)
 	l.Blank()
 	if o.Refusal == "" {
 		d.Consent.Say(l, o)
 	} else {
 		l.Fail("not possible: " + o.Refusal)
 		if o.Insists != "" {
-			l.Say("", d.Env.Keys.Insist.Help().Key+" "+o.Override)
+			l.Say("", press.Insist.Help().Key+" "+o.Override)
 		}
 		l.Blank()
 	}
@@ -334,39 +331,42 @@ func (d *Dialog) SayAsked(l *DialogLines, o *Offer, keys []term.Key) {
 
 // SayProgress shows how far a run has come.
 func (d *Dialog) SayProgress(l *DialogLines, outcomes []action.Fact) {
-	s, a := l.Styles, &d.Account
+	a := &d.Account
 	width, share := l.Width-LabelWidth, 0
 	if a.Planned > 0 {
 		share = min(a.Done()*width/a.Planned, width)
 	}
 
-	l.Line("", s.Good.Render(strings.Repeat("█", share))+s.Muted.Render(strings.Repeat("░", width-share)))
-	l.Say("done", model.Count(a.Done())+" of "+model.Count(a.Planned), s.Strong)
+	l.Line("", term.Good.Render(strings.Repeat("█", share))+term.Muted.Render(strings.Repeat("░", width-share)))
+	l.Say("done", model.Sayf("%v of %v", a.Done(), a.Planned), term.Strong)
 	l.Tell(outcomes)
 	if a.Canary.Phase != "" {
-		l.Say("canary", a.Canary.Words()+a.Canary.Left(d.Env.Shown), s.Accent)
+		l.Say("canary", a.Canary.Words()+a.Canary.Left(d.Env.Shown), term.Accent)
 	}
 	if a.Waiting != "" {
-		l.Stress("waits", a.Waiting, s.Danger)
+		l.Stress("waits", a.Waiting, term.Danger)
 	}
 }
 
 // SayStop shows how to stop the run, after the hints for further keys.
 func (d *Dialog) SayStop(l *DialogLines, hints string) {
 	if d.State == DialogStopping {
-		l.Say("", "stopping: waiting for messages in flight …", l.Styles.Warning)
+		l.Say("", "stopping: waiting for messages in flight …", term.Warning)
 		return
 	}
-	l.Hints(hints + Hint(l.Styles, "esc", "stop: what is done stays done"))
+	if d.feed != nil {
+		hints += Hint(press.Background.Help().Key, "background")
+	}
+	l.Hints(hints + Hint("esc", "stop: what is done stays done"))
 }
 
 func (d *Dialog) SayClose(l *DialogLines) {
 	before := len(l.Lines)
 	l.Blank()
-	l.Hints(Hint(l.Styles, "enter", "close"))
+	l.Hints(Hint("enter", "close"))
 	l.Question(before)
 }
 
-func Hint(s *term.Styles, name, does string) string {
-	return s.Accent.Render(name) + " " + does + "     "
+func Hint(name, does string) string {
+	return term.Accent.Render(name) + " " + does + "     "
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/polls"
 )
 
 // Doing is what an action of this program did to a queue. It keeps lists up to date that were read before it.
@@ -82,7 +83,7 @@ func Among[R any](
 	return these, others, len(these) > 0
 }
 
-// mostUnsettled bounds how many queues are counted because of actions.
+// mostUnsettled bounds how many queues are counted because of actions, and because they are new.
 const mostUnsettled = 100
 
 // Unsettled returns the queues of recent actions that the statistics may not include yet: they are counted, because
@@ -98,6 +99,33 @@ func (e *Env) Unsettled() (queues []model.QueueRef) {
 	}
 
 	return queues
+}
+
+// appearance is a queue that polls have not known for long.
+type appearance struct {
+	queue model.QueueRef
+	at    time.Time
+}
+
+// Appeared notes the queues of flows that the topology before did not have.
+func (e *Env) Appeared(before, now *model.Topology) {
+	appeared, _ := now.CountableOf(slices.DeleteFunc(polls.QueuesOfFlows(now), func(ref model.QueueRef) bool {
+		if before == nil {
+			return false
+		}
+		_, known := before.Queue(ref)
+		return known
+	}))
+	for _, ref := range appeared[:min(len(appeared), mostUnsettled)] {
+		e.appeared = append(e.appeared, appearance{ref, e.Now()})
+	}
+}
+
+// Fresh returns the queues that have just appeared: they are counted, because statistics say nothing of new quorum
+// queues for seconds (4.0.5), or 0 (4.3.6).
+func (e *Env) Fresh() []model.QueueRef {
+	e.appeared = slices.DeleteFunc(e.appeared, func(a appearance) bool { return e.Shown.Sub(a.at) > model.LateStatistics })
+	return model.Mapped(e.appeared, func(a *appearance) model.QueueRef { return a.queue })
 }
 
 // Since returns the doings that a list has not processed yet, and marks them as processed.

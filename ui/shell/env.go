@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,8 +75,7 @@ type Connection struct {
 
 // Terminal is how things look, the keys, and the time.
 type Terminal struct {
-	Styles    *term.Styles
-	Keys      *KeyMap
+	Styles    term.Styles
 	Theme     term.Theme
 	OwnThemes term.OwnThemes
 	Profile   termenv.Profile // the number of colours of the terminal
@@ -102,12 +102,22 @@ type Memory struct {
 	askedOnce map[string]bool
 	reason    string               // of the last action in production
 	doings    []Doing              // of actions since the start
+	appeared  []appearance         // queues that are new
 	followed  map[string]*followed // replays, by mark
 	together  []int64              // the records of the last action, if it was on several queues
 	acting    model.QueueSet       // the queues of which an action takes messages now
+	met       map[cause.ID]bool    // causes that were read
+	News      []News               // not seen yet
+	Jobs      []*Job
 }
 
-func (e *Env) Kit() term.Kit { return term.Kit{Styles: e.Styles, Keys: &e.Keys.ListKeys} }
+// Overlay draws a box in the middle of a page of width x height cells. On a plain screen it is alone there.
+func (e *Env) Overlay(page, box string, width, height int) string {
+	if e.Plain {
+		return term.Block(strings.Split(box, "\n"), width, height)
+	}
+	return term.Overlay(page, box, width, height)
+}
 
 // NewRequest numbers a command: requests are unique in the program, so that a screen recognizes late answers.
 func (e *Env) NewRequest() Request { return Request(e.Requests.Add(1)) }
@@ -155,7 +165,7 @@ func (e *Env) Resuming(reads resume.Broker) resume.On {
 // steady is the broker that resumes actions by itself.
 func (e *Env) steady() action.Broker {
 	return &action.Steady{
-		Broker: e.Broker, On: e.Resuming(e.Broker), Most: action.MostResumes,
+		Broker: e.Broker, On: e.Resuming(e.Broker), Most: action.MostResumes, Watch: e.Broker,
 		Settled: func(ctx context.Context, r *plan.Record) (*model.Topology, error) {
 			if err := e.Broker.AwaitGone(ctx, r, e.Source.Connections); err != nil {
 				return nil, err

@@ -16,11 +16,11 @@ import (
 )
 
 // ReadyField returns how many messages are ready in a queue, or that it is unknown because the queue is down.
-func ReadyField(s *term.Styles, ready model.Opt[int64], down bool, some term.Style) term.Field {
+func ReadyField(ready model.Opt[int64], down bool, some term.Style) term.Span {
 	if down {
-		return s.Danger.Field("down").By(float64(ready.Or(-1)))
+		return term.Danger.Span("down").By(float64(ready.Or(-1)))
 	}
-	return s.Number(ready, some)
+	return term.Number(ready, some)
 }
 
 // compareOpt sorts unknown values below known ones.

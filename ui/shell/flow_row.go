@@ -8,7 +8,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
-	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/model/polls"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -27,9 +27,9 @@ type FlowRow struct {
 	Ready     model.Opt[int64]
 	Down      bool // the worker's queue cannot be used at the moment
 	Failed    model.Opt[int64]
-	Due       *term.Field // when the next message leaves the buffers, as prepared
-	Trend     []float64   // waiting messages over the span of the history
-	rank      int         // 0 is in trouble, 1 has failed messages, 2 is well
+	Due       *term.Span // when the next message leaves the buffers, as prepared
+	Trend     []float64  // waiting messages over the span of the history
+	rank      int        // 0 is in trouble, 1 has failed messages, 2 is well
 }
 
 const TrendSteps = 12
@@ -41,7 +41,7 @@ func NewFlowRow(flow *model.Flow, msg *TopologyMsg, now time.Time) FlowRow {
 		Poll:    msg,
 		Name:    flow.Worker.Queue.Printable(),
 		Buffers: BufferWords(flow),
-		Due:     new(term.Field),
+		Due:     new(term.Span),
 	}
 
 	r.Findings = msg.About.Flow(flow)
@@ -60,7 +60,7 @@ func NewFlowRow(flow *model.Flow, msg *TopologyMsg, now time.Time) FlowRow {
 		failed[i] = m.Queue
 	}
 
-	r.Failed = ReadyIn(t, failed)
+	r.Failed = polls.ReadyIn(t, failed)
 	r.Trend = msg.History.Ready(now, TrendSteps, waits...)
 	consumers, known := r.Consumers.Get()
 	switch {
@@ -80,14 +80,14 @@ func (r *FlowRow) sumBuffers(msg *TopologyMsg) (waits []model.QueueRef) {
 	moved := model.Unknown[float64]()
 	uncounted := false // the broker does not count what leaves an exchange that delays
 	for _, b := range r.Flow.Buffers {
-		r.Waiting = picture.Plus(r.Waiting, t.Waiting(b))
+		r.Waiting = polls.Plus(r.Waiting, t.Waiting(b))
 		waits = append(waits, b.Queues()...)
-		moved = picture.Plus(moved, msg.Moves.Of(b).Out)
+		moved = polls.Plus(moved, msg.Moves.Of(b).Out)
 		uncounted = uncounted || b.InExchange != ""
 	}
 
 	if q, ok := t.Queue(r.Flow.Worker.Queue); ok && r.Flow.DelayedRetry.Type.Set {
-		r.Waiting = picture.Plus(r.Waiting, q.Delayed)
+		r.Waiting = polls.Plus(r.Waiting, q.Delayed)
 		uncounted = true
 	} else if len(r.Flow.Buffers) == 0 {
 		r.Waiting, moved = model.Some[int64](0), model.Some(0.0)
@@ -105,26 +105,6 @@ func Worst(a, b FlowRow) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), compareOpt(b.Failed, a.Failed), cmp.Compare(a.Name, b.Name))
 }
 
-func ReadyOf(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
-	if q, ok := t.Queue(ref); ok {
-		return q.Ready
-	}
-	return model.Unknown[int64]()
-}
-
-// ReadyIn adds up what is ready in queues, as far as known; if nothing is, it is unknown, and without any queues 0.
-func ReadyIn(t *model.Topology, refs []model.QueueRef) model.Opt[int64] {
-	if len(refs) == 0 {
-		return model.Some[int64](0)
-	}
-	var sum model.Opt[int64]
-	for _, ref := range refs {
-		sum = picture.Plus(sum, ReadyOf(t, ref))
-	}
-
-	return sum
-}
-
 // BufferWords say how long the buffers hold messages, by role: "retry 30s", "delayed 10s 60s", "per message" (only for
 // buffers that publishers fill on purpose).
 func BufferWords(flow *model.Flow) string {
@@ -138,7 +118,7 @@ func BufferWords(flow *model.Flow) string {
 			switch {
 			case b.Role != role:
 			case hasLongest && len(b.Levels) > 0:
-				words = append(words, string(role)+" to "+model.ShortDuration(RoundUp(longest)))
+				words = append(words, model.Sayf("%s to %s", role, RoundUp(longest)))
 			case hasTTL:
 				ttls = append(ttls, ttl)
 			default:
@@ -154,7 +134,7 @@ func BufferWords(flow *model.Flow) string {
 		}
 
 		if len(ttls) > 4 {
-			one = append(one, model.ShortDuration(ttls[0])+"…"+model.ShortDuration(ttls[len(ttls)-1]))
+			one = append(one, model.Sayf("%s…%s", ttls[0], ttls[len(ttls)-1]))
 		} else {
 			for _, ttl := range ttls {
 				one = append(one, model.ShortDuration(ttl))

@@ -29,16 +29,16 @@ const (
 type Named struct{ Name, Value string }
 
 // NamedLines draws names with their values beside them, or below where there is no room for both.
-func NamedLines(s *term.Styles, all []Named, width int) (lines []string) {
+func NamedLines(all []Named, width int) (lines []string) {
 	for _, n := range all {
-		if one := s.Accent.Render(n.Name) + "  " + n.Value; ansi.StringWidthWc(one) <= width {
+		if one := term.Accent.Render(n.Name) + "  " + n.Value; ansi.StringWidthWc(one) <= width {
 			lines = append(lines, one)
 			continue
 		}
 
 		indent := strings.Repeat(" ", min(len(n.Name)-len(strings.TrimLeft(n.Name, " "))+2, width/2))
 		for _, l := range term.Wrap(strings.TrimRight(n.Name, " "), width) {
-			lines = append(lines, s.Accent.Render(l))
+			lines = append(lines, term.Accent.Render(l))
 		}
 		for _, l := range term.Wrap(n.Value, width-len(indent)) {
 			lines = append(lines, indent+l)

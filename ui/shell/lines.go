@@ -21,13 +21,13 @@ var storyLabels = map[story.Kind]string{
 }
 
 // StoryLines show a message's story, oldest first; without notes if brief.
-func StoryLines(s *term.Styles, m *message.Message, events []story.Event, width int, brief bool) []string {
+func StoryLines(m *message.Message, events []story.Event, width int, brief bool) []string {
 	var lines []string
 	day := ""
 	for _, e := range events {
 		at, isLabel := storyLabels[e.Kind]
 		if d := e.Time.Local().Format(time.DateOnly); !isLabel && !e.Time.IsZero() && d != day {
-			lines = append(lines, s.Muted.Render(d))
+			lines = append(lines, term.Muted.Render(d))
 			day = d
 		}
 
@@ -40,44 +40,44 @@ func StoryLines(s *term.Styles, m *message.Message, events []story.Event, width 
 		}
 
 		parts := slices.DeleteFunc([]string{e.What, e.Where, e.Detail}, func(part string) bool { return part == "" })
-		at = s.Muted.Render(term.Pad(at, storyTimes))
+		at = term.Muted.Render(term.Pad(at, storyTimes))
 		words := strings.Join(parts, "  ")
-		lines = append(lines, storyLook(s, &e).Wrap(at, words, width-storyTimes)...)
+		lines = append(lines, storyLook(&e).Wrap(at, words, width-storyTimes)...)
 		if !brief {
-			lines = append(lines, s.Muted.Wrap(strings.Repeat(" ", storyTimes), e.Note, width-storyTimes)...)
+			lines = append(lines, term.Muted.Wrap(strings.Repeat(" ", storyTimes), e.Note, width-storyTimes)...)
 		}
 	}
 
 	if m.DeathsError != "" {
 		words := term.MarkWarning + " x-death: " + m.DeathsError
-		lines = append(lines, s.Warning.Wrap("", words, width)...)
+		lines = append(lines, term.Warning.Wrap("", words, width)...)
 	}
 
 	return lines
 }
 
-func storyLook(s *term.Styles, e *story.Event) term.Style {
+func storyLook(e *story.Event) term.Style {
 	switch {
 	case e.Kind == story.Failed:
-		return s.Danger
+		return term.Danger
 	case e.Kind == story.Now, e.Kind == story.Next:
-		return s.Strong
+		return term.Strong
 	case e.Kind == story.Died && e.Reason != model.Expired:
-		return s.Warning
+		return term.Warning
 	}
 
-	return s.Text
+	return term.Text
 }
 
 // FindingLines returns findings in words, each with its remedy.
-func FindingLines(s *term.Styles, found []*findings.Finding, width int) []string {
+func FindingLines(found []*findings.Finding, width int) []string {
 	var lines []string
 	for _, f := range found {
 		mark := LevelMark(f.Level)
-		lead := "   " + s.Mark(mark).Render(mark) + " "
-		lines = append(lines, s.Text.Wrap(lead, Happening(f), width-6)...)
+		lead := "   " + term.StyleOf(mark).Render(mark) + " "
+		lines = append(lines, term.Text.Wrap(lead, Happening(f), width-6)...)
 		if f.Level != findings.LevelInfo {
-			lines = append(lines, s.Muted.Wrap("     ", f.Remedy, width-6)...)
+			lines = append(lines, term.Muted.Wrap("     ", f.Remedy, width-6)...)
 		}
 	}
 
@@ -93,7 +93,7 @@ func Happening(f *findings.Finding) string {
 }
 
 // ExitLines show, for each reason, where messages go that leave a queue. Reasons with the same way share a line.
-func ExitLines(s *term.Styles, exits []model.Exit) []string {
+func ExitLines(exits []model.Exit) []string {
 	var lines []string
 	for len(exits) > 0 {
 		first := exits[0]
@@ -106,13 +106,13 @@ func ExitLines(s *term.Styles, exits []model.Exit) []string {
 			return same
 		})
 
-		lines = append(lines, "   "+s.Muted.Render(strings.Join(reasons, ", ")+" → ")+exitWords(s, first))
+		lines = append(lines, "   "+term.Muted.Render(strings.Join(reasons, ", ")+" → ")+exitWords(first))
 	}
 
 	return lines
 }
 
-func exitWords(s *term.Styles, e model.Exit) string {
+func exitWords(e model.Exit) string {
 	names := make([]string, len(e.Route.Queues))
 	for i, ref := range e.Route.Queues {
 		names[i] = model.Printable(ref.Name)
@@ -127,15 +127,15 @@ func exitWords(s *term.Styles, e model.Exit) string {
 
 	switch e.Fate {
 	case model.Lost, model.Cut:
-		words = s.Danger.Render(behind(words, " ", term.MarkError+" lost"+why))
+		words = term.Danger.Render(behind(words, " ", term.MarkError+" lost"+why))
 	case model.Endless, model.Held, model.Unclear:
-		words = behind(words, "  ", s.Warning.Render(string(e.Fate)+why))
+		words = behind(words, "  ", term.Warning.Render(string(e.Fate)+why))
 	case model.Arrives:
 		if !e.Route.Exact {
-			words = s.Muted.Render("some of ") + words + s.Muted.Render("  "+reason)
+			words = term.Muted.Render("some of ") + words + term.Muted.Render("  "+reason)
 		}
 	case model.Retried:
-		words = s.Muted.Render("itself" + why)
+		words = term.Muted.Render("itself" + why)
 	}
 
 	return words

@@ -10,7 +10,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
-	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -26,7 +25,7 @@ func TestExitLines(t *testing.T) {
 	exit := func(r model.Reason, f model.Fate, why string, exact bool, to ...model.QueueRef) model.Exit {
 		return model.Exit{Hop: model.Hop{Reason: r, Route: model.Route{Queues: to, Exact: exact}}, Fate: f, Why: why}
 	}
-	got := ExitLines(term.NewStyles(term.Mono, termenv.Ascii), []model.Exit{
+	got := ExitLines([]model.Exit{
 		exit(model.Expired, model.Arrives, "", true, w...),
 		exit(model.Rejected, model.Endless, "it comes back", true, w...),
 		exit(model.MaxLen, model.Arrives, "", true, w...),
@@ -134,24 +133,23 @@ func TestChangesAcrossARefusal(t *testing.T) {
 
 // If a dialog has more lines than the screen, asides are dropped first, and a warning and all keys stay.
 func TestDialogKeepsWarningsAndKeys(t *testing.T) {
-	styles := term.NewStyles(term.ANSI, termenv.ANSI)
 	build := func(warnings int) *DialogLines {
-		l := NewDialogLines(styles, 80)
-		l.Say("from", "failed", styles.Text)
-		l.Say("to", "the worker", styles.Text)
-		l.Aside("target", "auto", styles.Muted)
-		l.Aside("adds", "a mark", styles.Text)
+		l := NewDialogLines(80)
+		l.Say("from", "failed", term.Text)
+		l.Say("to", "the worker", term.Text)
+		l.Aside("target", "auto", term.Muted)
+		l.Aside("adds", "a mark", term.Text)
 		for range warnings {
-			l.Stress("", "! a warning", styles.Warning)
+			l.Stress("", "! a warning", term.Warning)
 		}
 
-		l.Aside("costs", strings.Repeat("words of what it costs ", 8), styles.Muted)
+		l.Aside("costs", strings.Repeat("words of what it costs ", 8), term.Muted)
 		before := len(l.Lines)
 		l.Blank()
 		hints := ""
 		for _, key := range []string{"enter replay", "tab other target", "c canary", "t keep tries", "e edit", "esc back"} {
 			k, does, _ := strings.Cut(key, " ")
-			hints += Hint(styles, k, does)
+			hints += Hint(k, does)
 		}
 
 		l.Hints(hints)

@@ -6,14 +6,16 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Listing is what screens with a single list share: a screen embeds it, and passes it messages first.
+// Listing is what screens with a single list share: it is embedded in a screen, which passes it messages.
 type Listing[K comparable, T any] struct {
 	term.List[K, T]
 	Env    *Env
-	Latest TopologyMsg // the newest poll; zero before the first, and while the screen rests
-	Hides  bool        // its columns can be hidden
-	Above  int         // lines of the screen above the list
-	again  bool        // the last click was on the cursor's row, after another click on it
+	Own    func() []term.Key     // the keys of the screen, before those of the list
+	Polled func(TopologyMsg) []T // the rows of a poll; nil: they come in another way, and stay while the screen rests
+	Latest TopologyMsg           // the newest poll; zero before the first, and while the screen rests
+	Hides  bool                  // its columns can be hidden
+	Above  int                   // lines of the screen above the list
+	again  bool                  // the last click was on the cursor's row, after another click on it
 	name   string
 }
 
@@ -21,7 +23,7 @@ func NewListing[K comparable, T any](
 	e *Env, name string, identity func(T) K, natural func(a, b T) int, texts func(T) []string,
 	cells func(T) []any, columns []term.Column,
 ) Listing[K, T] {
-	rows := term.NewTable(e.Kit(), identity, natural, cells, columns)
+	rows := term.NewTable(e.Plain, identity, natural, cells, columns)
 	return Listing[K, T]{List: term.NewList(rows, texts), Env: e, name: name}
 }
 
@@ -33,39 +35,41 @@ type (
 	RestMsg struct{}
 )
 
-// Handle handles what concerns only the list, and applies polls. It reports whether nothing else is to be done.
-func (l *Listing[K, T]) Handle(msg tea.Msg) bool {
+func (l *Listing[K, T]) Update(msg tea.Msg) (cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case TopologyMsg:
-		l.Latest = msg
-		return false
+		if l.Latest = msg; l.Polled != nil {
+			l.Table.Set(l.Polled(msg))
+		}
 	case RestMsg:
-		l.Latest = TopologyMsg{}
-		return false
+		if l.Latest = (TopologyMsg{}); l.Polled != nil {
+			l.Table.Rest()
+		}
 	case HideMsg:
 		if msg.Screen == l.name {
 			l.Table.Hide(msg.Titles)
 		}
-		return true
 	case ClickMsg:
 		l.again = l.Table.Click(msg.X, msg.Y-l.Above)
-		return true
 	case tea.KeyMsg:
-		return l.List.Handle(msg)
+		cmd = l.Press(msg, l.Own())
 	}
 
-	return false
+	return cmd
 }
 
-func (l Listing[K, T]) Title() string { return l.name }
+func (l *Listing[K, T]) Keys() []term.Key { return l.List.Keys(l.Own()) }
 
-func (l Listing[K, T]) Typing() bool { return l.Filter.Typing }
+func (l *Listing[K, T]) Title() string { return l.name }
+
+func (l *Listing[K, T]) Typing() bool { return l.Filter.Typing }
 
 // List is a Listing with any type of rows.
 type List interface {
 	Title() string
 	Typing() bool
-	Handle(msg tea.Msg) bool
+	Keys() []term.Key
+	Update(msg tea.Msg) tea.Cmd
 	Clicked() bool
 	Columns() (titles, hidden []string)
 	Listed(width, height int) string
@@ -77,21 +81,21 @@ func (l *Listing[K, T]) Pane(what string, width int, tell func(row T, lines *Dia
 	if !ok {
 		return l.Aimless(what, width)
 	}
-	lines := NewPaneLines(l.Env.Styles, width)
+	lines := NewPaneLines(width)
 	name := tell(r, lines)
-	return append([]string{term.Partition(l.Env.Styles, name, l.Table.Position(), width)}, lines.Indented()...)
+	return append([]string{term.Partition(name, l.Table.Position(), width)}, lines.Indented()...)
 }
 
 // Rests marks it as a screen that handles RestMsg.
-func (l Listing[K, T]) Rests() {}
+func (l *Listing[K, T]) Rests() {}
 
-func (l Listing[K, T]) Clicked() bool { return l.again }
+func (l *Listing[K, T]) Clicked() bool { return l.again }
 
-func (l Listing[K, T]) Columns() (titles, hidden []string) {
+func (l *Listing[K, T]) Columns() (titles, hidden []string) {
 	if !l.Hides {
 		return nil, nil
 	}
 	return l.Table.Hideable()
 }
 
-func (l Listing[K, T]) Listed(width, height int) string { return l.List.View(width, height, nil) }
+func (l *Listing[K, T]) Listed(width, height int) string { return l.List.View(width, height, nil) }

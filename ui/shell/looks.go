@@ -123,8 +123,7 @@ func (l *DueTimes) Failed(t *model.Topology, q *model.Queue) string {
 		return ""
 	}
 	d := l.Dead[q.QueueRef]
-	return fmt.Sprintf("no flow has it, and it has no consumers; failures in %s of %s read there", model.Count(d.Dead),
-		model.Plural(d.Of, "message"))
+	return model.Sayf("no flow has it, and it has no consumers; failures in %v of %v message(s) read there", d.Dead, d.Of)
 }
 
 const FewDeliveries = 5 // left of a delivery limit: a warning
@@ -141,18 +140,18 @@ func NewLooksField(t *model.Topology, ref model.QueueRef) LooksField {
 }
 
 // Field returns "17 of 20", "≤ 20" without an earlier look, and "-" where looks are not limited.
-func (l LooksField) Field(s *term.Styles) term.Field {
+func (l LooksField) Field() term.Span {
 	left := fmt.Sprintf("%d of %d", l.Left, l.limit)
 	switch {
 	case !l.Counts:
-		return s.Muted.Field("-")
+		return term.Muted.Span("-")
 	case !l.told:
-		return s.Text.Field(fmt.Sprintf("≤ %d", l.limit))
+		return term.Text.Span(fmt.Sprintf("≤ %d", l.limit))
 	case l.Left <= FewDeliveries:
-		return s.Warning.Field(left)
+		return term.Warning.Span(left)
 	}
 
-	return s.Text.Field(left)
+	return term.Text.Span(left)
 }
 
 // LooksLeft returns the same in words, "" where looks are not limited.
@@ -162,7 +161,7 @@ func LooksLeft(t *model.Topology, ref model.QueueRef) string {
 	case !l.Counts:
 		return ""
 	case !l.told:
-		return fmt.Sprintf("at most %s left (delivery limit)", model.Plural(l.limit, "look"))
+		return model.Sayf("at most %v look(s) left (delivery limit)", l.limit)
 	}
 
 	return peek.LooksLeft(l.Left, l.limit)

@@ -52,53 +52,53 @@ func (b *Bodies) Width(m *message.Message, raw bool) int {
 }
 
 // Lines returns a message's body, as far as it was kept. If it is in an envelope, the original body comes first.
-func (b *Bodies) Lines(s *term.Styles, m *message.Message, width int, raw, folded bool) []string {
+func (b *Bodies) Lines(m *message.Message, width int, raw, folded bool) []string {
 	b.make(m, raw)
-	own := ViewLines(s, &b.own, width, folded)
+	own := ViewLines(&b.own, width, folded)
 	switch {
 	case !b.enveloped:
 		return own
 	case b.envelope.Problem != "":
-		return append(s.Warning.Wrap("", term.MarkWarning+" "+b.envelope.Problem, width), own...)
+		return append(term.Warning.Wrap("", term.MarkWarning+" "+b.envelope.Problem, width), own...)
 	}
 
-	lines := append(EnvelopeHead(s, &b.envelope, width), ViewLines(s, &b.original, width, folded)...)
-	return append(append(lines, RawHead(s)...), own...)
+	lines := append(EnvelopeHead(&b.envelope, width), ViewLines(&b.original, width, folded)...)
+	return append(append(lines, RawHead()...), own...)
 }
 
 // ViewLines returns a body below a line that says how it was decoded.
-func ViewLines(s *term.Styles, v *body.View, width int, folded bool) []string {
-	lines := s.Muted.Wrap("", v.Title, width)
+func ViewLines(v *body.View, width int, folded bool) []string {
+	lines := term.Muted.Wrap("", v.Title, width)
 	if v.Problem != "" {
-		lines = append(lines, s.Warning.Wrap("", term.MarkWarning+" "+v.Problem, width)...)
+		lines = append(lines, term.Warning.Wrap("", term.MarkWarning+" "+v.Problem, width)...)
 	}
 
-	lines = append(lines, s.Muted.Wrap("", v.Note, width)...)
+	lines = append(lines, term.Muted.Wrap("", v.Note, width)...)
 	shown := v.LinesIn(width)
 	if folded {
 		shown = body.Folded(shown, 1)
 	}
 	for _, l := range shown {
-		lines = append(lines, Dressed(s, l, width)...)
+		lines = append(lines, Dressed(l, width)...)
 	}
 	if v.Format == body.Empty {
-		lines = append(lines, s.Muted.Render("the body is empty"))
+		lines = append(lines, term.Muted.Render("the body is empty"))
 	}
 
 	return lines
 }
 
 // Dressed returns a line of a body with its parts styled, broken at the width, at any character.
-func Dressed(s *term.Styles, l body.Line, width int) []string {
-	parts := make([]term.Field, len(l.Spans))
+func Dressed(l body.Line, width int) []string {
+	parts := make(term.Spans, len(l.Spans))
 	for i, span := range l.Spans {
-		parts[i] = bodyStyle(s, span.Kind).Field(span.Text)
+		parts[i] = bodyStyle(span.Kind).Span(span.Text)
 	}
 	return InkedLines(parts, width)
 }
 
 // InkedLines returns the parts of a line, broken at the width: each piece is styled separately.
-func InkedLines(parts []term.Field, width int) []string {
+func InkedLines(parts term.Spans, width int) []string {
 	var whole strings.Builder
 	for _, p := range parts {
 		whole.WriteString(p.Text)
@@ -123,14 +123,14 @@ func InkedLines(parts []term.Field, width int) []string {
 	return lines
 }
 
-func bodyStyle(s *term.Styles, k body.Kind) term.Style {
-	return *[...]*term.Style{
-		body.Plain:   &s.Text,
-		body.Key:     &s.BodyKey,
-		body.String:  &s.BodyText,
-		body.Literal: &s.BodyLiteral,
-		body.Mark:    &s.BodyMark,
-		body.Note:    &s.Muted,
+func bodyStyle(k body.Kind) term.Style {
+	return [...]term.Style{
+		body.Plain:   term.Text,
+		body.Key:     term.BodyKey,
+		body.String:  term.BodyText,
+		body.Literal: term.BodyLiteral,
+		body.Mark:    term.BodyMark,
+		body.Note:    term.Muted,
 	}[k]
 }
 
@@ -165,10 +165,10 @@ func Pieces(text string, width int) (lines []string) {
 }
 
 // EnvelopeHead returns the heading of an envelope's content, RawHead that of the body in the queue.
-func EnvelopeHead(s *term.Styles, e *message.Envelope, width int) []string {
-	return s.Muted.Wrap("", "The original: a replay "+e.Does+".", width)
+func EnvelopeHead(e *message.Envelope, width int) []string {
+	return term.Muted.Wrap("", "The original: a replay "+e.Does+".", width)
 }
 
-func RawHead(s *term.Styles) []string {
-	return []string{"", s.Muted.Render("As it lies in the queue:")}
+func RawHead() []string {
+	return []string{"", term.Muted.Render("As it lies in the queue:")}
 }

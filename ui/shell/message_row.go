@@ -35,6 +35,7 @@ type MessageRow struct {
 	Peeked    *PeekedMessages
 	Since     time.Time // when it was published, as far as it says; zero: unknown
 	key       string    // the first routing key, as far as it says
+	name      string    // its class or type; "" also where that is the routing key
 	failure   string
 	deaths    string
 	Preview   string
@@ -160,6 +161,10 @@ func (r *MessageRow) describe(m *message.Message, queue model.QueueRef, buffer b
 		r.exact = events[0].TimeExact
 		r.key = known.text(events[0].Detail)
 	}
+
+	if name := known.text(m.Name()); name != r.key {
+		r.name = name
+	}
 }
 
 // interned keeps each text once: a hundred thousand messages have few different ones.
@@ -215,7 +220,7 @@ func rowID(r *MessageRow) MessageID { return r.Id }
 var byPosition = term.By(func(r *MessageRow) int32 { return r.Position })
 
 func NewMessageTable(e *Env) term.Table[MessageID, *MessageRow] {
-	t := term.NewTable[MessageID, *MessageRow](e.Kit(), rowID, byPosition, nil, nil)
+	t := term.NewTable[MessageID, *MessageRow](e.Plain, rowID, byPosition, nil, nil)
 	SetMessageColumns(e, &t, nil, false)
 	return t
 }
@@ -228,6 +233,7 @@ func SetMessageColumns(e *Env, t *term.Table[MessageID, *MessageRow], waits *sto
 		#:            6 right sorts
 		AGE:          9 sorts
 		` + message.FailureTitle(buffer) + `: 24 flex 12 max 70 sorts
+		NAME:        12 flex 1 max 24 drop 4 blank middle sorts
 		ROUTING KEY: 12 flex 1 max 24 middle sorts
 		DEATHS:      11 flex 1 max 18 drop 1 most blank
 		SIZE:         5 drop 2 right most
@@ -237,23 +243,23 @@ func SetMessageColumns(e *Env, t *term.Table[MessageID, *MessageRow], waits *sto
 		columns = slices.Insert(columns, behindAge, term.Column{Title: "DUE", Width: 10, Sorts: true})
 	}
 
-	s := e.Styles
 	t.Cells = func(r *MessageRow) []any {
-		deaths := s.Text.Field(r.deaths)
+		deaths := term.Text.Span(r.deaths)
 		if r.malformed {
-			deaths = s.Warning.Field(term.MarkWarning + " " + r.deaths)
+			deaths = term.Warning.Span(term.MarkWarning + " " + r.deaths)
 		}
 		cells := []any{
-			s.Muted.Field(r.place()).By(float64(r.Position)),
-			s.Text.Field(r.age(e.Shown)).By(-float64(r.Since.UnixMilli())),
+			term.Muted.Span(r.place()).By(float64(r.Position)),
+			term.Text.Span(r.age(e.Shown)).By(-float64(r.Since.UnixMilli())),
 			r.failure,
+			r.name,
 			r.key,
 			deaths.By(float64(r.died)),
-			s.Muted.Field(message.Size(int64(r.Size))).By(float64(r.Size)),
+			term.Muted.Span(message.Size(int64(r.Size))).By(float64(r.Size)),
 			r.Preview,
 		}
 		if waits != nil {
-			cells = slices.Insert(cells, behindAge, any(waitField(s, WaitOf(waits, int(r.Position)), e.Shown)))
+			cells = slices.Insert(cells, behindAge, any(waitField(WaitOf(waits, int(r.Position)), e.Shown)))
 		}
 		return cells
 	}
@@ -262,29 +268,29 @@ func SetMessageColumns(e *Env, t *term.Table[MessageID, *MessageRow], waits *sto
 }
 
 // waitField returns when a message leaves its buffer, from now. A mark says that its own time ends before that.
-func waitField(s *term.Styles, w *story.Wait, now time.Time) term.Field {
+func waitField(w *story.Wait, now time.Time) term.Span {
 	if w == nil {
-		return s.Muted.Field("")
+		return term.Muted.Span("")
 	}
 
 	late := ""
-	style := s.Text
+	style := term.Text
 	if w.HeldBack() && !w.Due.Time.IsZero() && w.Due.Time.Before(now) {
-		late, style = " "+term.MarkWarning, s.Warning
+		late, style = " "+term.MarkWarning, term.Warning
 	}
 
 	switch {
 	case w.Leaves.Kind == story.DueUnknown:
-		return s.Danger.Field("never" + late).By(math.Inf(1))
+		return term.Danger.Span("never" + late).By(math.Inf(1))
 	case w.Leaves.Kind == story.DueEarlierTTL:
-		return s.Warning.Field("?" + late).By(math.Inf(1))
+		return term.Warning.Span("?" + late).By(math.Inf(1))
 	case w.Leaves.Time.Before(now):
-		return s.Muted.Field("left").ByTime(w.Leaves.Time)
+		return term.Muted.Span("left").ByTime(w.Leaves.Time)
 	case w.Cut:
-		return s.Danger.Field(w.Leaves.In(now) + " " + term.MarkError).ByTime(w.Leaves.Time)
+		return term.Danger.Span(w.Leaves.In(now) + " " + term.MarkError).ByTime(w.Leaves.Time)
 	}
 
-	return style.Field(w.Leaves.In(now) + late).ByTime(w.Leaves.Time)
+	return style.Span(w.Leaves.In(now) + late).ByTime(w.Leaves.Time)
 }
 
 // WaitOf returns what a look found out about when a message leaves; nil when nothing.

@@ -8,17 +8,19 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/polls"
 	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Screen is one page of the program. Screens are values: Update returns the next one. The root keeps a stack of them,
-// gives each the size it may use, and sends it what concerns it: keys while it is on top, TopologyMsg at each poll, and
-// the answers to its own commands, which no other screen gets. These contain the request they answer, so that late ones
-// are dropped.
+// Screen is one page of the program. Only its Update and Prepare change it, and commands keep nothing of it. The root
+// keeps a stack of them, gives each the size it may use, and sends it what concerns it: keys while it is on top,
+// TopologyMsg at each poll, and the answers to its own commands, which no other screen gets. These contain the request
+// they answer, so that late ones are dropped.
 type Screen interface {
-	Update(msg tea.Msg) (Screen, tea.Cmd)
+	Update(msg tea.Msg) tea.Cmd
 	// View draws exactly the given size: neither wider nor taller. It draws what Update and Prepare have worked out, for
 	// the time env.Shown: it reads nothing, and works out nothing that grows with the broker.
 	View(width, height int) string
@@ -34,7 +36,7 @@ type Screen interface {
 // Preparing is a screen that works out what is visible separately from drawing it: after each Update, and so after each
 // change of the size, when the screen is on top. What it must read for that is a command, as in Update.
 type Preparing interface {
-	Prepare(width, height int) (Screen, tea.Cmd)
+	Prepare(width, height int) tea.Cmd
 }
 
 // Clickable is a screen whose rows can be clicked on. A second click on a row opens it; the mouse does nothing else.
@@ -53,7 +55,7 @@ type TopologyMsg struct {
 	Findings []findings.Finding
 	Failed   int64           // messages in all failed queues, as far as known
 	About    *findings.About // findings by what they are about
-	History  *History
+	History  *polls.History
 	Looks    *DueTimes
 	Watch    *watch.Watch                   // of one flow; nil: it is not counted
 	Rates    map[model.QueueRef]watch.Rates // by counts; they are in Moves, too
@@ -62,7 +64,7 @@ type TopologyMsg struct {
 
 func (m TopologyMsg) Moment(now time.Time) picture.Moment {
 	at := picture.Moment{Topology: m.Topology, Moves: m.Moves, Findings: m.Findings, Now: now}
-	at.Head = func(b *model.Buffer) picture.HeadState { return m.Head(b, now) }
+	at.Head = func(b *model.Buffer) polls.HeadState { return m.Head(b, now) }
 	if m.History != nil {
 		at.Depths = func(columns int, refs ...model.QueueRef) []float64 { return m.History.Ready(now, columns, refs...) }
 	}
@@ -75,10 +77,13 @@ func (m TopologyMsg) Moment(now time.Time) picture.Moment {
 	return at
 }
 
-// PushMsg opens a screen on top of the one that sent it; PopMsg closes the one that sent it.
+// PushMsg opens a screen, or a page, on top of the one that sent it; PopMsg closes the one that sent it.
 type (
 	PushMsg struct{ Screen Screen }
-	PopMsg  struct{ Page Request }
+	PopMsg  struct {
+		Page Request
+		Runs bool // what runs there goes on, as a job
+	}
 )
 
 // NoticeMsg shows one line above the footer until the next key: what just happened, or why not.
@@ -135,10 +140,7 @@ type LendMsg struct {
 }
 
 // Take passes a message to the screen. The results of its commands then go to this screen alone.
-func (p *Page) Take(msg tea.Msg) (cmd tea.Cmd) {
-	p.Screen, cmd = p.Screen.Update(msg)
-	return p.Asked(cmd)
-}
+func (p Page) Take(msg tea.Msg) tea.Cmd { return p.Asked(p.Update(msg)) }
 
 // Asked makes the result of the screen's command an answer to it, unless it is for the root.
 func (p Page) Asked(cmd tea.Cmd) tea.Cmd {
@@ -151,7 +153,8 @@ func (p Page) Asked(cmd tea.Cmd) tea.Cmd {
 		case nil, PushMsg, NoticeMsg, HideMsg, FollowMsg:
 			return msg
 		case PopMsg:
-			return PopMsg{p.Number}
+			msg.Page = p.Number
+			return msg
 		case LendMsg:
 			over := msg.Over
 			msg.Over = func(err error) tea.Msg { return AnswerMsg{p.Number, over(err)} }
@@ -174,13 +177,13 @@ type Scroll struct {
 	top, room, width int
 }
 
-func (s *Scroll) Key(k *KeyMap, msg tea.KeyMsg) {
-	s.top = Scrolled(k, msg, s.top, len(s.Lines), s.room)
+func (s *Scroll) Key(msg tea.KeyMsg) {
+	s.top = Scrolled(msg, s.top, len(s.Lines), s.room)
 }
 
 // Scrolled returns the first visible line after a key, for a text of this many lines with room for some of them.
-func Scrolled(k *KeyMap, msg tea.KeyMsg, top, lines, room int) int {
-	step, _ := k.Step(msg, room)
+func Scrolled(msg tea.KeyMsg, top, lines, room int) int {
+	step, _ := press.Step(msg, room)
 	return min(max(top+step, 0), max(lines-max(room, 1), 0))
 }
 

@@ -1,40 +1,32 @@
 package term
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Tone says what a cell of a canvas means; the Styles say how that looks.
-type Tone uint8
-
-// The tones, in the order of Tone's styles.
-const (
-	ToneText Tone = iota
-	ToneMuted
-	ToneStrong
-	ToneBorder
-	ToneWaiting
-	ToneGood
-	ToneWarning
-	ToneDanger
-	ToneAccent
-)
-
-func (s *Styles) Tone(t Tone) Style {
-	return *[...]*Style{
-		&s.Text, &s.Muted, &s.Strong, &s.Border, &s.Waiting, &s.Good, &s.Warning, &s.Danger, &s.Accent,
-	}[t]
+// Span is printable text in one style: a piece of a line, or one cell of a table. It is cut by cells, never by bytes.
+type Span struct {
+	Text  string
+	Style Style
+	value float64 // the cell of a column is sorted by it, and by its text among equals
 }
 
-func (t Tone) Span(text string) Span { return Span{text, t} }
+// By gives a cell the value by which it is sorted.
+func (s Span) By(value float64) Span {
+	s.value = value
+	return s
+}
 
-// Span is printable text of one meaning.
-type Span struct {
-	Text string
-	Tone Tone
+// ByTime sorts a cell by a time.
+func (s Span) ByTime(t time.Time) Span { return s.By(float64(t.UnixMilli())) }
+
+func (s Span) compare(other Span) int {
+	return cmp.Or(cmp.Compare(s.value, other.value), cmp.Compare(s.Text, other.Text))
 }
 
 type Spans []Span
@@ -60,7 +52,7 @@ func (s Spans) fit(width int) Spans {
 			out, left = append(out, piece), left-w
 			continue
 		}
-		return append(out, Span{Cut(piece.Text, left), piece.Tone})
+		return append(out, piece.Style.Span(Cut(piece.Text, left)))
 	}
 
 	return out
@@ -77,7 +69,7 @@ func (s Spans) Whole(width, first int) Spans {
 // cell is one column of one row. A wide character has its text in its first cell; the others are covered.
 type cell struct {
 	text    string
-	Tone    Tone
+	Style   Style
 	covered bool
 }
 
@@ -105,14 +97,14 @@ func (c *Canvas) At(x, y int) cell {
 }
 
 // Put draws a character one column wide.
-func (c *Canvas) Put(x, y int, text string, t Tone) {
+func (c *Canvas) Put(x, y int, text string, t Style) {
 	if c.Inside(x, y) {
-		c.cells[y*c.Width+x] = cell{text: text, Tone: t}
+		c.cells[y*c.Width+x] = cell{text: text, Style: t}
 	}
 }
 
 // Text writes printable text from (x, y) to the right, at most to the canvas' edge, and returns the next column.
-func (c *Canvas) Text(x, y int, s string, t Tone) int {
+func (c *Canvas) Text(x, y int, s string, t Style) int {
 	for s != "" {
 		cluster, w := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
 		s = s[len(cluster):]
@@ -135,13 +127,13 @@ func (c *Canvas) Text(x, y int, s string, t Tone) int {
 
 func (c *Canvas) Line(x, y int, s Spans) int {
 	for _, piece := range s {
-		x = c.Text(x, y, piece.Text, piece.Tone)
+		x = c.Text(x, y, piece.Text, piece.Style)
 	}
 	return x
 }
 
 // Box draws a frame with a title in its upper edge: its outer size is width x height.
-func (c *Canvas) Box(x, y, width, height int, title Spans, t Tone) {
+func (c *Canvas) Box(x, y, width, height int, title Spans, t Style) {
 	right, bottom := x+width-1, y+height-1
 	for i := x + 1; i < right; i++ {
 		c.Put(i, y, "─", t)
@@ -165,13 +157,13 @@ func (c *Canvas) Box(x, y, width, height int, title Spans, t Tone) {
 }
 
 // Render draws the rows from from up to, but not including, to, each as wide as the canvas.
-func (c *Canvas) Render(styles *Styles, from, to int) []string {
+func (c *Canvas) Render(from, to int) []string {
 	lines := make([]string, 0, max(to-from, 0))
 	for y := from; y < to; y++ {
 		var b, run strings.Builder
-		last := ToneText
+		last := Text
 		flush := func() {
-			b.WriteString(styles.Tone(last).Render(run.String()))
+			b.WriteString(last.Render(run.String()))
 			run.Reset()
 		}
 
@@ -180,9 +172,9 @@ func (c *Canvas) Render(styles *Styles, from, to int) []string {
 			if cl.covered {
 				continue
 			}
-			text, t := cl.text, cl.Tone
+			text, t := cl.text, cl.Style
 			if text == "" {
-				text, t = " ", ToneText
+				text, t = " ", Text
 			}
 
 			if t != last {

@@ -9,11 +9,12 @@ import (
 	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/ui/press"
 )
 
-// TextField is one line of text being typed. It has no style of its own: View adds it. A textinput.Model has 5 KB, and
-// screens, which are values, have many: copies of a field share theirs, which is never modified but replaced.
-type TextField struct{ input *textinput.Model }
+// TextField is one line of text being typed. It has no style of its own: View adds it.
+type TextField struct{ input textinput.Model }
 
 func NewTextField(text string) TextField {
 	input := textinput.New()
@@ -22,31 +23,15 @@ func NewTextField(text string) TextField {
 	input.SetValue(text)
 	input.CursorEnd()
 	input.Focus()
-	return TextField{&input}
+	return TextField{input}
 }
 
-// model returns a copy that may be modified.
-func (f TextField) model() textinput.Model {
-	if f.input == nil {
-		return textinput.Model{}
-	}
-	return *f.input
-}
-
-func (f TextField) Text() string {
-	if f.input == nil {
-		return ""
-	}
-	return f.input.Value()
-}
+func (f *TextField) Text() string { return f.input.Value() }
 
 func (f *TextField) Set(text string) { f.SetAround(text, "") }
 
 // Around splits the text at the cursor.
-func (f TextField) Around() (before, behind string) {
-	if f.input == nil {
-		return "", ""
-	}
+func (f *TextField) Around() (before, behind string) {
 	runes := []rune(f.input.Value())
 	at := min(f.input.Position(), len(runes))
 	return string(runes[:at]), string(runes[at:])
@@ -54,10 +39,8 @@ func (f TextField) Around() (before, behind string) {
 
 // SetAround sets the text, with the cursor in between.
 func (f *TextField) SetAround(before, behind string) {
-	input := f.model()
-	input.SetValue(before + behind)
-	input.SetCursor(len([]rune(before)))
-	f.input = &input
+	f.input.SetValue(before + behind)
+	f.input.SetCursor(len([]rune(before)))
 }
 
 // Update handles typing. The input modifies a key's runes in place, and those of space are shared by all programs in a
@@ -67,12 +50,11 @@ func (f *TextField) Update(msg tea.Msg) {
 		key.Runes = slices.Clone(key.Runes)
 		msg = key
 	}
-	input, _ := f.model().Update(msg)
-	f.input = &input
+	f.input, _ = f.input.Update(msg)
 }
 
 // View draws the text with its cursor in width cells: the part around the cursor if it does not fit.
-func (f TextField) View(s *Styles, width int) string {
+func (f *TextField) View(width int) string {
 	before, behind := f.Around()
 	under, after := " ", ""
 	if r, size := utf8.DecodeRuneInString(behind); size > 0 {
@@ -82,23 +64,22 @@ func (f TextField) View(s *Styles, width int) string {
 		before = "…" + Behind(before, w-room+1)
 	}
 
-	return Crop(before+s.Cursor.Render(under)+after, width)
+	return Crop(before+Cursor.Render(under)+after, width)
 }
 
 // FilterField filters a list: "/" opens it, typing narrows the list at once, enter keeps it, esc clears it.
 type FilterField struct {
 	Field  TextField
 	Typing bool
-	keys   *ListKeys
 }
 
-func NewFilterField(k *ListKeys) FilterField { return FilterField{Field: NewTextField(""), keys: k} }
+func NewFilterField() FilterField { return FilterField{Field: NewTextField("")} }
 
 // Text returns the filter, also while it is typed.
-func (f FilterField) Text() string { return f.Field.Text() }
+func (f *FilterField) Text() string { return f.Field.Text() }
 
 // Visible reports whether the filter takes up a line of the screen.
-func (f FilterField) Visible() bool { return f.Typing || f.Text() != "" }
+func (f *FilterField) Visible() bool { return f.Typing || f.Text() != "" }
 
 func (f *FilterField) Open() { f.Typing = true }
 
@@ -110,8 +91,8 @@ func (f *FilterField) Clear() {
 // TypingKeys returns its keys while it is typed.
 func (f *FilterField) TypingKeys() []Key {
 	return []Key{
-		On(f.keys.Accept, "keep the filter", func() { f.Typing = false }),
-		On(f.keys.Abandon, "clear and close the filter", f.Clear),
+		On(press.Accept, "keep the filter", func() { f.Typing = false }),
+		On(press.Abandon, "clear and close the filter", f.Clear),
 	}
 }
 
@@ -123,15 +104,15 @@ func (f *FilterField) Handle(msg tea.KeyMsg) {
 }
 
 // View draws the filter's line, with the result at the right end.
-func (f FilterField) View(s *Styles, width int, found string) string {
-	left := s.Accent.Render(" / ")
+func (f *FilterField) View(width int, found string) string {
+	left := Accent.Render(" / ")
 	if f.Typing {
-		left += f.Field.View(s, max(1, width-6-ansi.StringWidthWc(found)))
+		left += f.Field.View(max(1, width-6-ansi.StringWidthWc(found)))
 	} else {
-		left += s.Strong.Render(f.Text()) + s.Muted.Render("   n next  N previous  esc clears")
+		left += Strong.Render(f.Text()) + Muted.Render("   n next  N previous  esc clears")
 	}
 
-	return Spread(left, s.Muted.Render(found+" "), width)
+	return Spread(left, Muted.Render(found+" "), width)
 }
 
 // ContainsFold reports whether any of the texts contains the filter, ignoring case; needle is in lower case.

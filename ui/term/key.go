@@ -5,6 +5,8 @@ import (
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/ui/press"
 )
 
 // Key is what a key does in one place, with its words in the footer. A disabled one does nothing at the moment. Footer,
@@ -36,7 +38,7 @@ func On[F func() | func() tea.Cmd | func() tea.Msg](b key.Binding, does string, 
 
 // As gives it other words in the footer.
 func (k Key) As(words string) Key {
-	k.Binding = Describe(k.Binding, words)
+	k.Binding = press.Describe(k.Binding, words)
 	return k
 }
 
@@ -75,7 +77,7 @@ func Named(bindings ...key.Binding) []Key {
 // Press runs what a key press does, and reports whether it is one of the keys that can be used.
 func Press(keys []Key, msg tea.KeyMsg) (cmd tea.Cmd, pressed bool) {
 	for _, k := range keys {
-		if Is(msg, k.Binding) {
+		if press.Is(msg, k.Binding) {
 			if k.Run != nil {
 				cmd = k.Run()
 			}
@@ -88,5 +90,5 @@ func Press(keys []Key, msg tea.KeyMsg) (cmd tea.Cmd, pressed bool) {
 
 // Offers reports whether a key press is one of the keys that can be used.
 func Offers(keys []Key, msg tea.KeyMsg) bool {
-	return slices.ContainsFunc(keys, func(k Key) bool { return Is(msg, k.Binding) })
+	return slices.ContainsFunc(keys, func(k Key) bool { return press.Is(msg, k.Binding) })
 }

@@ -69,20 +69,17 @@ func Below(block string, lines []string, width, height int) string {
 }
 
 // Beside puts two blocks of the same height side by side, with a line between them.
-func Beside(s *Styles, left, right string) string {
+func Beside(left, right string) string {
 	lines := strings.Split(left, "\n")
 	others := strings.Split(right, "\n")
 	for i := range lines {
-		lines[i] += s.Border.Render("│") + others[i]
+		lines[i] += Border.Render("│") + others[i]
 	}
 	return strings.Join(lines, "\n")
 }
 
-// Overlay draws a box in the middle of a picture of width x height cells. On a plain screen it is alone there.
-func Overlay(s *Styles, picture, box string, width, height int) string {
-	if s.Plain {
-		return Block(strings.Split(box, "\n"), width, height)
-	}
+// Overlay draws a box in the middle of a picture of width x height cells.
+func Overlay(picture, box string, width, height int) string {
 	under := strings.Split(picture, "\n")
 	over := strings.Split(box, "\n")
 	w := 0
@@ -104,27 +101,27 @@ func Overlay(s *Styles, picture, box string, width, height int) string {
 }
 
 // Framed draws a box with a title around lines; width is that of the whole box.
-func Framed(s *Styles, title string, lines []string, width int) string {
+func Framed(title string, lines []string, width int) string {
 	inner := max(1, width-4)
 	title = Cut(title, inner-2)
 	out := make([]string, 0, len(lines)+2)
-	out = append(out, s.Border.Render("╭ ")+s.Title.Render(title)+
-		s.Border.Render(" "+strings.Repeat("─", max(0, inner-ansi.StringWidthWc(title)))+"╮"))
+	out = append(out, Border.Render("╭ ")+Title.Render(title)+
+		Border.Render(" "+strings.Repeat("─", max(0, inner-ansi.StringWidthWc(title)))+"╮"))
 	for _, line := range lines {
-		out = append(out, s.Border.Render("│ ")+Pad(line, inner)+s.Border.Render(" │"))
+		out = append(out, Border.Render("│ ")+Pad(line, inner)+Border.Render(" │"))
 	}
 
-	out = append(out, s.Border.Render("╰"+strings.Repeat("─", inner+2)+"╯"))
+	out = append(out, Border.Render("╰"+strings.Repeat("─", inner+2)+"╯"))
 	return strings.Join(out, "\n")
 }
 
 // Partition draws the head of a pane: a rule with words in it, and some at its end.
-func Partition(s *Styles, words, end string, width int) string {
-	line := s.Border.Render("──")
+func Partition(words, end string, width int) string {
+	line := Border.Render("──")
 	used := 2
 	if words != "" {
 		words = CutMiddle(words, width-12-ansi.StringWidthWc(end))
-		line += " " + s.Strong.Render(words) + " "
+		line += " " + Strong.Render(words) + " "
 		used += ansi.StringWidthWc(words) + 2
 	}
 
@@ -133,7 +130,7 @@ func Partition(s *Styles, words, end string, width int) string {
 	}
 
 	rest := max(0, width-used-ansi.StringWidthWc(end)-2)
-	return line + s.Border.Render(strings.Repeat("─", rest)) + s.Muted.Render(end) + s.Border.Render("──")
+	return line + Border.Render(strings.Repeat("─", rest)) + Muted.Render(end) + Border.Render("──")
 }
 
 // Wrap makes a text printable, and breaks it between words into lines of at most width cells. A number stays with its

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -53,8 +52,7 @@ func TestSpread(t *testing.T) {
 }
 
 func TestHighlight(t *testing.T) {
-	mark := Style{"<", ">"}
-	red := Style{"\x1b[31m", "\x1b[0m"}
+	dressed := strings.NewReplacer("<", Chosen.open(), ">", styleEnd).Replace
 	for _, test := range []struct{ line, text, want string }{
 		{"an order", "order", "an <order>"},
 		{"Order, ORDER", "order", "<Order>, <ORDER>"},
@@ -64,27 +62,27 @@ func TestHighlight(t *testing.T) {
 		{"", "x", ""},
 		{"short", "longer than it", "short"},
 	} {
-		assert.Equal(t, Highlight(test.line, test.text, mark), test.want, "%q in %q", test.text, test.line)
+		assert.Equal(t, Highlight(test.line, test.text, Chosen), dressed(test.want), "%q in %q", test.text, test.line)
 		assert.Equal(t, Holds(test.line, test.text), test.want != test.line, "%q in %q", test.text, test.line)
 	}
 
 	// A styled line keeps its cells, its text and its styles around the match.
-	line := red.Render(`"id"`) + ": " + red.Render("120") + ","
-	got := Highlight(line, `id": 1`, mark)
-	assert.Equal(t, ansi.Strip(got), `"<id": 1>20,`, "the text")
-	if want := red.open + "20" + red.end + ","; !strings.HasSuffix(got, want) {
+	line := Danger.Render(`"id"`) + ": " + Danger.Render("120") + ","
+	got := Highlight(line, `id": 1`, Chosen)
+	assert.Equal(t, ansi.Strip(got), `"id": 120,`, "the text")
+	assert.Contains(t, got, Chosen.Render(`id": 1`))
+	if want := Danger.Render("20") + ","; !strings.HasSuffix(got, want) {
 		t.Errorf("%q does not end with %q", got, want)
 	}
 }
 
 func TestASCII(t *testing.T) {
-	styles := NewStyles(Dark, termenv.TrueColor)
 	for text, want := range map[string]string{
 		"╭ failed ╮│…": "+ failed +|~",
 		"▁▃▅█ ▸ ✗":     "_.-# > x",
 		"日本 é e\u0301": "???? ? e",
 	} {
-		dressed := styles.Danger.Render(text)
+		dressed := Danger.Render(text)
 		assert.Equal(t, ansi.Strip(ASCII(dressed)), want, "%q", text)
 		a := ansi.StringWidthWc(ASCII(dressed))
 		b := ansi.StringWidthWc(dressed)

@@ -14,9 +14,7 @@ const PlainWidth = 99
 
 // PlainStyles are for a screen that is heard or felt: only the character under a text field's cursor is styled, where
 // Lines puts the terminal's own.
-func PlainStyles() *Styles {
-	return &Styles{Plain: true, Cursor: Style{open: ansi.SGR(ansi.AttrReverse), end: ansi.ResetStyle}}
-}
+func PlainStyles() Styles { return Styles{Cursor: ansi.SGR(ansi.AttrReverse)} }
 
 // undrawn has a blank for each line, box, curve and dot, and readable text for marks.
 var undrawn = func() *strings.Replacer {
@@ -112,7 +110,7 @@ func (l *Lines) change() string {
 // aim returns where the terminal's cursor belongs: in a text field, otherwise on the first row with the mark; row -1
 // for neither.
 func (l *Lines) aim() (row, column int) {
-	field := PlainStyles().Cursor.open
+	field := PlainStyles()[Cursor]
 	for i, line := range l.drawn {
 		if before, _, ok := strings.Cut(line, field); ok {
 			return i, ansi.StringWidthWc(ansi.Strip(before))

@@ -5,86 +5,65 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/press"
 )
 
-// Field is plain printable text and its style: one cell of a table, or a piece of a line. It is cut by cells, never by
-// bytes.
-type Field struct {
-	Text  string
-	Style Style
-	value float64 // the cell of a column is sorted by it, and by its text among equals
-}
-
-// By gives a cell the value by which it is sorted.
-func (f Field) By(value float64) Field {
-	f.value = value
-	return f
-}
-
-// ByTime sorts a cell by a time.
-func (f Field) ByTime(t time.Time) Field { return f.By(float64(t.UnixMilli())) }
-
-func (f Field) compare(other Field) int {
-	return cmp.Or(cmp.Compare(f.value, other.value), cmp.Compare(f.Text, other.Text))
-}
-
 // Number returns a count: 0 is muted, others have the given style, unknown is "?".
-func (s *Styles) Number(n model.Opt[int64], some Style) Field {
+func Number(n model.Opt[int64], some Style) Span {
 	v, ok := n.Get()
 	switch {
 	case !ok:
-		return s.unknown()
+		return unknown()
 	case v == 0:
-		return s.Muted.Field("0")
+		return Muted.Span("0")
 	}
 
-	return some.Field(model.Count(v)).By(float64(v))
+	return some.Span(model.Count(v)).By(float64(v))
 }
 
 // unknown is sorted below all numbers.
-func (s *Styles) unknown() Field { return s.Muted.Field("?").By(-1) }
+func unknown() Span { return Muted.Span("?").By(-1) }
 
-// Rate returns how many a second.
-func (s *Styles) Rate(r model.Opt[float64]) Field {
+// rate returns how many a second.
+func rate(r model.Opt[float64]) Span {
 	v, ok := r.Get()
-	look, text := s.Good, strconv.FormatFloat(v, 'f', 1, 64)
+	look, text := Good, strconv.FormatFloat(v, 'f', 1, 64)
 	switch {
 	case !ok:
-		return s.unknown()
+		return unknown()
 	case v < 0.05:
-		look, text = s.Muted, "0.0"
+		look, text = Muted, "0.0"
 	case v >= 1000:
 		text = model.Count(int64(v + 0.5))
 	}
 
-	return look.Field(text).By(v)
+	return look.Span(text).By(v)
 }
 
 // Column is how one of the cells of each row is laid out.
 type Column struct {
 	Title  string
-	Width  int  // cells; the minimum, when flex is set
-	Max    int  // the most that flex gives while others need it; 0: unlimited
-	Flex   int  // share of the remaining width, up to what the cells need; 0: width is fixed
-	Blank  bool // it is hidden while all cells seen are empty
-	Drop   int  // on a narrow terminal columns are hidden, highest drop first; 0: never
-	Right  bool // numbers are aligned to the right
-	Middle bool // long texts are cut in the middle, not at the end: names of queues differ at both ends
-	Sorts  bool // the user can sort by it
-	Most   bool // the same, and the first press sorts the highest to the top
-	Tone   Tone // of cells without a style of their own
+	Width  int   // cells; the minimum, when flex is set
+	Max    int   // the most that flex gives while others need it; 0: unlimited
+	Flex   int   // share of the remaining width, up to what the cells need; 0: width is fixed
+	Blank  bool  // it is hidden while all cells seen are empty
+	Drop   int   // on a narrow terminal columns are hidden, highest drop first; 0: never
+	Right  bool  // numbers are aligned to the right
+	Middle bool  // long texts are cut in the middle, not at the end: names of queues differ at both ends
+	Sorts  bool  // the user can sort by it
+	Most   bool  // the same, and the first press sorts the highest to the top
+	Style  Style // of cells without a style of their own
 }
 
-// tones are those that a column may name.
-var tones = map[string]Tone{"muted": ToneMuted, "strong": ToneStrong, "waiting": ToneWaiting, "danger": ToneDanger}
+// columnStyles are those that a column may name.
+var columnStyles = map[string]Style{"muted": Muted, "strong": Strong, "waiting": Waiting, "danger": Danger}
 
-// Columns reads columns from lines: the title, the width, the tone, and options, some of them with a number.
+// Columns reads columns from lines: the title, the width, the style, and options, some of them with a number.
 func Columns(text string) (columns []Column) {
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		title, options, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -100,8 +79,8 @@ func Columns(text string) (columns []Column) {
 				*mark = true
 			} else if named := numbers[word]; named != nil {
 				number = named
-			} else if tone, is := tones[word]; is {
-				c.Tone = tone
+			} else if style, is := columnStyles[word]; is {
+				c.Style = style
 			} else {
 				*number, _ = strconv.Atoi(word)
 			}
@@ -138,10 +117,10 @@ func (c *Column) pad(text string, width int) string {
 // moved, or the list was empty in between.
 type Table[K comparable, T any] struct {
 	Columns []Column
-	Cells   func(T) []any // of a row, for each column: a Field, a text, a count, or a rate
+	Cells   func(T) []any // of a row, for each column: a Span, a text, a count, or a rate
 	key     func(T) K
 	natural func(a, b T) int // the default order, and between equals
-	Kit
+	Plain   bool             // everything in one column and no pictures, for a screen that is heard or felt
 
 	All   []T // as set, sorted
 	Shown []T // of those, what the filter matches
@@ -158,7 +137,7 @@ type Table[K comparable, T any] struct {
 	anchor *K // where the range begins that v selects; nil: none
 
 	hidden []string // titles of columns
-	*frame[K]
+	frame[K]
 	clicked *K // the cursor was put here by a click; nil: it was moved since
 }
 
@@ -173,17 +152,16 @@ type frame[K comparable] struct {
 }
 
 func NewTable[K comparable, T any](
-	k Kit, key func(T) K, natural func(a, b T) int, cells func(T) []any, columns []Column,
+	plain bool, key func(T) K, natural func(a, b T) int, cells func(T) []any, columns []Column,
 ) Table[K, T] {
 	return Table[K, T]{
 		Columns: columns,
 		Cells:   cells,
 		key:     key,
 		natural: natural,
-		Kit:     k,
+		Plain:   plain,
 		Sorted:  -1,
 		Chosen:  map[K]struct{}{},
-		frame:   &frame[K]{},
 	}
 }
 
@@ -285,7 +263,7 @@ func (t *Table[K, T]) order() {
 
 	type row struct {
 		item T
-		by   Field
+		by   Span
 	}
 	rows := make([]row, len(t.All))
 	for i, item := range t.All {
@@ -358,10 +336,9 @@ func (t *Table[K, T]) Current() (item T, ok bool) {
 
 // Motion handles the keys that move the cursor and those that sort. It reports whether the key was one of them.
 func (t *Table[K, T]) Motion(msg tea.KeyMsg) bool {
-	step, moves := t.Keys.Step(msg, t.height)
-	k := t.Keys
+	step, moves := press.Step(msg, t.height)
 	switch {
-	case !t.aimed && Is(msg, k.Down):
+	case !t.aimed && press.Is(msg, press.Down):
 		t.Regain()
 	case moves:
 		t.MoveTo(t.Index + step)
@@ -376,8 +353,8 @@ func (t *Table[K, T]) Motion(msg tea.KeyMsg) bool {
 // Sorting returns the keys that change the order.
 func (t *Table[K, T]) Sorting() []Key {
 	return []Key{
-		On(t.Keys.Sort, "sort by the next column", t.sortNext),
-		On(t.Keys.Reverse, "reverse the order", func() {
+		On(press.Sort, "sort by the next column", t.sortNext),
+		On(press.Reverse, "reverse the order", func() {
 			t.reverse = !t.reverse
 			t.resort()
 		}),
@@ -416,14 +393,14 @@ func (t *Table[K, T]) View(width, height int) string {
 }
 
 // fields returns the cells of the rows from the first visible one up to end.
-func (t *Table[K, T]) fields(end int) [][]Field {
+func (t *Table[K, T]) fields(end int) [][]Span {
 	if len(t.widest) != len(t.Columns) {
 		t.widest = make([]int, len(t.Columns))
 	}
 
-	var all [][]Field
+	var all [][]Span
 	for _, item := range t.Shown[t.top:end] {
-		fields, cells := make([]Field, len(t.Columns)), t.Cells(item)
+		fields, cells := make([]Span, len(t.Columns)), t.Cells(item)
 		for i := range fields {
 			fields[i] = t.field(i, cells[i])
 			t.widest[i] = max(t.widest[i], ansi.StringWidthWc(fields[i].Text))
@@ -434,20 +411,20 @@ func (t *Table[K, T]) fields(end int) [][]Field {
 	return all
 }
 
-// field returns a cell as it is drawn: a text or a count in the tone of its column.
-func (t *Table[K, T]) field(column int, cell any) Field {
-	look := t.Styles.Tone(t.Columns[column].Tone)
+// field returns a cell as it is drawn: a text or a count in the style of its column.
+func (t *Table[K, T]) field(column int, cell any) Span {
+	look := t.Columns[column].Style
 	switch cell := cell.(type) {
-	case Field:
+	case Span:
 		return cell
 	case int:
-		return look.Field(model.Count(cell)).By(float64(cell))
+		return look.Span(model.Count(cell)).By(float64(cell))
 	case model.Opt[int64]:
-		return t.Styles.Number(cell, look)
+		return Number(cell, look)
 	case model.Opt[float64]:
-		return t.Styles.Rate(cell)
+		return rate(cell)
 	default:
-		return look.Field(cell.(string))
+		return look.Span(cell.(string))
 	}
 }
 
@@ -468,16 +445,15 @@ func (t *Table[K, T]) Around(rows int) []T {
 
 // scroll moves the window so that the cursor is in it and no room is wasted.
 func (t *Table[K, T]) scroll(rows int) {
-	f := t.frame
-	f.height = rows
-	if t.Index >= f.top+rows {
-		f.top = t.Index - rows + 1
+	t.height = rows
+	if t.Index >= t.top+rows {
+		t.top = t.Index - rows + 1
 	}
-	if t.Index < f.top {
-		f.top = t.Index
+	if t.Index < t.top {
+		t.top = t.Index
 	}
 
-	f.top = max(0, min(f.top, len(t.Shown)-rows))
+	t.top = max(0, min(t.top, len(t.Shown)-rows))
 }
 
 // Click puts the cursor on the row that the last View drew in a line, counted from its first one, which is the head. It
@@ -574,12 +550,12 @@ func (t *Table[K, T]) chooseAll() {
 // Choosing returns the keys that select: one row, a range, all.
 func (t *Table[K, T]) Choosing() []Key {
 	return []Key{
-		On(t.Keys.Choose, "select this message, or not", func() {
+		On(press.Choose, "select this message, or not", func() {
 			t.toggle()
 			t.MoveTo(t.Index + 1)
 		}),
-		On(t.Keys.Range, "select a range: from here to where the cursor goes", t.turnRange),
-		On(t.Keys.ChooseAll, "select all that the filter shows", t.chooseAll),
+		On(press.Range, "select a range: from here to where the cursor goes", t.turnRange),
+		On(press.ChooseAll, "select all that the filter shows", t.chooseAll),
 	}
 }
 

@@ -118,7 +118,7 @@ func (t *Table[K, T]) head(widths []int, width int) string {
 		wide := widths[i]
 		space := gap
 		title := c.Title
-		style := t.Styles.Heading
+		style := Heading
 
 		switch {
 		case wide == 0:
@@ -134,7 +134,7 @@ func (t *Table[K, T]) head(widths []int, width int) string {
 			if t.reverse {
 				mark = "▼"
 			}
-			style, title = t.Styles.Accent, mark+title
+			style, title = Accent, mark+title
 			if !c.Right {
 				title = c.Title + mark
 			}
@@ -147,10 +147,10 @@ func (t *Table[K, T]) head(widths []int, width int) string {
 	return Pad(b.String(), width)
 }
 
-func (t *Table[K, T]) row(i int, fields []Field, widths []int, width int) string {
+func (t *Table[K, T]) row(i int, fields []Span, widths []int, width int) string {
 	mark := " "
 	if t.IsChosen(t.key(t.Shown[i])) {
-		mark = t.Styles.Chosen.Render(MarkChosen)
+		mark = Chosen.Render(MarkChosen)
 	}
 
 	under := t.aimed && i == t.Index
@@ -170,8 +170,8 @@ func (t *Table[K, T]) row(i int, fields []Field, widths []int, width int) string
 	if !under {
 		return Pad(mark+"  "+line, width)
 	}
-	line = t.Styles.Selected.Render(Pad(line, max(0, width-gutter)))
-	return Pad(mark+t.Styles.Accent.Render(MarkCursor)+" "+line, width)
+	line = Selected.Render(Pad(line, max(0, width-gutter)))
+	return Pad(mark+Accent.Render(MarkCursor)+" "+line, width)
 }
 
 // Position says which rows are visible: "1–18 of 47", "all 8", by the last View.
@@ -180,7 +180,7 @@ func (t *Table[K, T]) Position() string {
 		return "none"
 	}
 	if t.height < 1 { // on a plain screen, in turn with its pane
-		return model.Count(t.Index+1) + " of " + model.Count(len(t.Shown))
+		return model.Sayf("%v of %v", t.Index+1, len(t.Shown))
 	}
 	first := t.top + 1
 	last := min(t.top+t.height, len(t.Shown))
@@ -188,7 +188,7 @@ func (t *Table[K, T]) Position() string {
 		return "all " + model.Count(len(t.Shown))
 	}
 
-	return model.Count(first) + "–" + model.Count(last) + " of " + model.Count(len(t.Shown))
+	return model.Sayf("%v–%v of %v", first, last, len(t.Shown))
 }
 
 // Hide hides the columns with these titles, and shows the others. The first one stays: it identifies the row.

@@ -9,7 +9,6 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -21,11 +20,11 @@ type fruit struct {
 }
 
 func fruitTable() Table[string, fruit] {
-	e := Kit{NewStyles(Mono, termenv.Ascii), listKeys()}
-	return NewTable(e, func(f fruit) string { return f.name }, func(a, b fruit) int { return cmp.Compare(a.name, b.name) },
+	name := func(f fruit) string { return f.name }
+	return NewTable(false, name, By(name),
 		func(f fruit) []any {
-			count := e.Styles.Danger.Field(fmt.Sprint(f.n)).By(float64(f.n))
-			return []any{e.Styles.Strong.Field(f.name), e.Styles.Muted.Field("same"), count}
+			count := Danger.Span(fmt.Sprint(f.n)).By(float64(f.n))
+			return []any{Strong.Span(f.name), Muted.Span("same"), count}
 		},
 		[]Column{
 			{Title: "NAME", Width: 8, Flex: 1, Max: 30, Middle: true, Sorts: true},
@@ -147,8 +146,8 @@ func TestCursorFollowsItsItem(t *testing.T) {
 	on("f01", "the cursor's item is gone by the operator's doing")
 }
 
-// press types keys that choose or move.
-func press(table *Table[string, fruit], keys string) {
+// pressKeys types keys that choose or move.
+func pressKeys(table *Table[string, fruit], keys string) {
 	for _, r := range keys {
 		msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}}
 		if r == ' ' {
@@ -172,13 +171,13 @@ func TestSelection(t *testing.T) {
 	for _, tc := range []struct{ keys, want string }{
 		{" ", "a"}, {" ", "ab"}, {"gv", "ab"}, {"jjj", "abcd"}, {"vj", "abcd"}, {"*", "abcde"}, {"*", ""}, {"g ", "a"},
 	} {
-		press(&table, tc.keys)
+		pressKeys(&table, tc.keys)
 		assert.Equal(t, chosen(&table), tc.want, "after %q", tc.keys)
 	}
 
-	press(&table, "*")
+	pressKeys(&table, "*")
 	table.Narrow(func(f fruit) bool { return f.n < 3 })
-	press(&table, "*")
+	pressKeys(&table, "*")
 	assert.Equal(t, chosen(&table), "cde", "unchoosing what is shown left")
 	table.Set([]fruit{{"a", 1}, {"d", 4}})
 	assert.Equal(t, chosen(&table), "d", "after the others vanished")
@@ -205,7 +204,7 @@ func TestRangeEndsWithItsOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			table := fruitTable()
 			table.Set(fruits)
-			press(&table, "jvj")
+			pressKeys(&table, "jvj")
 			test.change(&table)
 			table.Motion(tea.KeyMsg{Type: tea.KeyDown})
 			table.Sorted, table.reverse = -1, false
@@ -223,7 +222,7 @@ func TestClickMeansWhatWasDrawn(t *testing.T) {
 		rank int
 	}
 
-	table := NewTable(Kit{Styles: &Styles{}, Keys: listKeys()}, func(i item) string { return i.name },
+	table := NewTable(false, func(i item) string { return i.name },
 		func(a, b item) int { return cmp.Compare(a.rank, b.rank) },
 		func(i item) []any { return []any{i.name} }, []Column{{Title: "NAME", Width: 10}})
 	table.Set([]item{{"a", 1}, {"b", 2}, {"c", 3}})
@@ -248,10 +247,4 @@ func TestClickMeansWhatWasDrawn(t *testing.T) {
 	table.MoveTo(0)
 	table.MoveTo(2)
 	assert.That(t, !table.Click(5, 2), "a click after the cursor was moved by keys counts as a second one")
-}
-
-func listKeys() *ListKeys {
-	k := &ListKeys{}
-	Bind(k)
-	return k
 }

@@ -86,7 +86,7 @@ const baseKey = "base"
 var hue = regexp.MustCompile(`^(#[0-9a-fA-F]{6}|[0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])$`)
 
 // Styles makes the styles of a theme for a terminal with these colours.
-func (o OwnThemes) Styles(theme Theme, profile termenv.Profile, light bool) *Styles {
+func (o OwnThemes) Styles(theme Theme, profile termenv.Profile, light bool) Styles {
 	if h, ok := o[theme]; ok && profile != termenv.Ascii {
 		return h.styles(profile)
 	}

@@ -36,15 +36,12 @@ func TestThemes(t *testing.T) {
 		palette := tc.theme.Palette(tc.profile, tc.light)
 		assert.Equal(t, palette, tc.palette, "%s on %s", tc.theme, tc.profile.Name())
 		styles := NewStyles(palette, tc.profile)
-		got, _, _ := strings.Cut(styles.Danger.Render("x"), "x")
-		assert.That(t, got == tc.danger,
-			"%s on %s: danger begins with %q, want %q", tc.theme, tc.profile.Name(), got, tc.danger)
+		assert.Equal(t, styles[Danger], tc.danger, "%s on %s: what danger begins with", tc.theme, tc.profile.Name())
 
 		for name, s := range map[string]Style{
-			"muted": styles.Muted, "selected": styles.Selected, "cursor": styles.Cursor, "production": styles.Production,
-			"border": styles.Border, "title": styles.Title,
+			"muted": Muted, "selected": Selected, "cursor": Cursor, "production": Production, "border": Border, "title": Title,
 		} {
-			text := s.Render("x")
+			text := styles.Dress(s.Render("x"))
 			assert.That(t, text != "x", "%s on %s: %s looks as ordinary text does", tc.theme, tc.profile.Name(), name)
 			assert.That(t, tc.palette != Mono || !colours.MatchString(strings.TrimSuffix(text[2:strings.Index(text, "m")], "m")),
 				"%s has a colour without colours: %q", name, text)
@@ -63,15 +60,13 @@ func TestOwnTheme(t *testing.T) {
 	must.Do(t, err)
 	dark := NewStyles(Dark, termenv.TrueColor)
 	night := own.Styles("night", termenv.TrueColor, true)
-	got := night.Danger.Render("x")
+	got := night.Dress(Danger.Render("x"))
 	assert.That(t, got == "\x1b[1;38;2;255;0;255mx\x1b[0m", "danger is %q", got)
-	assert.That(t, night.Selected != dark.Selected, "selected is %q, and good is %q", night.Selected.Render("x"),
-		night.Good.Render("x"))
-	assert.Equal(t, night.Good, dark.Good)
-	assert.That(t, own.Styles("day", termenv.TrueColor, false).Danger == NewStyles(Light, termenv.TrueColor).Danger,
-		"the base is not the light theme")
-	assert.That(t, *own.Styles("night", termenv.Ascii, false) == *NewStyles(Mono, termenv.Ascii),
-		"it has colours where there are none")
+	assert.That(t, night[Selected] != dark[Selected], "selected is %q", night[Selected])
+	assert.Equal(t, night[Good], dark[Good])
+	day, light := own.Styles("day", termenv.TrueColor, false), NewStyles(Light, termenv.TrueColor)
+	assert.Equal(t, day[Danger], light[Danger], "the base is the light theme")
+	assert.Equal(t, own.Styles("night", termenv.Ascii, false), NewStyles(Mono, termenv.Ascii))
 }
 
 // An error in a theme is one sentence with the key and what is allowed.
@@ -91,12 +86,20 @@ func TestMistakesInThemes(t *testing.T) {
 	assert.That(t, err != nil, "a theme that is built in is taken from a file")
 }
 
+// A style without a look of its own leaves nothing in a frame, and a cut text ends its style.
+func TestDressLeavesNoMarks(t *testing.T) {
+	styles := NewStyles(ANSI, termenv.ANSI)
+	frame := Good.Render("it") + " is " + Danger.Render("lost") + BodyLiteral.Render("!") + Cut(Muted.Render("more"), 3)
+	assert.Equal(t, styles.Dress(frame), "\x1b[32mit\x1b[0m is \x1b[1;31mlost\x1b[0m\x1b[35m!\x1b[0m\x1b[2mmo…\x1b[0m")
+	plain := PlainStyles()
+	assert.Equal(t, plain.Dress(frame), "it is lost!mo…")
+}
+
 func TestUnderGoesOnBetweenPieces(t *testing.T) {
 	styles := NewStyles(Dark, termenv.TrueColor)
-	line := styles.Production.Under("a " + styles.Danger.Render("b") + " c")
+	line := styles.Dress(Production.Under("a " + Danger.Render("b") + " c"))
 	must.Equal(t, ansi.Strip(line), "a b c", "the text")
-	background, _, _ := strings.Cut(styles.Production.Render("x"), "x")
-	n := strings.Count(line, background)
+	n := strings.Count(line, styles[Production])
 	assert.Equal(t, n, 2, "the background is laid %d times: %q", n, line)
-	assert.That(t, strings.HasSuffix(line, " c"+styles.Production.end), "the background is laid %d times: %q", n, line)
+	assert.That(t, strings.HasSuffix(line, " c"+resetStyle), "the background is laid %d times: %q", n, line)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/ui/press"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -74,11 +75,11 @@ func newTapScreen(e *shell.Env, wants []trace.TapWant) shell.Screen {
 	texts := func(r *tapRow) []string {
 		return []string{r.from, r.key, r.id, string(r.Reason), r.deaths, r.body, model.Printable(r.Exchange)}
 	}
-	return tapScreen{
+	s := &tapScreen{
 		Dialog: shell.NewDialog(e, shell.DialogAsking), wants: wants,
 		list: shell.NewListing(e, "tap", func(r *tapRow) int64 { return r.number },
 			func(a, b *tapRow) int { return int(b.number - a.number) }, texts,
-			func(r *tapRow) []any { return r.cells(e.Styles) },
+			func(r *tapRow) []any { return r.cells() },
 			term.Columns(`
 				TIME:        12 muted
 				FROM:        14 flex 4 max 44 middle
@@ -92,40 +93,44 @@ func newTapScreen(e *shell.Env, wants []trace.TapWant) shell.Screen {
 				SIZE:         5 drop 3 right muted
 			`)),
 	}
+	s.list.Own = s.listKeys
+	return s
 }
 
-func (s tapScreen) Title() string { return "tap " + s.exchange() }
+func (s *tapScreen) Title() string { return "tap " + s.exchange() }
 
 func (s *tapScreen) exchange() string {
 	return model.ExchangeName(s.wants[s.want].Exchanges[0])
 }
 
-func (s tapScreen) Typing() bool { return s.list.Typing() }
+func (s *tapScreen) Typing() bool { return s.list.Typing() }
 
-func (s tapScreen) Keys() []term.Key { return s.keys() }
-
-func (s *tapScreen) keys() []term.Key {
-	k := s.Env.Keys
+func (s *tapScreen) Keys() []term.Key {
 	unrouted := s.wants[s.want].Unrouted
 	if s.State == shell.DialogAsking {
 		other := fmt.Sprintf("other exchange, %d of %d", s.want+1, len(s.wants))
 		return []term.Key{
-			term.On(k.Confirm, "watch the messages that pass the exchange", s.run).As("tap").When(s.ready()),
-			term.On(k.Target, "the next exchange", s.turnExchange).As(other).When(len(s.wants) > 1),
-			term.On(k.ChooseAll, "also messages that no queue takes; again: only those that queues take", func() {
+			term.On(press.Confirm, "watch the messages that pass the exchange", s.run).As("tap").When(s.ready()),
+			term.On(press.Target, "the next exchange", s.turnExchange).As(other).When(len(s.wants) > 1),
+			term.On(press.ChooseAll, "also messages that no queue takes; again: only those that queues take", func() {
 				s.tapUnrouted(!unrouted)
 			}).As("also messages that no queue takes").AsIf(unrouted, "only messages that queues take"),
-			term.On(k.Cancel, "", shell.Pop),
+			term.On(press.Cancel, "", shell.Pop),
 		}
 	}
 
+	return s.list.Keys()
+}
+
+func (s *tapScreen) listKeys() []term.Key {
 	ended := s.State == shell.DialogEnded
-	return s.list.Keys(
-		term.On(k.Confirm, "watch the messages again", s.run).As("tap again").When(ended && s.ready()),
-		term.On(k.Pause, "stop the list, or let it go on", func() {
+	return []term.Key{
+		term.On(press.Confirm, "watch the messages again", s.run).As("tap again").When(ended && s.ready()),
+		term.On(press.Pause, "stop the list, or let it go on", func() {
 			s.paused = !s.paused
 			s.fetch()
-		}).As("pause the list").AsIf(s.paused, "go on").When(!ended))
+		}).As("pause the list").AsIf(s.paused, "go on").When(!ended),
+	}
 }
 
 func (s *tapScreen) turnExchange() {
@@ -150,7 +155,7 @@ func (s *tapScreen) forbidden() string {
 
 func (s *tapScreen) ready() bool { return s.topology != nil && s.forbidden() == "" }
 
-func (s tapScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
+func (s *tapScreen) Update(msg tea.Msg) (cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
 		s.topology = msg.Topology
@@ -175,12 +180,14 @@ func (s tapScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 		}
 
 	case tea.KeyMsg:
-		if s.State == shell.DialogAsking || !s.list.Handle(msg) {
-			cmd, _ = term.Press(s.keys(), msg)
+		if s.State == shell.DialogAsking {
+			cmd, _ = term.Press(s.Keys(), msg)
+		} else {
+			cmd = s.list.Update(msg)
 		}
 	}
 
-	return s, cmd
+	return cmd
 }
 
 func (s *tapScreen) replan() {
@@ -340,18 +347,18 @@ func (f *tapFeed) fetch(keep bool) (rows []*tapRow, counts trace.TapCounts, work
 	return rows, f.counts, f.works
 }
 
-func (r *tapRow) cells(s *term.Styles) []any {
-	from := s.Text.Field(r.from)
+func (r *tapRow) cells() []any {
+	from := term.Text.Span(r.from)
 	switch {
 	case r.Unclear != "":
-		from = s.Warning.Field(term.MarkWarning + " " + r.from)
+		from = term.Warning.Span(term.MarkWarning + " " + r.from)
 	case r.From == "":
-		from = s.Muted.Field(r.from)
+		from = term.Muted.Span(r.from)
 	}
 
-	late := s.Text.Field(r.LateWords())
+	late := term.Text.Span(r.LateWords())
 	if r.IsLate() {
-		late = s.Warning.Field(term.MarkWarning + " " + r.LateWords())
+		late = term.Warning.Span(term.MarkWarning + " " + r.LateWords())
 	}
 
 	return []any{
@@ -370,11 +377,11 @@ func (r *tapRow) cells(s *term.Styles) []any {
 
 const tapPane = 6 // lines about the message at the cursor
 
-func (s tapScreen) View(width, height int) string {
+func (s *tapScreen) View(width, height int) string {
 	if s.State == shell.DialogAsking {
-		l := shell.NewDialogLines(s.Env.Styles, width)
+		l := shell.NewDialogLines(width)
 		s.ask(l)
-		return term.Overlay(s.Env.Styles, term.Block(nil, width, height), l.Box("Tap "+s.exchange()), width, height)
+		return s.Env.Overlay(term.Block(nil, width, height), l.Box("Tap "+s.exchange()), width, height)
 	}
 
 	lines := []string{s.head(width)}
@@ -384,7 +391,7 @@ func (s tapScreen) View(width, height int) string {
 			words = model.Printable(s.Err.Error())
 		}
 		for _, part := range term.Wrap(words, width-6) {
-			lines = append(lines, " "+s.Env.Styles.Danger.Render(term.MarkError+" "+part))
+			lines = append(lines, " "+term.Danger.Render(term.MarkError+" "+part))
 		}
 	}
 
@@ -397,15 +404,14 @@ func (s tapScreen) View(width, height int) string {
 }
 
 func (s *tapScreen) ask(l *shell.DialogLines) {
-	styles := l.Styles
 	want := &s.wants[s.want]
-	l.Say("sees", "what passes "+s.exchange()+": from where, and how long it waited", styles.Strong)
+	l.Say("sees", "what passes "+s.exchange()+": from where, and how long it waited", term.Strong)
 	if len(want.Exchanges) > 1 {
 		fronts := model.Printable(strings.Join(want.Exchanges[1:], ", "))
 		l.Say("and", "what enters by "+fronts+", so that waits are measured")
 	} else {
 		l.Say("", "waits come from the messages' own times; only a tap on the exchange in front measures "+
-			"them", styles.Muted)
+			"them", term.Muted)
 	}
 
 	for i, words := range s.plan.Costs {
@@ -417,7 +423,7 @@ func (s *tapScreen) ask(l *shell.DialogLines) {
 	}
 
 	for _, words := range s.plan.Notes {
-		l.Say("", term.MarkInfo+" "+words, styles.Muted)
+		l.Say("", term.MarkInfo+" "+words, term.Muted)
 	}
 
 	l.Blank()
@@ -426,31 +432,30 @@ func (s *tapScreen) ask(l *shell.DialogLines) {
 		l.Blank()
 	}
 
-	l.Keys(s.keys()...)
+	l.Keys(s.Keys()...)
 }
 
 // head says what is tapped, and how the tap does.
 func (s *tapScreen) head(width int) string {
-	styles := s.Env.Styles
-	left := " " + styles.Strong.Render(model.Printable(strings.Join(s.wants[s.want].Exchanges, " + ")))
+	left := " " + term.Strong.Render(model.Printable(strings.Join(s.wants[s.want].Exchanges, " + ")))
 	switch {
 	case s.State == shell.DialogEnded:
-		left += "   " + styles.Danger.Render("ended")
+		left += "   " + term.Danger.Render("ended")
 	case !s.works:
-		left += "   " + styles.Muted.Render("starting …")
+		left += "   " + term.Muted.Render("starting …")
 	case s.paused:
-		left += "   " + styles.Warning.Render("list paused, the tap goes on")
+		left += "   " + term.Warning.Render("list paused, the tap goes on")
 	}
 
-	right := fmt.Sprintf("%s seen  %.1f/s", model.Count(s.counts.Seen), s.rate)
+	right := model.Sayf("%v seen  %.1f/s", s.counts.Seen, s.rate)
 	if missed := s.counts.MissedWords(); missed != "" {
-		right += "  " + styles.Warning.Render(term.MarkWarning+" "+missed)
+		right += "  " + term.Warning.Render(term.MarkWarning+" "+missed)
 	} else {
 		right += "  none missed"
 	}
 
 	if s.counts.Seen > tapShows {
-		right += styles.Muted.Render("  the last " + model.Count(tapShows) + " shown")
+		right += term.Muted.Render(model.Sayf("  the last %v shown", tapShows))
 	}
 
 	return term.Spread(left, right+" ", width)
@@ -465,20 +470,20 @@ func (s *tapScreen) nothing() []string {
 		words = "nothing has passed"
 	}
 
-	return []string{"", "   " + s.Env.Styles.Muted.Render(words)}
+	return []string{"", "   " + term.Muted.Render(words)}
 }
 
 func (s *tapScreen) about(width int) []string {
 	return s.list.Pane("message", width, func(r *tapRow, l *shell.DialogLines) (name string) {
-		p, look := &r.Passed, l.Styles.Text
+		p, look := &r.Passed, term.Text
 		if p.IsLate() {
-			look = l.Styles.Warning
+			look = term.Warning
 		}
 		l.SayFirst(2, "here", tapSentence(p), look)
 		l.SayFirst(1, "through", model.ExchangeName(p.Exchange)+", key "+model.PrintableKey(p.RoutingKey),
-			l.Styles.Text)
-		l.SayFirst(1, "deaths", r.deaths, l.Styles.Text)
-		l.SayFirst(1, "body", r.body, l.Styles.Muted)
+			term.Text)
+		l.SayFirst(1, "deaths", r.deaths, term.Text)
+		l.SayFirst(1, "body", r.body, term.Muted)
 		return r.id
 	})
 }
@@ -508,7 +513,7 @@ func tapSentence(p *trace.Passed) string {
 		words += ", TTL " + model.ShortDuration(should)
 	}
 	if behind := p.Behind.Or(0).Round(time.Millisecond); behind > 0 {
-		words += ", " + model.ShortDuration(behind) + " of it behind others"
+		words += model.Sayf(", %s of it behind others", behind)
 	}
 
 	return words

@@ -1,4 +1,4 @@
-package cli
+package overview
 
 import (
 	"encoding/json"
@@ -36,7 +36,7 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 		`),
 		func(s *model.Snapshot) { s.Exchanges[1].Delayed, s.TakenAt = build.Some(5), build.Noon })
 
-	raw := must.Get(json.Marshal(flowsOf(topology)))(t)
+	raw := must.Get(json.Marshal(Flows(topology)))(t)
 	for _, want := range []string{
 		`"queue":"d","role":"delayed","ready":10,"ttl_ms":1000`, `"levels":["d","c","b","a"],"ttl_max_ms":15000`,
 		`"queue":"","role":"delayed","ready":5,"ttl_source":"message","dlx":"later","targets":["other"]`,
@@ -51,7 +51,7 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 	}
 
 	var table strings.Builder
-	must.Do(t, flowsTable(topology).Write(&table))
+	must.Do(t, Table(topology).Write(&table))
 	for _, want := range []string{
 		"d … a", "1s…15s (argument)", "per message", "error",
 		"1st 30s (argument), then 1m, at most 5m (argument)", "itself: 2 held back, next in 12s, last in 4m",
@@ -100,7 +100,7 @@ func TestFlowsWithRedeliveries(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var table strings.Builder
-			must.Do(t, flowsTable(looping(test.rate)).Write(&table))
+			must.Do(t, Table(looping(test.rate)).Write(&table))
 
 			var rows []string
 			for line := range strings.Lines(table.String()) {
@@ -108,7 +108,7 @@ func TestFlowsWithRedeliveries(t *testing.T) {
 			}
 
 			assert.NoDiff(t, cmp.Diff(test.rows, rows))
-			raw := must.Get(json.Marshal(flowsOf(looping(test.rate))))(t)
+			raw := must.Get(json.Marshal(Flows(looping(test.rate))))(t)
 			text := string(raw)
 			assert.Contains(t, text, test.inJSON)
 			assert.Equal(t, strings.Contains(text, "redelivered_per_second"), test.mentions, "no %s in %s", test.inJSON, text)

@@ -1,27 +1,19 @@
-package cli
+// Package naming finds the queues and exchanges that a user names on the command line.
+package naming
 
 import (
 	"cmp"
-	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/wildcard"
 )
 
-// findQueue finds the queue that a user named, for an operation over AMQP.
-func (s *session) findQueue(ctx context.Context, t *model.Topology, named string) (model.QueueRef, error) {
-	ref, err := findQueue(t, named)
-	if err == nil {
-		err = s.checkCluster(ctx, ref.VHost, t.Snapshot.Overview)
-	}
-	return ref, err
-}
-
-// findQueue finds the queue that a user named, by its name or as VHOST/NAME, in the vhosts of the snapshot.
-func findQueue(t *model.Topology, named string) (model.QueueRef, error) {
-	all := model.Mapped(t.Snapshot.Queues, func(q *model.Queue) model.QueueRef { return q.QueueRef })
-
+// Queue finds the queue that a user named, by its name or as VHOST/NAME, in the vhosts of the snapshot.
+func Queue(t *model.Topology, named string) (model.QueueRef, error) {
+	all := All(t)
 	found, near := findNamed(all, named)
 	switch {
 	case len(found) == 1:
@@ -34,11 +26,16 @@ func findQueue(t *model.Topology, named string) (model.QueueRef, error) {
 		near = ": `dlxtop flows` lists what there is"
 	}
 
-	return model.QueueRef{}, usage("there is no queue %s%s", model.Printable(named), near)
+	return model.QueueRef{}, fmt.Errorf("there is no queue %s%s", model.Printable(named), near)
 }
 
-// findExchange does the same for an exchange.
-func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
+// All are the queues of the snapshot.
+func All(t *model.Topology) []model.QueueRef {
+	return model.Mapped(t.Snapshot.Queues, func(q *model.Queue) model.QueueRef { return q.QueueRef })
+}
+
+// Exchange does the same for an exchange.
+func Exchange(t *model.Topology, named string) (model.ExchangeRef, error) {
 	all := model.Mapped(t.Snapshot.Exchanges, func(x *model.Exchange) model.QueueRef {
 		return model.QueueRef(x.ExchangeRef)
 	})
@@ -55,7 +52,7 @@ func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
 		near = ": that is a queue; tap its dead-letter exchange instead (`dlxtop flows` names it)"
 	}
 
-	return model.ExchangeRef{}, usage("there is no exchange %s%s", model.Printable(named), near)
+	return model.ExchangeRef{}, fmt.Errorf("there is no exchange %s%s", model.Printable(named), near)
 }
 
 // findNamed returns those with a name, or otherwise with that VHOST/NAME, and, if there are none, the most similar
@@ -103,8 +100,8 @@ func findNamed(all []model.QueueRef, named string) (found []model.QueueRef, near
 func inVHosts(what string, found []model.QueueRef) error {
 	vhosts := model.Mapped(found, func(ref *model.QueueRef) string { return model.Printable(ref.VHost) })
 	slices.Sort(vhosts)
-	return usage("there is %s %s in each of the vhosts %s: name one with --vhost", what, model.Printable(found[0].Name),
-		strings.Join(vhosts, ", "))
+	return fmt.Errorf("there is %s %s in each of the vhosts %s: name one with --vhost", what,
+		model.Printable(found[0].Name), strings.Join(vhosts, ", "))
 }
 
 // distance returns how many characters must be added, removed or changed to turn one text into the other.
@@ -129,4 +126,22 @@ func distance(a, b string) int {
 	}
 
 	return row[len(t)]
+}
+
+// Matches reports whether the name of a queue, or VHOST/NAME, matches a pattern.
+func Matches(pattern string, ref model.QueueRef) bool {
+	return wildcard.Glob(pattern, ref.Name) || wildcard.Glob(pattern, ref.String())
+}
+
+// Matching returns the queues that match a pattern ("": all). what they are is for the error when there are none.
+func Matching(pattern string, all []model.QueueRef, what string) ([]model.QueueRef, error) {
+	found := slices.DeleteFunc(slices.Clone(all), func(ref model.QueueRef) bool {
+		return pattern != "" && !Matches(pattern, ref)
+	})
+	if len(found) == 0 && pattern != "" {
+		return nil, fmt.Errorf("--queues %s: none of the %s has such a name", model.Printable(pattern),
+			model.Plural(len(all), what))
+	}
+
+	return found, nil
 }
