@@ -23,8 +23,11 @@ const (
 	// late is how long an action, or a look that prepares one, waits for messages that a quorum queue counted as ready but
 	// did not deliver: the leader counts, and another member may deliver later (3.10.8, 4.3.6).
 	late = 2 * time.Second
-	// silentFor is how long a request that needs a classic queue may remain without an answer.
+	// silentFor is how long a request that needs a classic queue may remain without an answer where another node can be
+	// asked then, and aloneFor where none can: what does not answer is a broker that is very busy, rather than a node that
+	// was killed.
 	silentFor = 10 * time.Second
+	aloneFor  = time.Minute
 	// settling bounds how long a page that is ended early waits for deliveries in flight.
 	settling = 5 * time.Second
 	// streamStart is how long a stream may take to deliver its first message, streamPause each further one.
@@ -254,7 +257,12 @@ func (s *source) inTime(request func() error) error {
 	if s.plan.Type == model.Quorum {
 		return request()
 	}
-	limit := time.AfterFunc(silentFor, func() {
+	patience := aloneFor
+	if s.client.Several() {
+		patience = silentFor
+	}
+
+	limit := time.AfterFunc(patience, func() {
 		s.silent.Store(true)
 		s.link.HangUp()
 	})

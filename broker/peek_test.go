@@ -466,3 +466,28 @@ func TestPeekSaysWhyItEndsBesideOthers(t *testing.T) {
 		a.publish(queue, numbered(messages-a.ready(queue))...)
 	}
 }
+
+// Where a queue has no other node, one that stands still for longer than a node takes to be missed is only busy.
+func TestPeekOfAQueueThatStandsStill(t *testing.T) {
+	size.Long(t)
+	t.Parallel()
+	a := newApp(t)
+	const messages = 6000
+	queue := a.filled("still", model.Classic, numbered(messages)...)
+	look := fmt.Sprintf(`
+		{ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, <<"%s">>)),
+		Pid = amqqueue:get_pid(Q),
+		spawn(fun Wait() ->
+			case rabbit_amqqueue:stat(Q) of
+				{ok, %d, _} -> Wait();
+				_ -> sys:suspend(Pid), timer:sleep(11000), sys:resume(Pid)
+			end
+		end).`, queue.Name, messages)
+	must.Get(node.Control(t.Context(), "eval", look))(t)
+
+	c := client(t)
+	peeked, err := c.Peek(t.Context(), planPeek(queue, peek.Want{Limit: messages, Timeout: time.Minute}))
+	must.Do(t, err)
+	defer peeked.Messages.Close()
+	assert.Equal(t, peeked.Messages.Len(), messages, "stopped: %q", peeked.Stopped)
+}
