@@ -63,9 +63,10 @@ func (f *failedScreen) Keys() []term.Key {
 
 func (f *failedScreen) causeKeys() []term.Key {
 	row, current := f.causes.Table.Current()
-	open := func(wish messages.Wish) tea.Cmd { return f.open(row, &wish) }
+	is := oneCause{f.Env, row.OfCause, f.limitOf}
+	open := func(wish messages.Wish) tea.Cmd { return f.open(is, &wish) }
 	of := append(messages.CauseKeys(f.Env, open),
-		resolve(f.Env, &f.latest, row.OfCause),
+		is.resolve(&f.latest),
 		term.On(press.Ignore, "ignore it; again: do not ignore it", func() tea.Cmd {
 			return f.Env.Marks.Turn(f.latest.Topology, row.Group, cause.Ignored)
 		}),
@@ -79,7 +80,7 @@ func (f *failedScreen) causeKeys() []term.Key {
 
 	keys := slices.Concat([]term.Key{
 		term.On(press.Open, "the messages that failed for this cause, in all its queues", func() tea.Cmd {
-			return f.open(row, nil)
+			return f.open(is, nil)
 		}).As("messages").When(current),
 		term.On(press.Failed, "the failed queues; there, the causes again", func() { f.turn(true) }).As("queues"),
 	}, f.Reading.Keys(), of)
@@ -182,17 +183,16 @@ func (f *failedScreen) copyCommands() tea.Cmd {
 }
 
 // open opens the messages of a cause, or what acts on all of them.
-func (f *failedScreen) open(row causeRow, wish *messages.Wish) tea.Cmd {
-	seen := f.Env.Marks.Open(f.latest.Topology, row.Group)
-	limits := f.limitOf
+func (f *failedScreen) open(is oneCause, wish *messages.Wish) tea.Cmd {
+	seen := f.Env.Marks.Open(f.latest.Topology, is.Group)
 	var opened shell.Screen
 	switch {
-	case len(row.Queues) == 1:
-		opened = openIn(f.Env, row.Queues[0].Of, row.OfCause, limits, wish).Asking()
+	case len(is.Queues) == 1:
+		opened = is.open(is.Queues[0].Of, wish).Asking()
 	case wish != nil:
-		opened = actOnCause(f.Env, row.OfCause, limits, *wish)
+		opened = actOnCause(is, *wish)
 	default:
-		opened = newCauseMessagesScreen(f.Env, row.OfCause, limits)
+		opened = newCauseMessagesScreen(is)
 	}
 
 	return tea.Batch(shell.Push(opened), seen)

@@ -21,25 +21,47 @@ import (
 
 const causeMessagesMost = 10_000
 
+// oneCause is a cause whose messages are shown, or acted on.
+type oneCause struct {
+	env *shell.Env
+	messages.OfCause
+	limits func(model.QueueRef) int // of the look at each queue
+}
+
+// open opens its messages in one queue, and does something with all of them once they were read.
+func (c oneCause) open(queue model.QueueRef, wish *messages.Wish) *messages.Screen {
+	var then func(*messages.Screen) tea.Cmd
+	if wish != nil {
+		then = wish.OnAll
+	}
+	return messages.NewCauseScreen(c.env, queue, c.OfCause, c.limits(queue), then)
+}
+
+// resolve returns the key that marks it as resolved.
+func (c oneCause) resolve(latest *shell.TopologyMsg) term.Key {
+	return term.On(press.Resolve, "mark it as resolved; again: not resolved. If it fails again, it is shown as back",
+		func() tea.Cmd { return c.env.Marks.Turn(latest.Topology, c.Group, cause.Resolved) })
+}
+
 // causeMessagesScreen lists the messages of a cause in all its queues, as a search for them.
 type causeMessagesScreen struct {
 	*messages.FindScreen
-	done   int                      // how many doings since the start are taken in
-	left   []*messages.FindRow      // rows that actions took out
-	limits func(model.QueueRef) int // of the look at each queue, for actions on its messages
+	of   oneCause
+	done int                 // how many doings since the start are taken in
+	left []*messages.FindRow // rows that actions took out
 }
 
-func newCauseMessagesScreen(e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int) shell.Screen {
+func newCauseMessagesScreen(of oneCause) shell.Screen {
 	queues := model.QueueSet{}
-	for _, q := range only.Queues {
+	for _, q := range of.Queues {
 		queues[q.Of] = true
 	}
 
-	search := messages.NewSearchScreen(e, "messages of a cause", find.Want{
-		Has: only.Has, Queue: func(ref model.QueueRef) bool { return queues[ref] }, Hits: causeMessagesMost,
+	search := messages.NewSearchScreen(of.env, "messages of a cause", find.Want{
+		Has: of.Has, Queue: func(ref model.QueueRef) bool { return queues[ref] }, Hits: causeMessagesMost,
 	})
-	search.Only = only
-	s := &causeMessagesScreen{FindScreen: search, limits: limits, done: e.Done()}
+	search.Only = of.OfCause
+	s := &causeMessagesScreen{FindScreen: search, of: of, done: of.env.Done()}
 	s.Others = s.keys
 	return s
 }
@@ -61,7 +83,7 @@ func (s *causeMessagesScreen) keys() []term.Key {
 	}
 
 	all := messages.CauseKeys(s.Env, func(w messages.Wish) tea.Cmd {
-		return shell.Push(actOnCause(s.Env, s.Only, s.limits, w))
+		return shell.Push(actOnCause(s.of, w))
 	})
 	for i := range all {
 		all[i] = shell.Unless(none, all[i])
@@ -76,17 +98,11 @@ func (s *causeMessagesScreen) keys() []term.Key {
 		one(press.Move, "move the message under the cursor to a queue of choice", plan.Move),
 		all[3], all[4],
 		all[6].As("drop all" + count).Shown(none == ""),
-		resolve(s.Env, &s.Latest, s.Only),
+		s.of.resolve(&s.Latest),
 		term.On(press.Failed, "the queues of these messages", func() tea.Cmd {
-			return shell.Push(newCauseQueuesScreen(s.Env, s.Only, s.limits))
+			return shell.Push(newCauseQueuesScreen(s.of))
 		}).As("queues"),
 	}
-}
-
-// resolve returns the key that marks a cause as resolved.
-func resolve(e *shell.Env, latest *shell.TopologyMsg, of messages.OfCause) term.Key {
-	return term.On(press.Resolve, "mark it as resolved; again: not resolved. If it fails again, it is shown as back",
-		func() tea.Cmd { return e.Marks.Turn(latest.Topology, of.Group, cause.Resolved) })
 }
 
 // Prepare removes what actions took from the queues. If it is unknown which messages these were, the queues are read
@@ -123,8 +139,7 @@ func (s *causeMessagesScreen) Prepare(width, height int) tea.Cmd {
 // cursor.
 type causeQueuesScreen struct {
 	shell.Listing[model.QueueRef, causeQueueRow]
-	only   messages.OfCause
-	limits func(model.QueueRef) int // of the look at each queue
+	of oneCause
 }
 
 type causeQueueRow struct {
@@ -133,9 +148,9 @@ type causeQueueRow struct {
 	ready model.Opt[int64] // in the queue, by the newest poll
 }
 
-func newCauseQueuesScreen(e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int) shell.Screen {
-	c := &causeQueuesScreen{only: only, limits: limits}
-	c.Listing = shell.NewListing(e, "queues of a cause", func(r causeQueueRow) model.QueueRef { return r.Of },
+func newCauseQueuesScreen(of oneCause) shell.Screen {
+	c := &causeQueuesScreen{of: of}
+	c.Listing = shell.NewListing(of.env, "queues of a cause", func(r causeQueueRow) model.QueueRef { return r.Of },
 		func(a, b causeQueueRow) int {
 			return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.name, b.name))
 		}, func(r causeQueueRow) []string { return []string{r.name} },
@@ -150,7 +165,7 @@ func newCauseQueuesScreen(e *shell.Env, only messages.OfCause, limits func(model
 
 	c.Above, c.Own = 1, c.keys
 	c.Polled = func(msg shell.TopologyMsg) []causeQueueRow {
-		return model.Mapped(only.Queues, func(q *cause.Count[model.QueueRef]) causeQueueRow {
+		return model.Mapped(of.Queues, func(q *cause.Count[model.QueueRef]) causeQueueRow {
 			return causeQueueRow{*q, q.Of.Printable(), polls.ReadyOf(msg.Topology, q.Of)}
 		})
 	}
@@ -159,14 +174,14 @@ func newCauseQueuesScreen(e *shell.Env, only messages.OfCause, limits func(model
 
 func (c *causeQueuesScreen) keys() []term.Key {
 	r, ok := c.Table.Current()
-	open := func(wish *messages.Wish) tea.Cmd { return shell.Push(openIn(c.Env, r.Of, c.only, c.limits, wish)) }
+	open := func(wish *messages.Wish) tea.Cmd { return shell.Push(c.of.open(r.Of, wish)) }
 
 	keys := append([]term.Key{
 		term.On(press.Open, "its messages that failed for this cause", func() tea.Cmd { return open(nil) }).
 			As("messages"),
 	}, messages.CauseKeys(c.Env, func(w messages.Wish) tea.Cmd { return open(&w) })...)
 
-	keys = append(keys, resolve(c.Env, &c.Latest, c.only))
+	keys = append(keys, c.of.resolve(&c.Latest))
 	for i := range keys {
 		keys[i] = keys[i].When(ok)
 	}
@@ -174,18 +189,7 @@ func (c *causeQueuesScreen) keys() []term.Key {
 	return keys
 }
 
-// openIn opens the messages of a cause in one queue, and does something with all of them once they were read.
-func openIn(
-	e *shell.Env, queue model.QueueRef, only messages.OfCause, limits func(model.QueueRef) int, wish *messages.Wish,
-) *messages.Screen {
-	var then func(*messages.Screen) tea.Cmd
-	if wish != nil {
-		then = wish.OnAll
-	}
-	return messages.NewCauseScreen(e, queue, only, limits(queue), then)
-}
-
 func (c *causeQueuesScreen) View(width, height int) string {
-	words := term.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1))
+	words := term.Strong.Render(term.Cut(" cause: "+c.of.Words, width-1))
 	return term.Block([]string{words}, width, 1) + "\n" + c.List.View(width, height-1, nil)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/action"
-	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
@@ -23,11 +22,9 @@ import (
 // together with where they go, and agreed to once: the action is on what was read then. The queues are processed in the
 // same order, each with its own plan, account and record in the journal; anything unplanned ends it.
 type causePlansScreen struct {
-	env     *shell.Env
-	only    messages.OfCause
+	oneCause
 	latest  shell.TopologyMsg
 	state   causePlansState
-	limits  func(model.QueueRef) int
 	reading *messages.Screen // reads one queue
 	queues  []causeQueue     // in the order of the list
 	at      int              // the one being read, or running
@@ -62,19 +59,15 @@ const (
 )
 
 // actOnCause returns the screen that acts on all messages of a cause in several queues.
-func actOnCause(
-	e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int, wish messages.Wish,
-) shell.Screen {
+func actOnCause(of oneCause, wish messages.Wish) shell.Screen {
 	c := &causePlansScreen{
-		env:       e,
-		only:      only,
+		oneCause:  of,
 		causeWish: causeWish{Wish: wish, want: plan.ActionWant{Operation: wish.Operation}},
-		limits:    limits,
-		table:     newCausePlanTable(e, wish),
+		table:     newCausePlanTable(of.env, wish),
 		consent:   shell.NewConsent(),
 	}
 
-	for _, q := range only.Queues {
+	for _, q := range of.Queues {
 		c.queues = append(c.queues, causeQueue{QueueAction: act.QueueAction{Subject: act.Subject{Queue: q.Of}}})
 	}
 
@@ -217,9 +210,7 @@ func (c *causePlansScreen) Keys() []term.Key {
 		term.On(press.Confirm, "", c.goOn).As("go on").When(ended && rest),
 		term.On(press.Undo, "", func() tea.Cmd { return shell.Push(act.UndoTogether(c.env, ids...)) }).As(undo).
 			When(ended && len(ids) > 0),
-		term.On(press.Resolve, "", func() tea.Cmd {
-			return c.env.Marks.Turn(c.latest.Topology, c.only.Group, cause.Resolved)
-		}).When(ended && !rest && whole),
+		c.resolve(&c.latest).When(ended && !rest && whole),
 		term.On(press.Confirm, "", c.leave).As("close").When(ended && !rest),
 		term.On(press.Cancel, leaving, shell.Pop).As(leave))
 }
@@ -330,7 +321,7 @@ func (c *causePlansScreen) turnTyped() tea.Cmd {
 // readNext begins to read the next queue.
 func (c *causePlansScreen) readNext() {
 	queue := c.queues[c.at].Queue
-	c.reading = messages.NewCauseScreen(c.env, queue, c.only, c.limits(queue), nil)
+	c.reading = c.open(queue, nil)
 }
 
 func (c *causePlansScreen) read(msg tea.Msg) tea.Cmd {

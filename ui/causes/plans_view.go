@@ -116,7 +116,7 @@ func (c *causePlansScreen) View(width, height int) string {
 	foot := c.lines(width)
 	c.foot(foot)
 	lines := []string{ // headlines of them
-		term.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1)),
+		term.Strong.Render(term.Cut(" cause: "+c.Words, width-1)),
 		" " + term.Cut(c.headline(), width-2),
 	}
 	rows, pane := c.split(height, len(lines)+len(foot.Lines))
