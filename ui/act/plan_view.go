@@ -203,9 +203,10 @@ func (shown *shownAction) sayAccount(l *shell.DialogLines, d *shell.Dialog) {
 }
 
 // DoneWords say how many messages were done, and of how many if not all were. done is what was done with each.
-func DoneWords(done string, n, planned int) string {
-	if n < planned {
-		return model.Sayf("%v of %v message(s) %s", n, planned, done)
+func DoneWords(done string, a *plan.Account) string {
+	n := a.Moved + a.Dropped
+	if n < a.Planned {
+		return model.Sayf("%v of %v message(s) %s", n, a.Planned, done)
 	}
 	return model.Sayf("%v message(s) %s", n, done)
 }
@@ -215,5 +216,5 @@ func (d *QueueAction) Summary() string {
 	if a.Unknown > 0 {
 		return a.Words()
 	}
-	return DoneWords(d.Action().Words().Done, a.Moved+a.Dropped, a.Planned)
+	return DoneWords(d.Action().Words().Done, a)
 }

@@ -29,7 +29,7 @@ type causePlansScreen struct {
 	queues  []causeQueue     // in the order of the list
 	at      int              // the one being read, or running
 	typed   []tea.KeyMsg     // before there were plans: keys for their options are then applied
-	table   term.Table[model.QueueRef, causePlanRow]
+	table   term.Table[int, int] // of indices of queues
 	consent shell.Consent
 	causeWish
 
@@ -63,16 +63,18 @@ func actOnCause(of oneCause, wish messages.Wish) shell.Screen {
 	c := &causePlansScreen{
 		oneCause:  of,
 		causeWish: causeWish{Wish: wish, want: plan.ActionWant{Operation: wish.Operation}},
-		table:     newCausePlanTable(of.env, wish),
 		consent:   shell.NewConsent(),
 	}
 
-	for _, q := range of.Queues {
+	var rows []int
+	for i, q := range of.Queues {
 		c.queues = append(c.queues, causeQueue{QueueAction: act.QueueAction{Subject: act.Subject{Queue: q.Of}}})
+		rows = append(rows, i)
 	}
 
+	c.table = c.newTable()
+	c.table.Set(rows)
 	c.readNext()
-	c.show()
 	return c
 }
 
@@ -122,14 +124,21 @@ func (c *causePlansScreen) HowFar() shell.Run {
 		r.State = shell.DialogRunning // the next queue is checked
 	}
 
-	r.Account = plan.Account{Operation: c.Operation, Planned: c.messages(c.planned())}
+	r.Account = c.account()
+	r.Account.Planned += c.messages(c.planned())
+	return r
+}
+
+// account returns what became of the messages of the queues that have run, or run.
+func (c *causePlansScreen) account() plan.Account {
+	all := plan.Account{Operation: c.Operation}
 	for i := range c.queues {
 		if a := &c.queues[i].Account; a.Operation != "" {
-			r.Account, r.Account.Planned = r.Account.With(*a), r.Account.Planned+a.Planned
+			all, all.Planned = all.With(*a), all.Planned+a.Planned
 		}
 	}
 
-	return r
+	return all
 }
 
 func (c *causePlansScreen) Close() {
@@ -199,8 +208,8 @@ func (c *causePlansScreen) Keys() []term.Key {
 		leave, leaving = "close", ""
 	}
 
-	done, planned := c.done()
-	whole := done == planned && c.unread() == ""
+	a := c.account()
+	whole := a.Moved+a.Dropped == a.Planned && c.unread() == ""
 	keys := []term.Key{term.On(press.Confirm, "", c.agree).As(c.offer().Does).When(asking).Shown(c.agreeable())}
 	if !c.consent.Asked {
 		keys = append(keys, c.options()...)
@@ -235,7 +244,7 @@ func (c *causePlansScreen) options() (keys []term.Key) {
 	other := term.On(press.Target, "", c.ask).As("other queue").When(c.Asks == messages.AsksQueue)
 	edit := term.On(press.Mend, "", func() {
 		c.mending.State, c.state = act.MendTyping, causePlansWishing
-		c.mending.Messages, _ = c.left()
+		c.mending.Messages = c.messages(c.left())
 	}).As("edit").When(c.Asks == messages.AsksProgram)
 	return append([]term.Key{other, edit}, keys...)
 }
@@ -256,9 +265,7 @@ func (c *causePlansScreen) Update(msg tea.Msg) tea.Cmd {
 		cmd = c.each(func(q *causeQueue) tea.Cmd { return q.Update(msg) })
 	}
 
-	cmd = tea.Batch(cmd, c.onward())
-	c.show()
-	return cmd
+	return tea.Batch(cmd, c.onward())
 }
 
 // polled makes the plans again before the user agrees. Agreed ones are made again when their turn comes.
@@ -423,7 +430,7 @@ func (c *causePlansScreen) optOne(d *act.QueueAction) tea.Cmd {
 		if first.Queue == d.Queue {
 			break
 		}
-		if len(first.Rows) > 0 && first.State != shell.DialogEnded {
+		if isLeft(&first.QueueAction) {
 			d.Ahead = append(d.Ahead, first.Subject)
 		}
 	}
@@ -459,7 +466,7 @@ func (c *causePlansScreen) runOn() tea.Cmd {
 
 func (c *causePlansScreen) start(i int) tea.Cmd {
 	c.at, c.state = i, causePlansRunning
-	c.table.MoveTo(slices.IndexFunc(c.table.Shown, func(r causePlanRow) bool { return r.index == i }))
+	c.table.MoveTo(slices.Index(c.table.Shown, i))
 	return c.queues[i].Check()
 }
 

@@ -3,7 +3,6 @@ package causes
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,51 +20,31 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-type causePlanRow struct {
-	index    int
-	queue    model.QueueRef
-	name, to string // printable
-	messages model.Opt[int64]
-	state    term.Span
-}
-
-func newCausePlanTable(e *shell.Env, wish messages.Wish) term.Table[model.QueueRef, causePlanRow] {
-	publishes := wish.Asks != messages.AsksPath && wish.Operation.Publishes()
-	columns := term.Columns(`
+func (c *causePlansScreen) newTable() term.Table[int, int] {
+	table := term.NewTable(c.env.Plain, func(i int) int { return i }, cmp.Compare[int], c.cells, term.Columns(`
 		QUEUE:    20 flex 2 max 50 middle
 		MESSAGES:  8 right danger
 		TO:       14 flex 1 max 40 middle
 		STATE:    20 flex 2
-	`)
-	const to = 2
-	if !publishes {
-		columns = slices.Delete(columns, to, to+1)
+	`))
+	if c.Asks == messages.AsksPath || !c.Operation.Publishes() {
+		table.Hide([]string{"TO"})
 	}
 
-	return term.NewTable(e.Plain, func(r causePlanRow) model.QueueRef { return r.queue },
-		term.By(func(r causePlanRow) int { return r.index }), func(r causePlanRow) []any {
-			cells := []any{r.name, r.messages, r.to, r.state}
-			if !publishes {
-				cells = slices.Delete(cells, to, to+1)
-			}
-			return cells
-		}, columns)
+	return table
 }
 
-func (c *causePlansScreen) show() {
-	rows := make([]causePlanRow, len(c.queues))
-	for i := range c.queues {
-		q := &c.queues[i]
-		rows[i] = causePlanRow{index: i, queue: q.Queue, name: q.Queue.Printable(), state: c.stateOf(i)}
-		if q.Open() {
-			rows[i].to = action.Reached(q.Action())
-		}
-		if n := len(q.Rows); n > 0 {
-			rows[i].messages = model.Some(int64(n))
-		}
+func (c *causePlansScreen) cells(i int) []any {
+	q, to := &c.queues[i], ""
+	var count model.Opt[int64]
+	if n := len(q.Rows); n > 0 {
+		count = model.Some(int64(n))
+	}
+	if q.Open() {
+		to = action.Reached(q.Action())
 	}
 
-	c.table.Set(rows)
+	return []any{q.Queue.Printable(), count, to, c.stateOf(i)}
 }
 
 func (c *causePlansScreen) stateOf(i int) term.Span {
@@ -160,17 +139,19 @@ func (c *causePlansScreen) Prepare(width, height int) tea.Cmd {
 
 func (c *causePlansScreen) headline() string {
 	rest := c.ready()
+	if c.state == causePlansWishing {
+		rest = c.left()
+	}
+
 	what := model.Sayf("%v message(s) of %v queue(s)", c.messages(rest), len(rest))
 	switch c.state {
 	case causePlansReading:
 		return fmt.Sprintf("reading queue %d of %d …", c.at+1, len(c.queues))
 	case causePlansWishing:
-		count, queues := c.left()
-		words := model.Sayf("%v message(s) of %v queue(s)", count, queues)
 		if unread := c.unread(); unread != "" {
-			words += "; " + unread
+			what += "; " + unread
 		}
-		return words
+		return what
 	case causePlansAsking:
 		if len(c.where((*act.QueueAction).Open)) == 0 {
 			return "nothing to " + string(c.Operation) + ": no message of this cause was read"
@@ -185,21 +166,9 @@ func (c *causePlansScreen) headline() string {
 	return c.summary()
 }
 
-// done returns how many messages have left their queues, of those that should.
-func (c *causePlansScreen) done() (done, planned int) {
-	for i := range c.queues {
-		if a := &c.queues[i].Account; a.Operation != "" {
-			done = done + a.Moved + a.Dropped
-			planned = planned + a.Planned
-		}
-	}
-
-	return done, planned
-}
-
 func (c *causePlansScreen) summary() string {
-	done, planned := c.done()
-	return act.DoneWords(c.Operation.Done(), done, planned)
+	a := c.account()
+	return act.DoneWords(c.Operation.Done(), &a)
 }
 
 func (c *causePlansScreen) asOf() string {
@@ -224,24 +193,24 @@ func (c *causePlansScreen) asOf() string {
 }
 
 func (c *causePlansScreen) pane(width, height int) []string {
-	r, ok := c.table.Current()
+	i, ok := c.table.Current()
 	if !ok || height < 1 {
 		return nil
 	}
 	l := c.paneLines(width)
 	position := cmp.Or(c.window.Fit(l, height-1), c.table.Position())
-	head := term.Partition(c.queues[r.index].Queue.Printable(), position, width)
+	head := term.Partition(c.queues[i].Queue.Printable(), position, width)
 	return append([]string{head}, l.Indented()...)
 }
 
 // paneLines returns all lines about the queue under the cursor.
 func (c *causePlansScreen) paneLines(width int) *shell.DialogLines {
 	l := c.lines(width)
-	r, ok := c.table.Current()
+	i, ok := c.table.Current()
 	if !ok {
 		return l
 	}
-	q := &c.queues[r.index]
+	q := &c.queues[i]
 	switch {
 	case q.wrong != "":
 		l.Stress("not read", q.wrong, term.Danger)
@@ -306,36 +275,27 @@ type causeWish struct {
 // ask asks for the rest, when all queues were read. If nothing was read there is nothing to ask for.
 func (c *causePlansScreen) ask() {
 	c.state = causePlansAsking
-	count, queues := c.left()
-	if count == 0 || c.Asks == messages.AsksNothing {
+	left := c.left()
+	if len(left) == 0 || c.Asks == messages.AsksNothing {
 		return
 	}
 	c.state = causePlansWishing
-	words := model.Sayf("all of the cause in %v queue(s)", queues)
+	words := model.Sayf("all of the cause in %v queue(s)", len(left))
 	switch c.Asks {
 	case messages.AsksQueue:
 		c.chooser = act.NewQueueChooser(c.env, c.moveTargets())
 	case messages.AsksProgram:
-		c.mending = act.NewMendPrompt(c.env, count, words)
+		c.mending = act.NewMendPrompt(c.env, c.messages(left), words)
 	case messages.AsksPath:
-		subjects := make([]act.Subject, len(c.queues))
-		for i := range c.queues {
-			subjects[i] = c.queues[i].Subject
-		}
+		subjects := model.Mapped(c.queues, func(q *causeQueue) act.Subject { return q.Subject })
 		c.saving = messages.NewCauseExport(c.env, subjects, words)
 	}
 }
 
-// left returns how many messages of the cause were read and not acted on yet, and in how many queues.
-func (c *causePlansScreen) left() (count, queues int) {
-	for i := range c.queues {
-		if n := len(c.queues[i].Rows); n > 0 && c.queues[i].State != shell.DialogEnded {
-			count, queues = count+n, queues+1
-		}
-	}
+// left returns the queues with messages of the cause that were read and not acted on yet.
+func (c *causePlansScreen) left() []int { return c.where(isLeft) }
 
-	return count, queues
-}
+func isLeft(d *act.QueueAction) bool { return len(d.Rows) > 0 && d.State != shell.DialogEnded }
 
 // unread says what of the cause was not read, "" when all was: it is not acted on.
 func (c *causePlansScreen) unread() string {
@@ -386,7 +346,7 @@ func (c *causePlansScreen) moveTargets() (targets []*model.Queue) {
 func (c *causePlansScreen) planAll() tea.Cmd { return c.each(c.planOne) }
 
 func (c *causePlansScreen) planOne(q *causeQueue) tea.Cmd {
-	if len(q.Rows) == 0 || q.State == shell.DialogEnded {
+	if !isLeft(&q.QueueAction) {
 		return nil
 	}
 	q.Topology = c.latest.Topology
@@ -456,8 +416,7 @@ func (c *causePlansScreen) wishBox(width, height int) string {
 	default:
 		l := shell.NewDialogLines(width)
 		c.chooser.View(l, height-2)
-		count, _ := c.left()
-		return l.Box(model.Sayf("Move %v message(s)", count))
+		return l.Box(model.Sayf("Move %v message(s)", c.messages(c.left())))
 	}
 }
 
