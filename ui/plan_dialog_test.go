@@ -236,7 +236,8 @@ func TestKeysWhileItPlans(t *testing.T) {
 	rows := must.Get(shell.MessageRows(list, ref(failedQueue), false, func(int, *message.Message) {}))(t)
 	e := newApp(t.Context(), o).Env
 	topology := model.NewTopology(o.Source.(*recorded).snapshot)
-	d, make := act.NewPlanDialog(e, plan.Replay, act.Subject{
+	var d act.PlanDialog
+	make := d.Begin(e, plan.Replay, act.Subject{
 		Topology: topology, Queue: ref(failedQueue), Rows: rows, Words: "all",
 	})
 

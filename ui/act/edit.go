@@ -91,12 +91,12 @@ const (
 // open reports whether there is no plan before the editing has ended.
 func (e *messageEdit) open() bool { return e.state > editDone }
 
-// NewEditDialog opens a message in an editor, and then asks about its replay.
-func NewEditDialog(e *shell.Env, about Subject) (PlanDialog, tea.Cmd) {
-	d := newDialog(e, plan.Replay, about)
+// BeginEdit opens a message in an editor, and then asks about its replay.
+func (d *PlanDialog) BeginEdit(e *shell.Env, about Subject) (cmd tea.Cmd) {
+	d.reset(e, plan.Replay, about)
 	d.State, d.edit.state, d.Request = shell.DialogChoosing, editReading, e.NewRequest()
 	id := d.Request
-	cmd, stop := e.Stoppable(func(ctx context.Context) tea.Msg {
+	cmd, d.edit.stop = e.Stoppable(func(ctx context.Context) tea.Msg {
 		read := shell.EndedMsg[*message.Message]{Request: id}
 		read.Err = shell.WholeMessages(ctx, about.Rows, func(m *message.Message) error {
 			read.Result = m
@@ -105,8 +105,7 @@ func NewEditDialog(e *shell.Env, about Subject) (PlanDialog, tea.Cmd) {
 		return read
 	})
 
-	d.edit.stop = stop
-	return d, cmd
+	return cmd
 }
 
 // drafted opens the message that was read in the editor.
@@ -165,7 +164,7 @@ func (d *PlanDialog) edited(saved shell.EndedMsg[[]byte]) tea.Cmd {
 	}
 
 	edit := d.edit
-	*d = newDialog(d.Env, d.Operation, d.Subject)
+	d.reset(d.Env, d.Operation, d.Subject)
 	edit.state, edit.is, edit.differences = editDone, is, draftDifferencesOf(&edit.was, &is)
 	d.edit = edit
 	if !edit.was.Same(&is) {
@@ -185,7 +184,10 @@ func (d *PlanDialog) edited(saved shell.EndedMsg[[]byte]) tea.Cmd {
 	return d.Work()
 }
 
-func (d *PlanDialog) editKeys() []term.Key {
+// editing is the dialog until there is a text that can be planned.
+type editing struct{ *PlanDialog }
+
+func (d editing) Keys() []term.Key {
 	wrong := d.edit.state == editWrong
 	return []term.Key{
 		term.On(press.Edit, "", d.openEditor).As("edit again").When(wrong),
@@ -196,8 +198,13 @@ func (d *PlanDialog) editKeys() []term.Key {
 	}
 }
 
-// editView draws the editing until there is a plan.
-func (d *PlanDialog) editView(l *shell.DialogLines) string {
+func (d editing) Press(msg tea.KeyMsg) tea.Cmd {
+	cmd, _ := term.Press(d.Keys(), msg)
+	return cmd
+}
+
+func (d editing) View(width, _ int) string {
+	l := shell.NewDialogLines(width)
 	switch d.edit.state {
 	case editReading:
 		l.Say("", "reading the whole message …", term.Muted)
@@ -209,7 +216,7 @@ func (d *PlanDialog) editView(l *shell.DialogLines) string {
 		l.Fail("what was typed cannot be read: " + d.edit.wrong)
 		l.Say("", "Nothing is lost, and nothing was sent.")
 		l.Blank()
-		l.Keys(d.editKeys()...)
+		l.Keys(d.Keys()...)
 	}
 
 	return l.Box("Edit, then replay")

@@ -67,11 +67,17 @@ func (d *ExportDialog) Update(msg tea.Msg) (cmd tea.Cmd) {
 			return d.written(msg.Result)
 		}
 	case tea.KeyMsg:
-		var pressed bool
-		if cmd, pressed = term.Press(d.Keys(), msg); !pressed && d.State == shell.DialogAsking {
-			d.wrong = ""
-			d.Path.Update(msg)
-		}
+		cmd = d.Press(msg)
+	}
+
+	return cmd
+}
+
+func (d *ExportDialog) Press(msg tea.KeyMsg) tea.Cmd {
+	cmd, pressed := term.Press(d.Keys(), msg)
+	if !pressed && d.State == shell.DialogAsking {
+		d.wrong = ""
+		d.Path.Update(msg)
 	}
 
 	return cmd

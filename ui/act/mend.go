@@ -38,6 +38,7 @@ type MendPrompt struct {
 	mended   *plan.Mended
 	refusal  string // why none of them can be replayed; "" when some can
 	shown    shell.Scroll
+	on       MendAnswers
 }
 
 // MendAnswers are what keys of a prompt do in the screen that embeds it.
@@ -46,7 +47,7 @@ type MendAnswers struct {
 	Try         func(*mend.Program) tea.Cmd // on the messages
 }
 
-func NewMendPrompt(e *shell.Env, messages int, words string) MendPrompt {
+func NewMendPrompt(e *shell.Env, messages int, words string, on MendAnswers) MendPrompt {
 	return MendPrompt{
 		env:      e,
 		State:    MendTyping,
@@ -54,13 +55,13 @@ func NewMendPrompt(e *shell.Env, messages int, words string) MendPrompt {
 		Messages: messages,
 		Words:    words,
 		recall:   e.Programs.Recall(),
+		on:       on,
 	}
 }
 
 func (p *MendPrompt) Open() bool { return p.State != mendIdle }
 
-// Keys returns its keys.
-func (p *MendPrompt) Keys(on MendAnswers) []term.Key {
+func (p *MendPrompt) Keys() []term.Key {
 	typing, shown := p.State == MendTyping, p.State == mendShown
 	recall := func(by int) func() {
 		return func() {
@@ -77,22 +78,22 @@ func (p *MendPrompt) Keys(on MendAnswers) []term.Key {
 	}
 
 	return []term.Key{
-		term.On(press.Confirm, "", func() tea.Cmd { return p.try(on.Try) }).As("try it").When(typing),
+		term.On(press.Confirm, "", p.try).As("try it").When(typing),
 		term.On(press.ChooseUp, "", recall(-1)).As("earlier programs").When(typing),
 		term.On(press.ChooseDown, "", recall(1)).When(typing).Shown(false),
-		term.On(press.Confirm, "", closing(on.Agree)).As("to the replay").When(shown && p.refusal == ""),
+		term.On(press.Confirm, "", closing(p.on.Agree)).As("to the replay").When(shown && p.refusal == ""),
 		term.On(press.Mend, "", func() { p.State = MendTyping }).As("edit the program").When(shown),
 		term.Key{Binding: press.Down}.As("more").When(shown),
-		term.On(press.Cancel, "", closing(on.Back)).As("back").AsIf(p.State == MendTrying, "stop"),
+		term.On(press.Cancel, "", closing(p.on.Back)).As("back").AsIf(p.State == MendTrying, "stop"),
 	}
 }
 
 // Press handles a key: one of these, or of the program, or one that scrolls.
-func (p *MendPrompt) Press(msg tea.KeyMsg, keys []term.Key) tea.Cmd {
+func (p *MendPrompt) Press(msg tea.KeyMsg) tea.Cmd {
 	if p.State == mendShown {
 		p.shown.Key(msg)
 	}
-	cmd, pressed := term.Press(keys, msg)
+	cmd, pressed := term.Press(p.Keys(), msg)
 	if before := p.field.Text(); !pressed && p.State == MendTyping {
 		if p.field.Update(msg); p.field.Text() != before {
 			p.recall.Restart()
@@ -114,7 +115,7 @@ func (p *MendPrompt) parse() {
 }
 
 // try tries the typed program, if it can be parsed.
-func (p *MendPrompt) try(run func(*mend.Program) tea.Cmd) tea.Cmd {
+func (p *MendPrompt) try() tea.Cmd {
 	text := p.field.Text()
 	program, err := mend.Parse(text)
 	if err != nil {
@@ -126,7 +127,7 @@ func (p *MendPrompt) try(run func(*mend.Program) tea.Cmd) tea.Cmd {
 	p.recall.Restart()
 	p.State = MendTrying
 	keep := p.env.Keep(func(c *shell.KeptChoices) { c.Programs = shell.Remembered(c.Programs, text) })
-	return tea.Batch(keep, run(program))
+	return tea.Batch(keep, p.on.Try(program))
 }
 
 func (p *MendPrompt) Show(mended *plan.Mended, refusal string) {
@@ -156,7 +157,7 @@ func (p *MendPrompt) box(width int) *shell.DialogLines {
 	return l
 }
 
-func (p *MendPrompt) View(width int) string {
+func (p *MendPrompt) View(width, _ int) string {
 	l := p.box(width)
 	p.above(l)
 	if p.State == mendShown {
@@ -213,7 +214,7 @@ func (p *MendPrompt) sayMended(l *shell.DialogLines) {
 
 func (p *MendPrompt) below(l *shell.DialogLines) {
 	l.Blank()
-	l.Keys(p.Keys(MendAnswers{})...)
+	l.Keys(p.Keys()...)
 }
 
 func (p *MendPrompt) differences(width int) []string {
@@ -268,18 +269,15 @@ func (d *draftDifferences) lay(width int) (lines []string) {
 	return append(lines, layRows(d.body, max((width-5)/2, 1))...) // between the sides are a mark and its blanks
 }
 
-func NewMendDialog(e *shell.Env, about Subject) PlanDialog {
-	d := newDialog(e, plan.Replay, about)
-	d.State, d.prompt = shell.DialogChoosing, NewMendPrompt(e, len(about.Rows), about.Words)
-	return d
-}
-
-func (d *PlanDialog) mendKeys() []term.Key {
-	return d.prompt.Keys(MendAnswers{
+// BeginMend asks for a program, and then about the replay of what it makes of the messages.
+func (d *PlanDialog) BeginMend(e *shell.Env, about Subject) {
+	d.reset(e, plan.Replay, about)
+	d.State = shell.DialogChoosing
+	d.prompt = NewMendPrompt(e, len(about.Rows), about.Words, MendAnswers{
 		Back: d.leave,
 		Try: func(program *mend.Program) tea.Cmd {
 			prompt := d.prompt
-			*d = newDialog(d.Env, d.Operation, d.Subject)
+			d.reset(d.Env, d.Operation, d.Subject)
 			d.prompt, d.Mend = prompt, program
 			return d.Work()
 		},

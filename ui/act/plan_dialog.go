@@ -11,7 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// PlanDialog shows an action before it happens, while it happens, and its result.
+// PlanDialog shows an action before it happens, while it happens, and its result. It is not copied once it has begun.
 type PlanDialog struct {
 	QueueAction
 	chooser QueueChooser // of a move, and of a replay to a selected queue
@@ -19,24 +19,50 @@ type PlanDialog struct {
 	typed   []tea.KeyMsg // while the first plan is made: keys for its options are then applied
 }
 
-func NewPlanDialog(e *shell.Env, operation plan.Operation, about Subject) (PlanDialog, tea.Cmd) {
-	d := newDialog(e, operation, about)
+// Begin plans an action, or asks for what there is no plan without.
+func (d *PlanDialog) Begin(e *shell.Env, operation plan.Operation, about Subject) tea.Cmd {
+	d.reset(e, operation, about)
 	if operation == plan.Move {
-		return d, nil
+		d.askQueue()
+		return nil
 	}
-	cmd := d.Work()
-	return d, cmd
+	return d.Work()
 }
 
-// newDialog returns a dialog for which no plan is being made yet.
-func newDialog(e *shell.Env, operation plan.Operation, about Subject) PlanDialog {
-	d := PlanDialog{QueueAction: NewQueueAction(e, operation, about)}
-	if operation == plan.Move {
-		d.chooser = NewQueueChooser(e, plan.MoveTargets(about.Topology, about.Queue))
-		d.State = shell.DialogChoosing
+// reset makes it a dialog for which no plan is being made yet.
+func (d *PlanDialog) reset(e *shell.Env, operation plan.Operation, about Subject) {
+	*d = PlanDialog{QueueAction: NewQueueAction(e, operation, about)}
+}
+
+// askQueue asks for the queue of a move, or of a replay to a selected one.
+func (d *PlanDialog) askQueue() {
+	d.State = shell.DialogChoosing
+	d.chooser = NewQueueChooser(d.Env, plan.MoveTargets(d.Topology, d.Queue), ChooserAnswers{
+		Choose: d.choose,
+		Back:   d.leaveChoice,
+		Title:  func() string { return d.Action().Words().Title },
+	})
+}
+
+// Asking asks for what there is no plan without: a queue, a program, a path.
+type Asking interface {
+	Keys() []term.Key
+	Press(msg tea.KeyMsg) tea.Cmd
+	View(width, height int) string
+}
+
+// asking returns what asks now; nil: nothing does.
+func (d *PlanDialog) asking() Asking {
+	switch {
+	case d.prompt.Open():
+		return &d.prompt
+	case d.edit.open():
+		return editing{d}
+	case d.State == shell.DialogChoosing:
+		return &d.chooser
 	}
 
-	return d
+	return nil
 }
 
 // turnTarget goes to the next target, and asks for one to be selected. Insisting only applied to the previous target.
@@ -48,8 +74,7 @@ func (d *PlanDialog) turnTarget() tea.Cmd {
 
 	d.Mode, d.Insist = (d.Mode+1)%len(d.Modes), false
 	if d.Modes[d.Mode].choice {
-		d.chooser = NewQueueChooser(d.Env, plan.MoveTargets(d.Topology, d.Queue))
-		d.State = shell.DialogChoosing
+		d.askQueue()
 		return nil
 	}
 
@@ -82,8 +107,9 @@ func (d *PlanDialog) leaveChoice() tea.Cmd {
 // Polled applies a newer poll: queues to choose from, and what a plan is made of.
 func (d *PlanDialog) Polled(t *model.Topology) tea.Cmd {
 	if d.State == shell.DialogChoosing {
-		if d.Topology = t; !d.prompt.Open() && !d.edit.open() {
-			d.chooser.Polled(plan.MoveTargets(t, d.Queue))
+		d.Topology = t
+		if chooser, asks := d.asking().(*QueueChooser); asks {
+			chooser.Polled(plan.MoveTargets(t, d.Queue))
 		}
 	}
 
@@ -91,13 +117,8 @@ func (d *PlanDialog) Polled(t *model.Topology) tea.Cmd {
 }
 
 func (d *PlanDialog) Keys() []term.Key {
-	switch {
-	case d.prompt.Open():
-		return d.mendKeys()
-	case d.edit.open():
-		return d.editKeys()
-	case d.State == shell.DialogChoosing:
-		return d.chooser.Keys(d.choose, d.leaveChoice)
+	if asks := d.asking(); asks != nil {
+		return asks.Keys()
 	}
 	asking := d.State == shell.DialogAsking
 	ended := d.State == shell.DialogEnded
@@ -136,8 +157,7 @@ func (d *PlanDialog) then(screen func(*shell.Env, int64) shell.Screen) func() te
 // OtherKeys returns the keys of a dialog, and those where a queue is chosen.
 func OtherKeys(e *shell.Env) (dialog, choice []term.Key) {
 	d := PlanDialog{QueueAction: QueueAction{Dialog: shell.NewDialog(e, shell.DialogPlanning)}}
-	c := QueueChooser{env: e}
-	return d.Keys(), c.Keys(nil, nil)
+	return d.Keys(), (&QueueChooser{}).Keys()
 }
 
 func (d *PlanDialog) Update(msg tea.Msg) tea.Cmd {
@@ -179,17 +199,11 @@ func (d *PlanDialog) planned() (cmd tea.Cmd) {
 }
 
 func (d *PlanDialog) handleKey(msg tea.KeyMsg) tea.Cmd {
+	if asks := d.asking(); asks != nil {
+		return asks.Press(msg)
+	}
 	keys := d.Keys()
-	offered := term.Offers(keys, msg)
-	switch {
-	case d.prompt.Open():
-		return d.prompt.Press(msg, keys)
-	case d.edit.open():
-		cmd, _ := term.Press(keys, msg)
-		return cmd
-	case d.State == shell.DialogChoosing:
-		return d.chooser.Press(msg, keys)
-	case d.State == shell.DialogPlanning && !d.Asks() && !offered:
+	if d.State == shell.DialogPlanning && !d.Asks() && !term.Offers(keys, msg) {
 		d.typed = append(d.typed, msg)
 		return nil
 	}

@@ -15,18 +15,12 @@ import (
 const shownProblems = 6
 
 func (d *PlanDialog) View(width, height int) string {
-	l := shell.NewDialogLines(width)
-	switch {
-	case d.prompt.Open():
-		return d.prompt.View(width)
-	case d.edit.open():
-		return d.editView(l)
-	case d.edit.state == editDone: // it has two sides
-		l.Outer, l.Width = width, width-4
+	if asks := d.asking(); asks != nil {
+		return asks.View(width, height)
 	}
-
-	if d.State == shell.DialogChoosing {
-		d.chooser.View(l, height-2)
+	l := shell.NewDialogLines(width)
+	if d.edit.state == editDone { // it has two sides
+		l.Outer, l.Width = width, width-4
 	}
 
 	shown := d.shown()

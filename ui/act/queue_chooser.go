@@ -15,15 +15,22 @@ import (
 // QueueChooser selects one queue by typing a part of its name. The cursor follows the queue's name: a poll never moves
 // what enter is about to hit.
 type QueueChooser struct {
-	env   *shell.Env
 	list  term.Table[string, *model.Queue]
 	field term.TextField
+	ChooserAnswers
 }
 
-func NewQueueChooser(e *shell.Env, queues []*model.Queue) QueueChooser {
+// ChooserAnswers are what keys of a chooser do in the screen that embeds it, and the title there.
+type ChooserAnswers struct {
+	Choose func(*model.Queue) tea.Cmd // the queue under the cursor
+	Back   func() tea.Cmd
+	Title  func() string
+}
+
+func NewQueueChooser(e *shell.Env, queues []*model.Queue, on ChooserAnswers) QueueChooser {
 	name := func(q *model.Queue) string { return q.Name }
 	asGiven := func(_, _ *model.Queue) int { return 0 }
-	c := QueueChooser{env: e, list: term.NewTable(e.Plain, name, asGiven, nil, nil), field: term.NewTextField("")}
+	c := QueueChooser{term.NewTable(e.Plain, name, asGiven, nil, nil), term.NewTextField(""), on}
 	c.Polled(queues)
 	return c
 }
@@ -38,25 +45,24 @@ func (c *QueueChooser) Polled(queues []*model.Queue) {
 
 func (c *QueueChooser) Current() (*model.Queue, bool) { return c.list.Current() }
 
-// Keys returns its keys. choose gets the queue under the cursor.
-func (c *QueueChooser) Keys(choose func(*model.Queue) tea.Cmd, back func() tea.Cmd) []term.Key {
+func (c *QueueChooser) Keys() []term.Key {
 	move := func(by int) func() { return func() { c.list.MoveTo(c.list.Index + by) } }
 	return []term.Key{
 		term.On(press.Confirm, "choose", func() tea.Cmd {
 			if q, ok := c.Current(); ok {
-				return choose(q)
+				return c.Choose(q)
 			}
 			return nil
 		}).As("choose"),
 		term.On(press.ChooseUp, "up", move(-1)),
 		term.On(press.ChooseDown, "down", move(1)),
-		term.On(press.Cancel, "back", back),
+		term.On(press.Cancel, "back", c.Back),
 	}
 }
 
 // Press handles a key: one of these, or a part of a name.
-func (c *QueueChooser) Press(msg tea.KeyMsg, keys []term.Key) tea.Cmd {
-	cmd, pressed := term.Press(keys, msg)
+func (c *QueueChooser) Press(msg tea.KeyMsg) tea.Cmd {
+	cmd, pressed := term.Press(c.Keys(), msg)
 	if before := c.field.Text(); !pressed {
 		if c.field.Update(msg); c.field.Text() != before {
 			needle := strings.ToLower(strings.TrimSpace(c.field.Text()))
@@ -68,7 +74,8 @@ func (c *QueueChooser) Press(msg tea.KeyMsg, keys []term.Key) tea.Cmd {
 	return cmd
 }
 
-func (c *QueueChooser) View(l *shell.DialogLines, height int) {
+func (c *QueueChooser) View(width, height int) string {
+	l := shell.NewDialogLines(width)
 	l.Say("", "Type a part of the queue's name:")
 	l.Field(&c.field)
 	l.Blank()
@@ -78,7 +85,7 @@ func (c *QueueChooser) View(l *shell.DialogLines, height int) {
 		l.Say("", "no queue has that in its name", term.Warning)
 	}
 
-	room := max(height-len(l.Lines)-2, 3)
+	room := max(height-len(l.Lines)-4, 3)
 	first := min(max(at-room/2, 0), max(len(shown)-room, 0))
 	for i := first; i < min(first+room, len(shown)); i++ {
 		q := shown[i]
@@ -100,4 +107,5 @@ func (c *QueueChooser) View(l *shell.DialogLines, height int) {
 	l.Blank()
 	l.Hints(shell.Hint("enter", "choose") + shell.Hint("↑ ↓", "move") + shell.Hint("esc", "back") +
 		term.Muted.Render(model.Sayf("%v of %v", len(shown), len(c.list.All))))
+	return l.Box(c.Title())
 }

@@ -25,10 +25,10 @@ type causePlansScreen struct {
 	oneCause
 	latest  shell.TopologyMsg
 	state   causePlansState
-	reading *messages.Screen // reads one queue
-	queues  []causeQueue     // in the order of the list
-	at      int              // the one being read, or running
-	typed   []tea.KeyMsg     // before there were plans: keys for their options are then applied
+	reading *messages.Screen     // reads one queue
+	queues  []causeQueue         // in the order of the list
+	at      int                  // the one being read, or running
+	typed   []tea.KeyMsg         // before there were plans: keys for their options are then applied
 	table   term.Table[int, int] // of indices of queues
 	consent shell.Consent
 	causeWish
@@ -193,7 +193,7 @@ func (c *causePlansScreen) agreeable() bool {
 func (c *causePlansScreen) Keys() []term.Key {
 	switch c.state {
 	case causePlansWishing:
-		return c.wishKeys()
+		return c.asking().Keys()
 	case causePlansRunning:
 		return c.running().RunKeys(c.askAgain)
 	}
@@ -258,7 +258,7 @@ func (c *causePlansScreen) Update(msg tea.Msg) tea.Cmd {
 	case tea.KeyMsg:
 		cmd = c.handleKey(msg)
 	case shell.EndedMsg[act.ExportedFiles]:
-		cmd = c.saved(msg)
+		cmd = c.saving.Update(msg)
 	case messages.PeekedMsg:
 		cmd = c.read(msg)
 	default: // the answer to a command of one of them
@@ -297,8 +297,11 @@ func (c *causePlansScreen) onward() tea.Cmd {
 	case causePlansReading:
 		return c.readOn()
 	case causePlansWishing:
-		if c.mending.State == act.MendTrying {
+		switch {
+		case c.mending.State == act.MendTrying:
 			c.tried()
+		case c.Asks == messages.AsksPath && !c.saving.Open():
+			return shell.Pop
 		}
 	case causePlansAsking:
 		return c.turnTyped()
@@ -375,7 +378,7 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 	reading := c.state == causePlansReading || asking && c.planning() && len(c.options()) == 0
 	switch {
 	case c.state == causePlansWishing:
-		return c.wishKey(msg)
+		return c.asking().Press(msg)
 	case asking && c.consent.Explains(msg), c.scrollPane(msg):
 		return nil
 	case c.table.Motion(msg):

@@ -103,8 +103,8 @@ func (c *causePlansScreen) View(width, height int) string {
 	lines = append(lines, strings.Split(term.Block(c.pane(width, pane), width, max(pane, 0)), "\n")...)
 	page := term.Block(append(lines, foot.Indented()...), width, height)
 
-	if box := c.wishBox(width, height); box != "" {
-		return c.env.Overlay(page, box, width, height)
+	if c.state == causePlansWishing {
+		return c.env.Overlay(page, c.asking().View(width, height), width, height)
 	}
 
 	return page
@@ -281,11 +281,32 @@ func (c *causePlansScreen) ask() {
 	}
 	c.state = causePlansWishing
 	words := model.Sayf("all of the cause in %v queue(s)", len(left))
+
 	switch c.Asks {
 	case messages.AsksQueue:
-		c.chooser = act.NewQueueChooser(c.env, c.moveTargets())
+		c.chooser = act.NewQueueChooser(c.env, c.moveTargets(), act.ChooserAnswers{
+			Choose: func(q *model.Queue) tea.Cmd {
+				c.want.ToQueue(q.Name)
+				c.state = causePlansAsking
+				return c.planAll()
+			},
+			Back:  c.unask,
+			Title: func() string { return model.Sayf("Move %v message(s)", c.messages(c.left())) },
+		})
+
 	case messages.AsksProgram:
-		c.mending = act.NewMendPrompt(c.env, c.messages(left), words)
+		c.mending = act.NewMendPrompt(c.env, c.messages(left), words, act.MendAnswers{
+			Back: c.unask,
+			Try: func(program *mend.Program) tea.Cmd {
+				c.want.Mend = program
+				return c.planAll()
+			},
+			Agree: func() tea.Cmd {
+				c.agreed, c.state = c.want.Mend, causePlansAsking
+				return nil
+			},
+		})
+
 	case messages.AsksPath:
 		subjects := model.Mapped(c.queues, func(q *causeQueue) act.Subject { return q.Subject })
 		c.saving = messages.NewCauseExport(c.env, subjects, words)
@@ -354,14 +375,15 @@ func (c *causePlansScreen) planOne(q *causeQueue) tea.Cmd {
 	return c.optOne(&q.QueueAction)
 }
 
-func (c *causePlansScreen) wishKey(msg tea.KeyMsg) tea.Cmd {
+// asking returns what asks for the rest.
+func (c *causePlansScreen) asking() act.Asking {
 	switch c.Asks {
 	case messages.AsksProgram:
-		return c.mending.Press(msg, c.wishKeys())
+		return &c.mending
 	case messages.AsksPath:
-		return c.saved(msg)
+		return &c.saving
 	default:
-		return c.chooser.Press(msg, c.wishKeys())
+		return &c.chooser
 	}
 }
 
@@ -396,65 +418,16 @@ func (c *causePlansScreen) tried() {
 	c.mending.Show(&mended, refusal)
 }
 
-// saved passes a message to the dialog of an export. When that closes, this screen does, too.
-func (c *causePlansScreen) saved(msg tea.Msg) tea.Cmd {
-	cmd := c.saving.Update(msg)
-	if c.saving.Open() {
-		return cmd
-	}
-	return tea.Batch(cmd, shell.Pop)
-}
-
-func (c *causePlansScreen) wishBox(width, height int) string {
+// unask goes back to the plans that were made before it asked, if there are any.
+func (c *causePlansScreen) unask() tea.Cmd {
+	c.state = causePlansAsking
 	switch {
-	case c.state != causePlansWishing:
-		return ""
-	case c.Asks == messages.AsksProgram:
-		return c.mending.View(width)
-	case c.Asks == messages.AsksPath:
-		return c.saving.View(width, height)
-	default:
-		l := shell.NewDialogLines(width)
-		c.chooser.View(l, height-2)
-		return l.Box(model.Sayf("Move %v message(s)", c.messages(c.left())))
-	}
-}
-
-func (c *causePlansScreen) wishKeys() []term.Key {
-	if c.Asks == messages.AsksPath {
-		return c.saving.Keys()
+	case c.want.Mode == "" && c.agreed == nil:
+		return shell.Pop
+	case c.agreed == nil:
+		return nil
 	}
 
-	back := func() tea.Cmd {
-		c.state = causePlansAsking
-		switch {
-		case c.want.Mode == "" && c.agreed == nil:
-			return shell.Pop
-		case c.agreed == nil:
-			return nil
-		}
-
-		c.want.Mend = c.agreed
-		return c.planAll()
-	}
-
-	if c.Asks == messages.AsksQueue {
-		return c.chooser.Keys(func(q *model.Queue) tea.Cmd {
-			c.want.ToQueue(q.Name)
-			c.state = causePlansAsking
-			return c.planAll()
-		}, back)
-	}
-
-	return c.mending.Keys(act.MendAnswers{
-		Back: back,
-		Try: func(program *mend.Program) tea.Cmd {
-			c.want.Mend = program
-			return c.planAll()
-		},
-		Agree: func() tea.Cmd {
-			c.agreed, c.state = c.want.Mend, causePlansAsking
-			return nil
-		},
-	})
+	c.want.Mend = c.agreed
+	return c.planAll()
 }

@@ -181,17 +181,16 @@ func (s *Screen) edit() tea.Cmd {
 			len(rows)), true)
 	}
 
-	return s.change(s.aimed, noneAimed, func(about act.Subject) (cmd tea.Cmd) {
+	return s.change(s.aimed, noneAimed, func(about act.Subject) tea.Cmd {
 		about.Words = "the edited message"
-		s.Dialog, cmd = act.NewEditDialog(s.env, about)
-		return cmd
+		return s.Dialog.BeginEdit(s.env, about)
 	})
 }
 
 // mendMany asks for the program that changes the selection, or all that are shown.
 func (s *Screen) mendMany() tea.Cmd {
 	return s.change(s.selected, "there is nothing to edit", func(about act.Subject) tea.Cmd {
-		s.Dialog = act.NewMendDialog(s.env, about)
+		s.Dialog.BeginMend(s.env, about)
 		return nil
 	})
 }

@@ -269,9 +269,8 @@ func (s *Screen) with(choose choice, none string, does func(act.Subject) tea.Cmd
 }
 
 func (s *Screen) act(operation plan.Operation, choose choice) tea.Cmd {
-	return s.with(choose, noneAimed, func(about act.Subject) (cmd tea.Cmd) {
-		s.Dialog, cmd = act.NewPlanDialog(s.env, operation, about)
-		return cmd
+	return s.with(choose, noneAimed, func(about act.Subject) tea.Cmd {
+		return s.Dialog.Begin(s.env, operation, about)
 	})
 }
 
