@@ -16,7 +16,7 @@ type PlanDialog struct {
 	QueueAction
 	chooser QueueChooser // of a move, and of a replay to a selected queue
 	prompt  MendPrompt   // for the program; it is closed once the user agreed to its results
-	typed   []tea.KeyMsg // while the first plan is made: keys for its options are then applied
+	typed   TypedAhead   // while the first plan is made
 }
 
 // Begin plans an action, or asks for what there is no plan without.
@@ -178,24 +178,30 @@ func (d *PlanDialog) Update(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// planned shows what a program makes of the messages, and applies keys typed before there was a plan, if they are
-// options of it; never one that agrees.
-func (d *PlanDialog) planned() (cmd tea.Cmd) {
+// TypedAhead are keys that were typed before there was a plan.
+type TypedAhead []tea.KeyMsg
+
+// Apply presses those that change an option of the plan; never one that agrees. Each plans again: the last one counts.
+func (t *TypedAhead) Apply(options func() []term.Key) (cmd tea.Cmd) {
+	for _, msg := range *t {
+		if pressed, ok := term.Press(options(), msg); ok {
+			cmd = pressed
+		}
+	}
+
+	*t = nil
+	return cmd
+}
+
+// planned shows what a program makes of the messages, and applies keys typed before there was a plan.
+func (d *PlanDialog) planned() tea.Cmd {
 	if d.prompt.State == MendTrying {
 		d.State = shell.DialogChoosing
 		d.prompt.Show(d.Plan.Mended, d.Plan.Refusal.Words())
 	}
 
 	d.offerTargets()
-	typed := d.typed
-	d.typed = nil
-	for _, msg := range typed {
-		if pressed, ok := term.Press(d.Options(&d.ActionWant, d.Work), msg); ok {
-			cmd = pressed
-		}
-	}
-
-	return cmd
+	return d.typed.Apply(func() []term.Key { return d.Options(&d.ActionWant, d.Work) })
 }
 
 func (d *PlanDialog) handleKey(msg tea.KeyMsg) tea.Cmd {

@@ -132,6 +132,7 @@ func (c *Reading) consents() (keys []term.Key) {
 // Dialog returns the open question.
 func (c *Reading) Dialog(width int) string {
 	l := shell.NewDialogLines(width)
+	title := model.Sayf("Read %v failed queue(s)", len(c.asked))
 	if c.asks != asksConsent {
 		words := "A look at these queues costs more than the mark \"redelivered\". Each is read once."
 		if slices.ContainsFunc(c.asked, (*Queue).counts) {
@@ -147,12 +148,10 @@ func (c *Reading) Dialog(width int) string {
 	if c.asks == asksCost {
 		l.Blank()
 		l.Keys(c.Keys()...)
-		return l.Box(model.Sayf("Read %v failed queue(s)", len(c.asked)))
+		return l.Box(title)
 	}
 
-	read := "read them, and "
-	title := model.Sayf("Read %v failed queue(s)", len(c.asked))
-	later := "not now"
+	read, later := "read them, and ", "not now"
 	if c.asks == asksConsent {
 		read = ""
 		title = "When to look at failed queues with a delivery limit"

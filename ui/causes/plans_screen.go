@@ -25,10 +25,10 @@ type causePlansScreen struct {
 	oneCause
 	latest  shell.TopologyMsg
 	state   causePlansState
-	reading *messages.Screen     // reads one queue
-	queues  []causeQueue         // in the order of the list
-	at      int                  // the one being read, or running
-	typed   []tea.KeyMsg         // before there were plans: keys for their options are then applied
+	reading *messages.Screen // reads one queue
+	queues  []causeQueue     // in the order of the list
+	at      int              // the one being read, or running
+	typed   act.TypedAhead
 	table   term.Table[int, int] // of indices of queues
 	consent shell.Consent
 	causeWish
@@ -260,7 +260,7 @@ func (c *causePlansScreen) Update(msg tea.Msg) tea.Cmd {
 	case shell.EndedMsg[act.ExportedFiles]:
 		cmd = c.saving.Update(msg)
 	case messages.PeekedMsg:
-		cmd = c.read(msg)
+		cmd = c.reading.Update(msg)
 	default: // the answer to a command of one of them
 		cmd = c.each(func(q *causeQueue) tea.Cmd { return q.Update(msg) })
 	}
@@ -304,7 +304,9 @@ func (c *causePlansScreen) onward() tea.Cmd {
 			return shell.Pop
 		}
 	case causePlansAsking:
-		return c.turnTyped()
+		if !c.planning() {
+			return c.typed.Apply(c.options)
+		}
 	case causePlansRunning:
 		return c.runOn()
 	}
@@ -312,30 +314,10 @@ func (c *causePlansScreen) onward() tea.Cmd {
 	return nil
 }
 
-// turnTyped applies keys typed before there were plans, if they are options; never one that agrees.
-func (c *causePlansScreen) turnTyped() tea.Cmd {
-	if c.planning() {
-		return nil
-	}
-	typed := c.typed
-	c.typed = nil
-	var cmds []tea.Cmd
-	for _, msg := range typed {
-		cmd, _ := term.Press(c.options(), msg)
-		cmds = append(cmds, cmd)
-	}
-
-	return tea.Batch(cmds...)
-}
-
 // readNext begins to read the next queue.
 func (c *causePlansScreen) readNext() {
 	queue := c.queues[c.at].Queue
 	c.reading = c.open(queue, nil)
-}
-
-func (c *causePlansScreen) read(msg tea.Msg) tea.Cmd {
-	return c.reading.Update(msg)
 }
 
 // readOn reads on. If nothing else is needed, what was read is planned at once.
@@ -345,7 +327,7 @@ func (c *causePlansScreen) readOn() tea.Cmd {
 		r, q := c.reading, &c.queues[c.at]
 		switch {
 		case !r.Asked:
-			cmds = append(cmds, c.read(c.latest))
+			cmds = append(cmds, r.Update(c.latest))
 			continue
 		case r.Peek != 0:
 			return tea.Batch(cmds...)
@@ -447,23 +429,18 @@ func (c *causePlansScreen) optOne(d *act.QueueAction) tea.Cmd {
 
 // runOn starts the next plan after one that ended well. One that is no longer what was agreed to is asked about again.
 func (c *causePlansScreen) runOn() tea.Cmd {
-	d := c.running()
-	switch d.State {
-	case shell.DialogAsking:
-		c.state = causePlansAsking
-	case shell.DialogEnded:
-		rest := c.ready()
-		if !d.AsPlanned() || c.stopped || len(rest) == 0 {
-			c.state, c.endedAt = causePlansEnded, c.env.Shown
-			c.env.ActTogether(c.undoable()...)
-			return nil
-		}
+	d, rest := c.running(), c.ready()
+	switch {
+	case d.State == shell.DialogAsking:
+		c.state, c.consent = causePlansAsking, shell.NewConsent()
+	case d.State != shell.DialogEnded:
+	case d.AsPlanned() && !c.stopped && len(rest) > 0:
 		return c.start(rest[0])
 	default:
-		return nil
+		c.state, c.endedAt = causePlansEnded, c.env.Shown
+		c.env.ActTogether(c.undoable()...)
 	}
 
-	c.consent = shell.NewConsent()
 	return nil
 }
 
