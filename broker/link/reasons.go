@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"regexp"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -63,12 +64,12 @@ func (p *pattern) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-var reasons = func() (all map[Attempt][]reason) {
+var reasons = sync.OnceValue(func() (all map[Attempt][]reason) {
 	if _, err := toml.Decode(reasonsFile, &all); err != nil {
 		panic(err)
 	}
 	return all
-}()
+})
 
 // ReasonOf returns why the broker refused an attempt; UnknownReason when it was not the broker, or said something else.
 func ReasonOf(on Attempt, err error) Reason {
@@ -82,7 +83,7 @@ func reasonOf(on Attempt, err error) (Reason, []string) {
 	if !errors.As(err, &e) || !e.Server {
 		return UnknownReason, nil
 	}
-	for _, r := range reasons[on] {
+	for _, r := range reasons()[on] {
 		if r.Code != 0 && r.Code != e.Code {
 			continue
 		}

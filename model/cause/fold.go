@@ -69,7 +69,7 @@ func (f *folder) step() {
 			f.emit(c)
 		}
 	case c == ')':
-		if !f.apply(rules.Closing, "", f.ahead()) {
+		if !f.apply(rules().Closing, "", f.ahead()) {
 			f.emit(c)
 		}
 	case isDelimiter(c):
@@ -92,7 +92,7 @@ func (f *folder) chunk() {
 	}
 
 	f.end = f.at + len(s)
-	if !strings.ContainsAny(s, asciiDigits+`/\@`) || !f.apply(rules.Chunk, s, s) {
+	if !strings.ContainsAny(s, asciiDigits+`/\@`) || !f.apply(rules().Chunk, s, s) {
 		f.piece()
 	}
 }
@@ -102,16 +102,16 @@ func (f *folder) piece() {
 	s := f.word()
 	switch {
 	case s == "":
-		if f.afterWord() || !f.apply(rules.Number, s, f.ahead()) {
+		if f.afterWord() || !f.apply(rules().Number, s, f.ahead()) {
 			f.copy(1)
 		}
 		return
 	case strings.ContainsAny(s, asciiDigits):
-		if f.apply(rules.Number, s, f.ahead()) || f.apply(rules.Mixed, s, s) {
+		if f.apply(rules().Number, s, f.ahead()) || f.apply(rules().Mixed, s, s) {
 			return
 		}
 	default:
-		if f.apply(announced[strings.ToLower(strings.Trim(s, "_'"))], s, f.ahead()) || f.apply(rules.Word, s, f.ahead()) {
+		if f.apply(announced()[strings.ToLower(strings.Trim(s, "_'"))], s, f.ahead()) || f.apply(rules().Word, s, f.ahead()) {
 			return
 		}
 	}
@@ -160,7 +160,7 @@ func (f *folder) apply(list []rule, s, text string) bool {
 		if !r.Far {
 			read = text[:min(len(text), len(s)+mostNear)]
 		}
-		if m := r.pattern.FindStringSubmatchIndex(read); m != nil {
+		if m := r.pattern().FindStringSubmatchIndex(read); m != nil {
 			f.fold(r, read, m)
 			return true
 		}
@@ -199,7 +199,7 @@ func (f *folder) fold(r *rule, text string, m []int) {
 	case asUnit:
 		f.out = f.out[:len(f.out)-1]
 	default:
-		f.out = r.pattern.ExpandString(f.out, r.Out, text, m)
+		f.out = r.pattern().ExpandString(f.out, r.Out, text, m)
 	}
 }
 

@@ -98,7 +98,7 @@ func isSymbol(s string) bool { return len(s) <= 2 && symbol.MatchString(s) }
 
 // isName reports whether a text looks like a name that a programmer chose.
 func isName(s string) bool {
-	return name.MatchString(s) && !manyDigits.MatchString(s) && !email.MatchString(s)
+	return name.MatchString(s) && !manyDigits.MatchString(s) && !email().MatchString(s)
 }
 
 var (

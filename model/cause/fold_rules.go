@@ -5,6 +5,7 @@ import (
 	_ "embed" // the rules
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
@@ -23,7 +24,7 @@ type rule struct {
 	Out     string // a placeholder, or a template of Regexp.Expand
 
 	when    func(f *folder, s string) bool // of the word or chunk that begins here
-	pattern *regexp.Regexp                 // nil: the word or chunk
+	pattern func() *regexp.Regexp          // nil: the word or chunk
 }
 
 // Results that no template says.
@@ -39,12 +40,13 @@ const (
 //go:embed fold_rules.toml
 var rulesFile string
 
-// rules are those of fold_rules.toml, by what they fold, with the parts of their patterns.
-var rules = func() (file struct {
+// rulesOf are those of fold_rules.toml, by what they fold, with the parts of their patterns.
+type rulesOf struct {
 	Parts                                          map[string]string
 	Closing, Chunk, Announced, Word, Number, Mixed []rule
-},
-) {
+}
+
+var rules = sync.OnceValue(func() (file rulesOf) {
 	if _, err := toml.Decode(rulesFile, &file); err != nil {
 		panic(err)
 	}
@@ -52,13 +54,13 @@ var rules = func() (file struct {
 		for r := range model.Each(list) {
 			r.when = conditions[r.When]
 			if r.Pattern != "" {
-				r.pattern = begin(expanded(r.Pattern, file.Parts))
+				r.pattern = sync.OnceValue(func() *regexp.Regexp { return begin(expanded(r.Pattern, file.Parts)) })
 			}
 		}
 	}
 
 	return file
-}()
+})
 
 // conditions are what rules ask by name.
 var conditions = map[string]func(f *folder, s string) bool{
@@ -84,15 +86,15 @@ func expanded(pattern string, parts map[string]string) string {
 func begin(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)`) }
 
 // announced are the rules of each word that announces something.
-var announced = func() map[string][]rule {
+var announced = sync.OnceValue(func() map[string][]rule {
 	words := map[string][]rule{}
-	for _, r := range rules.Announced {
+	for _, r := range rules().Announced {
 		for _, word := range list(r.Words) {
 			words[word] = append(words[word], r)
 		}
 	}
 	return words
-}()
+})
 
 var digits = regexp.MustCompile(`\d+`)
 
@@ -254,6 +256,6 @@ var (
 )
 
 var (
-	isPath = begin(rules.Parts["file"])
-	email  = begin(rules.Parts["email"])
+	isPath = sync.OnceValue(func() *regexp.Regexp { return begin(rules().Parts["file"]) })
+	email  = sync.OnceValue(func() *regexp.Regexp { return begin(rules().Parts["email"]) })
 )

@@ -24,7 +24,7 @@ func (f *folder) chunkEnd() int {
 
 		s := f.in[f.at:end]
 		changes := is != other && s != ""
-		if changes && !isPath.MatchString(s) && !strings.Contains(s, "://") {
+		if changes && !isPath().MatchString(s) && !strings.Contains(s, "://") {
 			return end
 		}
 

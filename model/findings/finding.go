@@ -112,16 +112,16 @@ type common struct {
 	Remedy string
 }
 
-var remedies = func() (all map[string]common) {
+var remedies = sync.OnceValue(func() (all map[string]common) {
 	if _, err := toml.Decode(remediesText, &all); err != nil {
 		panic(err)
 	}
 	return all
-}()
+})
 
 // completed returns the finding with what is the same for all of its code, unless it says otherwise.
 func (f Finding) completed() Finding {
-	c := remedies[f.Code]
+	c := remedies()[f.Code]
 	f.Level = cmp.Or(f.Level, c.Level, LevelWarning)
 	f.Remedy = cmp.Or(f.Remedy, c.Remedy)
 	return f

@@ -38,10 +38,12 @@ func (m *Message) envelope(wish ResetWish) (Envelope, bool) {
 		return Envelope{}, false
 	}
 	r := reader{m: m}
-	if r.haveMembers(easyNetQMembers...) || strings.Contains(m.Properties.Type, EasyNetQType) {
+	_, ofEasyNetQ := easyNetQBodies()
+	_, ofDramatiq := dramatiqBodies()
+	if r.haveMembers(ofEasyNetQ...) || strings.Contains(m.Properties.Type, EasyNetQType) {
 		return m.easyNetQ(), true
 	}
-	if r.haveMembers(dramatiqMembers...) {
+	if r.haveMembers(ofDramatiq...) {
 		return m.dramatiq(wish)
 	}
 
@@ -110,8 +112,8 @@ func OpeningWith(m *Message, wish ResetWish) Opened {
 // EasyNetQType is in the type property of what EasyNetQ publishes to its error queue.
 const EasyNetQType = "EasyNetQ.SystemMessages.Error"
 
-// easyNetQMembers are the members that every EasyNetQ error message has.
-var _, easyNetQMembers = frameworkNamed("EasyNetQ").bodies()
+// easyNetQBodies has the members that every EasyNetQ error message has.
+var easyNetQBodies = bodiesOf("EasyNetQ")
 
 // easyNetQ opens EasyNetQ's error message: a JSON object with the body as text, the properties, and where it was
 // received.

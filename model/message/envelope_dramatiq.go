@@ -17,8 +17,8 @@ import (
 // the publisher chose) belongs to the original.
 var dramatiqMarks = []string{"retries", "traceback", "requeue_timestamp", "eta"}
 
-// dramatiqMembers are the members that every Dramatiq message has.
-var _, dramatiqMembers = frameworkNamed("Dramatiq").bodies()
+// dramatiqBodies has the members that every Dramatiq message has.
+var dramatiqBodies = bodiesOf("Dramatiq")
 
 // dramatiq removes from a Dramatiq message what its failures wrote into it, and leaves every other byte as it is.
 func (m *Message) dramatiq(wish ResetWish) (Envelope, bool) {

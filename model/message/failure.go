@@ -31,8 +31,8 @@ const maxFailureText = 2000
 // applications commonly use, then from the newest death. It is false without any of them.
 func (m *Message) Failure() (Failure, bool) {
 	r := reader{m: m}
-	for i := range frameworks {
-		if f, ok := frameworks[i].failure(&r); ok {
+	for i := range frameworks() {
+		if f, ok := frameworks()[i].failure(&r); ok {
 			return f, true
 		}
 	}

@@ -73,7 +73,7 @@ func TestEveryConventionHasANameAndAPlace(t *testing.T) {
 	read := must.Get(toml.Decode(frameworksFile, &struct{ Framework []framework }{}))(t)
 	assert.Equal(t, len(read.Undecoded()), 0, "unknown keys %v", read.Undecoded())
 
-	for _, k := range frameworks {
+	for _, k := range frameworks() {
 		assert.That(t, k.Name != "", "%+v", k)
 		for _, c := range k.Failures {
 			assert.That(t, len(c.Needs) > 0, "%s: %+v", k.Name, c)

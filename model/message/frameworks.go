@@ -2,6 +2,7 @@ package message
 
 import (
 	_ "embed"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 )
@@ -10,7 +11,7 @@ import (
 var frameworksFile string
 
 // frameworks is the table of what dlxtop knows.
-var frameworks = decoded[framework](frameworksFile)
+var frameworks = sync.OnceValue(func() []framework { return decoded[framework](frameworksFile) })
 
 // decoded returns the rows of the only table of a file in TOML.
 func decoded[R any](text string) (rows []R) {
@@ -23,11 +24,14 @@ func decoded[R any](text string) (rows []R) {
 	return rows
 }
 
-// bodies returns the beginnings and the members of bodies that are evidence of a framework.
-func (k framework) bodies() (begins, members []string) {
-	for _, e := range k.Evidence {
-		begins = append(begins, e.Begins...)
-		members = append(members, e.Members...)
-	}
-	return begins, members
+// bodiesOf returns the beginnings and the members of bodies that are evidence of a framework.
+func bodiesOf(name string) func() (begins, members []string) {
+	return sync.OnceValues(func() (begins, members []string) {
+		for _, e := range frameworkNamed(name).Evidence {
+			begins = append(begins, e.Begins...)
+			members = append(members, e.Members...)
+		}
+
+		return begins, members
+	})
 }

@@ -242,7 +242,7 @@ func FuzzFailure(f *testing.F) {
 		"at Mail.Send()"
 
 	var forms []failureForm
-	for _, k := range frameworks {
+	for _, k := range frameworks() {
 		forms = append(forms, k.Failures...)
 	}
 

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -47,7 +48,7 @@ type plainName struct {
 var namesFile string
 
 // plainNames are the names of names.toml, in the form of plainNameOf: each first word combined with each last word.
-var plainNames = func() map[string]plainName {
+var plainNames = sync.OnceValue(func() map[string]plainName {
 	names := map[string]plainName{}
 	for _, row := range decoded[struct {
 		Role         plainRole
@@ -64,7 +65,7 @@ var plainNames = func() map[string]plainName {
 		}
 	}
 	return names
-}()
+})
 
 // plumbing are words of messaging: a name that has one is not business data.
 var plumbing = model.WordSet("dlq dlx dead letter death poison poisoned parking retry retries requeue requeuer " +
@@ -157,12 +158,12 @@ func plainNameOf(outer, name string) (plainName, bool) {
 		return plainName{}, false
 	}
 	text := s.text[:s.length]
-	if n, ok := plainNames[string(text)]; ok {
+	if n, ok := plainNames()[string(text)]; ok {
 		return n, true
 	}
 	ours := text[0] == 'x'
 	if ours {
-		if n, ok := plainNames[string(text[1:])]; ok {
+		if n, ok := plainNames()[string(text[1:])]; ok {
 			n.vague = n.vague && n.role == queueRole // x-queue can be the one to go to
 			return n, true
 		}
@@ -170,7 +171,7 @@ func plainNameOf(outer, name string) (plainName, bool) {
 
 	ours = ours && len(s.word(0)) == 1
 	for i := 1; i < s.words; i++ {
-		n, ok := plainNames[string(text[s.starts[i]:])]
+		n, ok := plainNames()[string(text[s.starts[i]:])]
 		if !ok {
 			continue
 		}
@@ -178,7 +179,7 @@ func plainNameOf(outer, name string) (plainName, bool) {
 			return plainName{}, false
 		}
 
-		n.rank += len(plainNames) // behind a name without a prefix
+		n.rank += len(plainNames()) // behind a name without a prefix
 		of := i
 		if n.role < triesRole {
 			of = s.words // dlq-error says it itself

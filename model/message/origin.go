@@ -65,8 +65,8 @@ func (m *Message) ToldOrigin(e *Envelope) (model.Address, bool) {
 
 // writtenOrigin returns the origin that a framework or an application wrote into the message.
 func (r *reader) writtenOrigin() (a model.Address, by string, ok bool) {
-	for i := range frameworks {
-		c := frameworks[i].Origin
+	for i := range frameworks() {
+		c := frameworks()[i].Origin
 		if c == nil || !r.has(c.Needs) {
 			continue
 		}
@@ -74,7 +74,7 @@ func (r *reader) writtenOrigin() (a model.Address, by string, ok bool) {
 		exchange, ok := r.text(c.Exchange)
 		key, complete := r.text(c.Key)
 		if ok && complete {
-			return r.m.own(model.Address{Exchange: exchange, RoutingKey: key}), string(frameworks[i].Name), true
+			return r.m.own(model.Address{Exchange: exchange, RoutingKey: key}), string(frameworks()[i].Name), true
 		}
 	}
 

@@ -61,7 +61,7 @@ func (m *Message) headerFields() (found []plainField) {
 
 		n, ok := plainNameOf("", key)
 		if text, _ := model.AsText(v); !ok && strings.Contains(text, ": ") && stateFails(key, text) {
-			n, ok = plainName{role: traceRole, rank: len(plainNames), vague: true}, true // status "failed: smtp is down"
+			n, ok = plainName{role: traceRole, rank: len(plainNames()), vague: true}, true // status "failed: smtp is down"
 		}
 		if ok && (!isTable || n.role == traceRole || n.role >= queueRole) {
 			found = n.read(found, path{key}, v)
@@ -131,7 +131,7 @@ func writtenTable(v any) (table model.Table) {
 // innerName returns what a name in a table of any name says.
 func innerName(outer, inner string) (plainName, bool) {
 	n, ok := plainNameOf(outer, inner)
-	if ok && n.prefix == "" && n.rank < len(plainNames) {
+	if ok && n.prefix == "" && n.rank < len(plainNames()) {
 		return n, true
 	}
 	n, ok = plainNameOf("", inner)

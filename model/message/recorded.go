@@ -40,7 +40,7 @@ func describesFailure(fields []plainField, maybe bool) bool {
 // originsIn returns those of the headers' fields that name an origin, in any order.
 func originsIn(fields []plainField) (found []plainField) {
 	for _, f := range fields {
-		if f.role >= queueRole && !f.vague && !slices.ContainsFunc(frameworks, func(k framework) bool {
+		if f.role >= queueRole && !f.vague && !slices.ContainsFunc(frameworks(), func(k framework) bool {
 			return k.Worker != nil && k.Worker.Queue.path[0] == f.at[0] // its row says when it counts
 		}) {
 			found = append(found, f)

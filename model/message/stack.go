@@ -43,7 +43,7 @@ func (m *Message) fieldsOf(f Failure) []plainField {
 
 // frameworkNamed returns the row of a framework, an empty one when the source of a failure is not a framework.
 func frameworkNamed(source string) framework {
-	for _, k := range frameworks {
+	for _, k := range frameworks() {
 		if string(k.Name) == source {
 			return k
 		}

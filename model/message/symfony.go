@@ -29,7 +29,7 @@ const symfonyStamp = "X-Message-Stamp-"
 
 // symfonyBodies are the beginnings of bodies that Symfony's PHP serializer writes: an envelope with escaped quotes and
 // backslashes, in base64 when it is not UTF-8.
-var symfonyBodies, _ = frameworkNamed("Symfony Messenger").bodies()
+var symfonyBodies = bodiesOf("Symfony Messenger")
 
 type symfonyStamps struct {
 	kind, message string    // of the last error
@@ -176,7 +176,8 @@ type symfonyBody struct {
 }
 
 func readSymfonyBody(body []byte) (*symfonyBody, bool) {
-	if !beginsWithOne(body, symfonyBodies) || len(body) > MaxEnvelope {
+	begins, _ := symfonyBodies()
+	if !beginsWithOne(body, begins) || len(body) > MaxEnvelope {
 		return nil, false
 	}
 	s := &symfonyBody{base64: body[0] == 'T'}

@@ -44,8 +44,8 @@ func (m *Message) Stated(e *Envelope) (stated []Statement) {
 	}
 
 	r := reader{m: m}
-	for i := range frameworks {
-		k := &frameworks[i]
+	for i := range frameworks() {
+		k := &frameworks()[i]
 		if k.Worker == nil {
 			continue
 		}

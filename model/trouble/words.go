@@ -4,6 +4,7 @@ import (
 	_ "embed" // the words
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 
@@ -27,16 +28,16 @@ type words struct {
 //go:embed words.toml
 var wordsFile string
 
-var wordsOf = func() (all map[Trouble]words) {
+var wordsOf = sync.OnceValue(func() (all map[Trouble]words) {
 	if _, err := toml.Decode(wordsFile, &all); err != nil {
 		panic(err)
 	}
 	return all
-}()
+})
 
 // With returns the trouble as an error.
 func (t Trouble) With(v Values) *Error {
-	w := wordsOf[t]
+	w := wordsOf()[t]
 	if w.Limited != "" {
 		v.Detail = w.allowed(v.Detail)
 	}
