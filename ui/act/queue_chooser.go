@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/press"
@@ -30,7 +29,16 @@ type ChooserAnswers struct {
 func NewQueueChooser(e *shell.Env, queues []*model.Queue, on ChooserAnswers) QueueChooser {
 	name := func(q *model.Queue) string { return q.Name }
 	asGiven := func(_, _ *model.Queue) int { return 0 }
-	c := QueueChooser{term.NewTable(e.Plain, name, asGiven, nil, nil), term.NewTextField(""), on}
+	cells := func(q *model.Queue) []any {
+		return []any{model.Printable(q.Name), string(q.Type), q.Consumers, q.Ready}
+	}
+
+	c := QueueChooser{term.NewTable(e.Plain, name, asGiven, cells, term.Columns(`
+		QUEUE: 30 flex 1 middle
+		TYPE:   7 muted
+		CONS:   4 right
+		READY:  7 right
+	`)), term.NewTextField(""), on}
 	c.Polled(queues)
 	return c
 }
@@ -80,32 +88,20 @@ func (c *QueueChooser) View(width, height int) string {
 	l.Field(&c.field)
 	l.Blank()
 
-	shown, at := c.list.Shown, c.list.Index
-	if len(shown) == 0 {
+	shown := len(c.list.Shown)
+	if shown == 0 {
 		l.Say("", "no queue has that in its name", term.Warning)
 	}
 
-	room := max(height-len(l.Lines)-4, 3)
-	first := min(max(at-room/2, 0), max(len(shown)-room, 0))
-	for i := first; i < min(first+room, len(shown)); i++ {
-		q := shown[i]
-		facts := string(q.Type) + ", " + model.ConsumerWords(q.Consumers)
-		if n, known := q.Ready.Get(); known {
-			facts += model.Sayf(", %v ready", n)
-		}
+	foot := shell.NewDialogLines(width)
+	foot.Blank()
+	foot.Hints(shell.Hint("enter", "choose") + shell.Hint("↑ ↓", "move") + shell.Hint("esc", "back") +
+		term.Muted.Render(model.Sayf("%v of %v", shown, len(c.list.All))))
 
-		mark, look := "  ", term.Text
-		if i == at {
-			mark, look = term.MarkCursor+" ", term.Strong
-		}
-
-		name := term.CutMiddle(model.Printable(q.Name), l.Width-shell.LabelWidth-4-ansi.StringWidthWc(facts))
-		l.Line("", term.Spread(term.Accent.Render(mark)+look.Render(name), term.Muted.Render(facts),
-			l.Width-shell.LabelWidth))
+	if room := height - 3 - len(l.Lines) - len(foot.Lines); shown > 0 {
+		l.Lines = append(l.Lines, strings.Split(c.list.View(l.Width, 1+min(max(room, 3), shown)), "\n")...)
 	}
 
-	l.Blank()
-	l.Hints(shell.Hint("enter", "choose") + shell.Hint("↑ ↓", "move") + shell.Hint("esc", "back") +
-		term.Muted.Render(model.Sayf("%v of %v", len(shown), len(c.list.All))))
+	l.Lines = append(l.Lines, foot.Lines...)
 	return l.Box(c.Title())
 }
