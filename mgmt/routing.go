@@ -8,6 +8,7 @@ import (
 	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/policing"
 )
 
 // bindingElement is one binding of the list.
@@ -99,7 +100,7 @@ func policies[P rabbithole.Policy | rabbithole.OperatorPolicy](
 // statistics are 5 to 6 s behind, the names of policies in a list without them are not. Where the broker confirms the
 // names that it reported, a pattern is matched otherwise here: that queue is not asked about again.
 func (c *Client) applyPolicies(ctx context.Context, s *model.Snapshot, current bool) {
-	now := model.NewPoliciesNow(s.Policies, model.BehaviourOf(s.Overview.Version))
+	now := policing.NewNow(s.Policies, model.BehaviourOf(s.Overview.Version))
 	otherwise := map[model.QueueRef]string{}
 	if known := c.otherwise.Load(); known != nil {
 		otherwise = maps.Clone(*known)

@@ -23,7 +23,7 @@ func (c *Client) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 }
 
 // Current returns a Snapshot that asks for the current policies of all queues, at the cost of one more list. A poll
-// does so only where the policies contradict what statistics say of a queue (model.PoliciesNow).
+// does so only where the policies contradict what statistics say of a queue (policing.Now).
 func (c *Client) Current(ctx context.Context) (*model.Snapshot, error) { return c.snapshot(ctx, true) }
 
 func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, error) {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -11,10 +12,7 @@ import (
 func ShortDuration(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d < 0 {
-		if d+1 < 0 && -d < 0 { // the smallest Duration has no positive counterpart
-			d++
-		}
-		return "-" + ShortDuration(-d)
+		return "-" + ShortDuration(-max(d, -math.MaxInt64)) // the smallest Duration has no positive counterpart
 	}
 
 	if d < time.Second {

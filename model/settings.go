@@ -1,7 +1,7 @@
 package model
 
 import (
-	"strconv"
+	"fmt"
 	"time"
 )
 
@@ -151,6 +151,9 @@ func (s Settings) Bounded() bool { return s.MaxLength.Set || s.MaxBytes.Set }
 // DropsHead reports whether the queue drops its oldest messages when it is full.
 func (s Settings) DropsHead() bool { return s.Bounded() && s.Overflow.Value == DropHead }
 
+// keepsLatest reports whether a queue only keeps the newest message: what it replaces leaves it, and has not failed.
+func (s Settings) keepsLatest() bool { return s.MaxLength.Value == 1 && s.DropsHead() && !s.TTL.Set }
+
 // Refuses reports whether the queue refuses publishes when it is full.
 func (s Settings) Refuses() bool { return s.Bounded() && s.Overflow.Value != DropHead }
 
@@ -232,13 +235,14 @@ func (r settingReader) source(name string) Source {
 	q := r.queue
 	operator, known := r.policies[policyKey{q.VHost, q.OperatorPolicy, true}]
 	if q.OperatorPolicy != "" && (q.Policy == "" || known &&
-		sameValue(operator.Definition[name], q.PolicyDefinition[name])) {
+		SameValue(operator.Definition[name], q.PolicyDefinition[name])) {
 		return Source{FromOperatorPolicy, q.OperatorPolicy}
 	}
 	return Source{FromPolicy, q.Policy}
 }
 
-func sameValue(a, b any) bool {
+// SameValue reports whether two values of a setting, each an integer or a text, are equal.
+func SameValue(a, b any) bool {
 	if x, ok := AsInteger(a); ok {
 		y, ok := AsInteger(b)
 		return ok && x == y
@@ -264,14 +268,9 @@ func (s Setting[T]) String() string {
 	if !s.Set {
 		return "not set"
 	}
-	var value string
-	switch v := any(s.Value).(type) {
-	case string:
-		value = v
-	case int64:
-		value = strconv.FormatInt(v, 10)
-	case time.Duration:
-		value = ShortDuration(v)
+	value := fmt.Sprint(s.Value)
+	if d, ok := any(s.Value).(time.Duration); ok {
+		value = ShortDuration(d)
 	}
 
 	return Sayf("%s (%s)", value, s.Source)

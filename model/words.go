@@ -25,10 +25,7 @@ func Count[N ~int | ~int32 | ~int64](n N) string {
 
 // Plural returns "1 message", "2 messages".
 func Plural[N int | int64](n N, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return Count(int64(n)) + " " + noun + "s"
+	return Sayf("%v "+noun+"(s)", n)
 }
 
 // Sayf is fmt.Sprintf for people: queues become printable, lists of them become Names, durations are short, and what %v

@@ -115,6 +115,8 @@ type (
 // Flows returns what `dlxtop flows -o json` writes.
 func Flows(t *model.Topology) flowsJSON {
 	out := flowsJSON{Flows: []flowJSON{}, ShovelsUnknown: t.Snapshot.ShovelsUnknown}
+	failed := func(m *model.Member) failedJSON { return failedOf(t, *m) }
+	nameOf := func(ref *model.QueueRef) string { return ref.Name }
 	for _, f := range t.Flows() {
 		worker := t.Known(f.Worker.Queue)
 		flow := flowJSON{
@@ -127,7 +129,7 @@ func Flows(t *model.Topology) flowsJSON {
 				countsJSON: countsOf(t, worker),
 				Outage:     worker.Outage(),
 			},
-			Buffers: []bufferJSON{}, Failed: []failedJSON{},
+			Buffers: []bufferJSON{}, Failed: model.Mapped(f.Failed, failed), Parked: model.Mapped(f.Parked, failed),
 		}
 
 		if retry := &f.DelayedRetry; retry.Type.Set {
@@ -150,43 +152,24 @@ func Flows(t *model.Topology) flowsJSON {
 				DLX:        b.DLX,
 				DLXSource:  string(b.DLXSource.Kind),
 				RoutingKey: b.Key,
-				Targets:    []string{},
+				Targets:    model.Mapped(b.Targets, nameOf),
+				Levels:     model.Mapped(b.Levels, nameOf),
 				Reason:     b.Reason,
 				Exchange:   b.InExchange,
 				TTL:        millis(b.TTL),
 				TTLMax:     millis(b.MaxTTL),
 			}
 
-			for _, level := range b.Levels {
-				buffer.Levels = append(buffer.Levels, level.Name)
-			}
-			for _, target := range b.Targets {
-				buffer.Targets = append(buffer.Targets, target.Name)
-			}
-
 			flow.Buffers = append(flow.Buffers, buffer)
-		}
-
-		for _, m := range f.Failed {
-			flow.Failed = append(flow.Failed, failedOf(t, m))
-		}
-		for _, m := range f.Parked {
-			flow.Parked = append(flow.Parked, failedOf(t, m))
 		}
 
 		out.Flows = append(out.Flows, flow)
 	}
 
-	for _, m := range t.FailedWithoutFlow() {
-		out.Alone = append(out.Alone, failedAloneJSON{m.Queue.VHost, failedOf(t, m)})
-	}
-	for _, m := range t.ParkedWithoutFlow() {
-		out.ParkedAlone = append(out.ParkedAlone, failedAloneJSON{m.Queue.VHost, failedOf(t, m)})
-	}
-
-	for _, m := range t.BuffersWithoutFlow() {
-		out.BuffersAlone = append(out.BuffersAlone, failedAloneJSON{m.Queue.VHost, failedOf(t, m)})
-	}
+	alone := func(m *model.Member) failedAloneJSON { return failedAloneJSON{m.Queue.VHost, failed(m)} }
+	out.Alone = model.Mapped(t.FailedWithoutFlow(), alone)
+	out.ParkedAlone = model.Mapped(t.ParkedWithoutFlow(), alone)
+	out.BuffersAlone = model.Mapped(t.BuffersWithoutFlow(), alone)
 
 	return out
 }

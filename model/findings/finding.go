@@ -11,6 +11,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/policing"
 )
 
 // Level is how bad a finding is.
@@ -42,7 +43,7 @@ func agree[N int | int64](n N, one, many string) string {
 	return many
 }
 
-// spell is model.Sayf, but names a queue without its vhost: the finding has it.
+// spell is model.Sayf, but names a queue without its vhost, as the finding has it, and makes texts printable.
 func spell(format string, values ...any) string {
 	for i, v := range values {
 		switch v := v.(type) {
@@ -50,6 +51,11 @@ func spell(format string, values ...any) string {
 			values[i] = model.QueueRef{Name: v.Name}
 		case model.QueueRef:
 			values[i] = model.QueueRef{Name: v.Name}
+		case time.Duration:
+		case string:
+			values[i] = model.Printable(v)
+		case fmt.Stringer:
+			values[i] = model.Printable(v.String())
 		}
 	}
 
@@ -133,7 +139,7 @@ type checking struct {
 	found                      func(Finding)
 	fed                        func() feeds   // what leads where; computed on demand
 	rounds                     model.QueueSet // the queues in which rejected messages cycle: findReturns
-	policies, operatorPolicies model.PolicyMatcher
+	policies, operatorPolicies policing.Matcher
 }
 
 // foundAt reports a finding about a queue.
@@ -183,8 +189,8 @@ func Of(topology *model.Topology) (findings []Finding) {
 				findings = append(findings, f.completed())
 			}
 		},
-		policies:         model.NewPolicyMatcher(topology.Snapshot.Policies, false),
-		operatorPolicies: model.NewPolicyMatcher(topology.Snapshot.Policies, true),
+		policies:         policing.NewMatcher(topology.Snapshot.Policies, false),
+		operatorPolicies: policing.NewMatcher(topology.Snapshot.Policies, true),
 	}
 
 	t.fed, t.rounds = sync.OnceValue(t.feeds), model.QueueSet{}

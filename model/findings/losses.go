@@ -17,7 +17,7 @@ type end struct {
 
 // deadLettering says where a queue's dead letters go and why.
 func deadLettering(s model.Settings) string {
-	return spell("dead-letter-exchange %s (%s), key %s", exchangeOf(s), s.DLX.Source, model.Printable(s.Key.String()))
+	return spell("dead-letter-exchange %s (%s), key %s", exchangeOf(s), s.DLX.Source, s.Key)
 }
 
 func endOf(s model.Settings) end {
@@ -33,14 +33,14 @@ func (t *checking) findMissingDLX(q *model.Queue, s model.Settings) {
 		return
 	}
 	end := endOf(s)
-	exchange := model.Printable(s.DLX.Value)
+	exchange := s.DLX.Value
 	t.onDemand(q, s, Finding{
 		Code:     "dlx-missing",
 		Level:    end.level,
 		Exchange: s.DLX.Value,
 		Message:  spell("dead letters of %s %s: the exchange %s does not exist", q, end.are, exchange),
 		Evidence: spell("dead-letter-exchange %s; no exchange of that name in the vhost%s",
-			model.Printable(s.DLX.String()), end.evidence),
+			s.DLX, end.evidence),
 		Remedy: spell("declare the exchange %s and bind it, or set another dead-letter-exchange (a policy can "+
 			"change it without declaring the queue again)", exchange),
 	})
@@ -50,16 +50,16 @@ func (t *checking) findTTLWithoutDLX(q *model.Queue, s model.Settings) {
 	if !s.TTL.Set || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
 		return
 	}
-	full, limit := "", ""
+	full, no := "", "no dead-letter-exchange"
 	if s.DropsHead() {
-		full, limit = ", and its oldest ones when it is full", limitOf(s)+", "
+		full, no = ", and its oldest ones when it is full", limitOf(s)+", "+no
 	}
 
 	t.foundIn(q, Finding{ // a queue of one connection is often meant to drop messages
 		Code: "ttl-without-dlx", Level: infoIf(q.Exclusive || q.AutoDelete),
 		Message: spell("%s loses messages that expire (after %s)%s: it has no dead-letter exchange", q, s.TTL.Value,
 			full),
-		Evidence: spell("message-ttl %s, %sno dead-letter-exchange", s.TTL, limit),
+		Evidence: spell("message-ttl %s, %s", s.TTL, no),
 	})
 }
 

@@ -92,14 +92,14 @@ func (t *checking) findNodesDown() {
 		f := Finding{
 			Code:     "node-down",
 			Node:     n.Name,
-			Message:  spell("the node %s is not running: no queue is unavailable because of it", model.Printable(n.Name)),
+			Message:  spell("the node %s is not running: no queue is unavailable because of it", n.Name),
 			Evidence: spell("/api/nodes says running: false; %v queue(s) that (works has|work have) a replica there", fewer),
 			Remedy:   "start it; if it is gone for good: rabbitmqctl forget_cluster_node " + model.Printable(n.Name),
 		}
 
 		if down > 0 {
 			f.Level = LevelError
-			f.Message = spell("the node %s is not running: %v queue(s) (is|are) unavailable", model.Printable(n.Name), down)
+			f.Message = spell("the node %s is not running: %v queue(s) (is|are) unavailable", n.Name, down)
 		}
 
 		t.found(f)
@@ -113,7 +113,7 @@ func (t *checking) findNodesInMaintenance() {
 				Code: "node-in-maintenance",
 				Node: n.Name,
 				Message: spell("%s is in maintenance: it takes no connections, and its members of quorum queues are stopped",
-					model.Printable(n.Name)),
+					n.Name),
 				Evidence: "being_drained in /api/nodes",
 			})
 		}
@@ -127,7 +127,7 @@ func (t *checking) findAlarms() {
 			t.found(Finding{
 				Code:     "memory-alarm",
 				Node:     n.Name,
-				Message:  spell("memory alarm on %s: %s", model.Printable(n.Name), blocks),
+				Message:  spell("memory alarm on %s: %s", n.Name, blocks),
 				Evidence: spell("mem_alarm; %s used, the limit is %s", bytesOf(n.MemUsed), bytesOf(n.MemLimit)),
 			})
 		}
@@ -136,7 +136,7 @@ func (t *checking) findAlarms() {
 			t.found(Finding{
 				Code:     "disk-alarm",
 				Node:     n.Name,
-				Message:  spell("disk alarm on %s: %s", model.Printable(n.Name), blocks),
+				Message:  spell("disk alarm on %s: %s", n.Name, blocks),
 				Evidence: spell("disk_free_alarm; %s free, the limit is %s", bytesOf(n.DiskFree), bytesOf(n.DiskLimit)),
 			})
 		}
@@ -155,17 +155,13 @@ func (t *checking) findPartitions() {
 		if len(n.Partitions) == 0 {
 			continue
 		}
-		others := make([]string, len(n.Partitions))
-		for i, other := range n.Partitions {
-			others[i] = model.Printable(other)
-		}
-
+		others := strings.Join(n.Partitions, ", ")
 		t.found(Finding{
 			Code: "partition",
 			Node: n.Name,
 			Message: spell("%s was cut off from %s: each side goes on alone, and dlxtop shows the view of only one",
-				model.Printable(n.Name), strings.Join(others, ", ")),
-			Evidence: "partitions in /api/nodes: " + strings.Join(others, ", "),
+				n.Name, others),
+			Evidence: spell("partitions in /api/nodes: %s", others),
 		})
 	}
 }

@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/policing"
 )
 
 // Findings about where settings come from, and about settings without effect.
 
 func (t *checking) findSkippedPolicies(q *model.Queue, s model.Settings) {
-	for _, matcher := range []model.PolicyMatcher{t.policies, t.operatorPolicies} {
+	for _, matcher := range []policing.Matcher{t.policies, t.operatorPolicies} {
 		above, applied, _ := matcher.Others(q)
 		for _, p := range above {
-			keys := model.UnsupportedKeys(p, q.Type)
+			keys := policing.UnsupportedKeys(p, q.Type)
 			if len(keys) == 0 { // two of one priority, or an unknown key
 				continue
 			}
@@ -58,7 +59,7 @@ func policyName(p *model.Policy) string {
 }
 
 func policyWords(p *model.Policy) string {
-	return spell("%s (priority %d, pattern %s)", policyName(p), p.Priority, model.Printable(p.Pattern))
+	return spell("%s (priority %d, pattern %s)", policyName(p), p.Priority, p.Pattern)
 }
 
 // limits are the policy keys, other than dead-lettering, that decide how long messages stay, and how many.
@@ -82,7 +83,7 @@ func (t *checking) findHiddenPolicies(q *model.Queue, s model.Settings) {
 		rekeys := keyed && s.DLX.Set && !s.Key.Set && (!leads || exchange == s.DLX.Value)
 		hides := []string{"the dead lettering"}
 		switch {
-		case q.Type == model.Stream, len(model.UnsupportedKeys(p, q.Type)) > 0:
+		case q.Type == model.Stream, len(policing.UnsupportedKeys(p, q.Type)) > 0:
 			continue
 		case t.IsFailed(q.QueueRef): // a failed queue's own policy excludes it from the general one
 			continue
@@ -140,9 +141,9 @@ func (t *checking) findShadowedPolicies(q *model.Queue, s model.Settings) {
 		t.foundIn(q, Finding{
 			Code: "argument-shadows-policy",
 			Message: spell("the %s of policy %s has no effect on %s: the queue was declared with "+
-				"another one", name, model.Printable(q.Policy), q),
+				"another one", name, q.Policy, q),
 			Evidence: spell("argument %s, policy %s; the argument wins",
-				model.Printable(model.Quoted(argument)), model.Printable(model.Quoted(policy))),
+				model.Quoted(argument), model.Quoted(policy)),
 		})
 	}
 }

@@ -51,6 +51,6 @@ func (r *released) finding() (Finding, bool) {
 			r.n, manyReturns),
 		Evidence: spell("message %d %s: x-acquired-count %v, x-delivery-count %v: taken that often, and returned by "+
 			"basic.nack or AMQP 1.0's released, which do not count from RabbitMQ 4.3 on", r.worst.Position,
-			model.Printable(r.worst.Properties.MessageID), r.most, r.count),
+			r.worst.Properties.MessageID, r.most, r.count),
 	}, r.n > 0
 }

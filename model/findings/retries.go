@@ -207,7 +207,7 @@ func (t *checking) retriesForOthers(ref model.QueueRef, failed, reached []model.
 	}
 
 	if key != "" {
-		f.Evidence += spell(" with the key %s that %s arrives with", model.Printable(key), failed)
+		f.Evidence += spell(" with the key %s that %s arrives with", key, failed)
 	}
 
 	if len(failed) != 1 {

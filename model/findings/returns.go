@@ -72,17 +72,19 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 		return f, false
 	}
 
-	level, with := LevelError, ""
+	level, which := LevelError, spell("%s", q)
 	if len(elsewhere.keys) > 0 {
-		level, with = LevelWarning, " with "+namedKeys(back.keys)
+		level = LevelWarning
+		which += " with " + namedKeys(back.keys)
 	}
 
+	letters := "dead letters of " + which
 	f = Finding{
 		Code:     "dead-letters-return",
 		Level:    level,
 		Exchange: s.DLX.Value,
-		Message: spell("dead letters of %s%s come back to it: RabbitMQ drops what expires, and delivers what is "+
-			"rejected again at once, without end", q, with),
+		Message: letters + " come back to it: RabbitMQ drops what expires, and delivers what is rejected again at once, " +
+			"without end",
 		Evidence: spell("%s, leads to %s; message-ttl %s", deadLettering(s), hop.Route.Queues, s.TTL),
 		Remedy: "lead dead letters to a failed queue, or to a buffer with a TTL that leads back: " +
 			change(s.DLX.Source, "dead-letter-exchange"),
@@ -92,20 +94,20 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	switch {
 	case rests && (s.TTL.Set || s.Bounded()):
 		f.Level = LevelWarning
-		f.Message = spell("failed messages in %s are lost when they expire or are pushed out: dead letters%s come back "+
-			"to it, and RabbitMQ drops these", q, with)
+		f.Message = spell("failed messages in %s are lost when they expire or are pushed out: %s come back to it, and "+
+			"RabbitMQ drops these", q, letters)
 	case rests: // messages neither expire nor are rejected, unless an application takes them
 		f.Level = LevelInfo
-		f.Message = spell("dead letters of %s%s come back to it: what a person rejects there is in it again", q, with)
+		f.Message = letters + " come back to it: what a person rejects there is in it again"
 	case s.DLX.Value != "" && t.IsBuffer(q.QueueRef): // nothing is rejected there
 		others := model.Without(hop.Route.Queues, func(ref model.QueueRef) bool { return ref == q.QueueRef })
 		f.Level = LevelWarning
-		f.Message = spell("what %s leads to %s%s reaches %s twice: at once, and when it has expired; RabbitMQ drops the "+
-			"copy that comes back to %s", exchangeOf(s), q, with, others, q)
+		f.Message = spell("what %s leads to %s reaches %s twice: at once, and when it has expired; RabbitMQ drops the "+
+			"copy that comes back to %s", exchangeOf(s), which, others, q)
 		f.Remedy = "unbind it from " + exchangeOf(s)
 	case len(back.others) > 0:
-		f.Message = spell("dead letters of %s%s come back to it, too: what is rejected is delivered again at once, "+
-			"without end, and %s gets a copy each time", q, with, back.others)
+		f.Message = spell("%s come back to it, too: what is rejected is delivered again at once, without end, and %s gets "+
+			"a copy each time", letters, back.others)
 
 		if slices.ContainsFunc(back.others, func(ref model.QueueRef) bool {
 			return t.IsBuffer(ref) && slices.Contains(t.ExpiredTargets(ref), q.QueueRef)
@@ -113,8 +115,8 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 			f.Message += ", which comes back later: each failure makes more of them"
 		}
 	case s.KeepsDeadLetters():
-		f.Message = spell("dead letters of %s%s come back to it: what expires stays in it, and what is rejected is "+
-			"delivered again at once, without end", q, with)
+		f.Message = letters + " come back to it: what expires stays in it, and what is rejected is delivered again at " +
+			"once, without end"
 	}
 
 	return f, true
@@ -153,7 +155,7 @@ func passedAround(circle []model.QueueRef) Finding {
 func change(from model.Source, key string) string {
 	switch from.Kind {
 	case model.FromPolicy, model.FromOperatorPolicy:
-		return spell("change %s in the %s", key, model.Printable(from.String()))
+		return spell("change %s in the %s", key, from)
 	}
 
 	return spell("delete the queue and declare it with another x-%s (a policy does not change an argument)", key)

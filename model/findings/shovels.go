@@ -19,7 +19,7 @@ func (t *checking) findIdleShovels() {
 		f := Finding{
 			Code: "shovel-down",
 			Message: spell("the %s carries nothing from %s to %s: its state is %s", carry.Title(s), carry.Source(s),
-				carry.Target(s), model.Printable(s.State)),
+				carry.Target(s), s.State),
 			Evidence: carry.Words(s),
 		}
 
@@ -110,11 +110,11 @@ func (t *checking) findShovelLoops() {
 		f := Finding{
 			Code: "shovel-loop",
 			Message: spell("messages go round without end: the shovel %s carries %s to %s, and their dead letters come back",
-				model.Printable(s.Name), s.From, circle[:1]),
-			Evidence: spell("%s of vhost %s is running; the way is %s, and again", model.Printable(s.Name),
-				model.Printable(s.VHost), append(slices.Clone(circle[:len(circle)-1]), s.From)),
+				s.Name, s.From, circle[:1]),
+			Evidence: spell("%s of vhost %s is running; the way is %s, and again", s.Name,
+				s.VHost, append(slices.Clone(circle[:len(circle)-1]), s.From)),
 			Remedy: spell("delete the shovel (rabbitmqctl clear_parameter -p %s shovel %s), and replay what failed when its "+
-				"cause is gone", model.Printable(s.VHost), model.Printable(s.Name)),
+				"cause is gone", s.VHost, s.Name),
 		}
 
 		if slices.ContainsFunc(circle, t.passesOn) {

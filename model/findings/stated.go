@@ -14,7 +14,7 @@ func (t *checking) findMisfitRoles() {
 				Code:  "stated-role",
 				VHost: t.vhostOf(s),
 				Message: spell("the configuration states the role %s of %s, and there is no such queue", s.Role,
-					model.Printable(s.Pattern)),
+					s.Pattern),
 				Evidence: placeOf(s),
 				Remedy: "correct the name, or move the line to the contexts of brokers that have the queue: " +
 					"[contexts.NAME.roles]",
@@ -34,7 +34,7 @@ func (t *checking) findMisfitRoles() {
 				t.foundIn(q, Finding{
 					Code: "stated-role",
 					Message: spell("the configuration states two roles of %s: %s counts (%s), not %s (%s)", q, first.Role,
-						model.Printable(first.Pattern), other.Role, model.Printable(other.Pattern)),
+						first.Pattern, other.Role, other.Pattern),
 					Evidence: placeOf(&first) + "; of two patterns the longer one counts",
 					Remedy:   "state the role of the queue by its name: a name beats patterns",
 				})
@@ -80,7 +80,7 @@ func (t *checking) vhostOf(s *model.StatedRole) string {
 
 func placeOf(s *model.StatedRole) string {
 	if s.Context {
-		return spell("[contexts.NAME.roles] %s = %s", model.Printable(model.Quoted(s.Pattern)), model.Quoted(string(s.Role)))
+		return spell("[contexts.NAME.roles] %s = %s", model.Quoted(s.Pattern), model.Quoted(string(s.Role)))
 	}
-	return spell("[roles] %s = %s", model.Printable(model.Quoted(s.Pattern)), model.Quoted(string(s.Role)))
+	return spell("[roles] %s = %s", model.Quoted(s.Pattern), model.Quoted(string(s.Role)))
 }

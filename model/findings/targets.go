@@ -186,7 +186,7 @@ func streamForgets(q *model.Queue, f *Finding) bool {
 			continue
 		}
 		f.Message = spell("%s deletes its oldest failed messages by itself", q)
-		f.Evidence = spell("a stream with %s %s (%s)", key, model.Printable(fmt.Sprint(value)), from)
+		f.Evidence = spell("a stream with %s %s (%s)", key, fmt.Sprint(value), from)
 		f.Remedy = without(from, key)
 		return true
 	}
@@ -211,7 +211,7 @@ func (t *checking) unlimited(from model.Source) string {
 func without(from model.Source, key string) string {
 	switch from.Kind {
 	case model.FromPolicy, model.FromOperatorPolicy:
-		return spell("remove %s from the %s, or let its pattern leave out this queue", key, model.Printable(from.String()))
+		return spell("remove %s from the %s, or let its pattern leave out this queue", key, from)
 	}
 
 	return spell("delete the queue and declare it without x-%s (no policy raises an argument)", key)

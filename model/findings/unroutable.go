@@ -169,7 +169,7 @@ func (t *checking) onDemand(q *model.Queue, s model.Settings, f Finding) {
 	} else if n := q.CameBack(); n > 0 && !t.fed().queues[q.QueueRef] {
 		seen = spell("%v dead letter(s) came back to %s since RabbitMQ counts, though no queue leads there now", n, q)
 	} else if back := t.wayBack(q, s); back != "" {
-		seen = spell("the exchange %s leads back to %s, and no queue expires into it", model.Printable(back), q)
+		seen = spell("the exchange %s leads back to %s, and no queue expires into it", back, q)
 	}
 
 	if seen != "" {
@@ -292,7 +292,7 @@ func (s *strays) finding() (Finding, bool) {
 		Message: spell("%v message(s) will be %s on expiry: %s has no queue for the keys that they keep", n, end.will,
 			exchange),
 		Evidence: spell("keys of the first one: %s; dead-letter-exchange %s, no dead-letter-routing-key%s",
-			model.Printable(keys), model.Printable(dlx.String()), end.evidence),
+			keys, dlx, end.evidence),
 		Remedy: spell("before they expire, bind a queue to %s for these keys, or set a dead-letter-routing-key "+
 			"by policy", exchange),
 	}, n > 0

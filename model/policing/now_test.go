@@ -1,4 +1,4 @@
-package model_test
+package policing_test
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/policing"
 )
 
 // Where the policies contradict what statistics say of a queue, the policies hold: statistics are late.
@@ -26,7 +27,7 @@ func TestPoliciesNow(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			c.Reported.QueueRef = build.Ref("q")
 			c.Reported.Type = cmp.Or(c.Reported.Type, model.Classic)
-			now := model.NewPoliciesNow(c.Policies, model.BehaviourOf(model.ParseVersion(c.Version)))
+			now := policing.NewNow(c.Policies, model.BehaviourOf(model.ParseVersion(c.Version)))
 			assert.Equal(t, now.Behind(&c.Reported), c.Behind)
 			got := now.Applied(&c.Reported, c.Named)
 			definition := fmt.Sprint(map[string]any(got.PolicyDefinition))
