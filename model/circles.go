@@ -108,7 +108,5 @@ func UnionOf(a, b []QueueRef) []QueueRef {
 		return a
 	}
 
-	both := append(slices.Clip(a), missing...)
-	slices.SortFunc(both, compareRefs)
-	return slices.Compact(both)
+	return sorted(append(slices.Clip(a), missing...))
 }

@@ -86,10 +86,10 @@ func (t *Topology) Counted(counts []Counts) *Topology {
 	return &next
 }
 
-// Confirmed returns the topology with the consumers that a count found where the statistics reported none: statistics
-// lag by up to StatisticsLag and lack a worker that has just started. A queue that dlxtop peeked at meanwhile is left
-// out, as its consumer may have been dlxtop. With ready it takes over the counted messages, too; do not use that where
-// polls are compared with each other. It is t itself when nothing differs.
+// Confirmed returns the topology with the consumers that a count found where the statistics reported none, or nothing
+// yet: statistics lag by up to StatisticsLag and lack a worker that has just started. A queue that dlxtop peeked at
+// meanwhile is left out, as its consumer may have been dlxtop. With ready it takes over the counted messages, too; do
+// not use that where polls are compared with each other. It is t itself when nothing differs.
 func (t *Topology) Confirmed(counts map[QueueRef]QueueCounts, ready bool) *Topology {
 	var queues []Queue
 	change := func(i int) *Queue {
@@ -102,7 +102,8 @@ func (t *Topology) Confirmed(counts map[QueueRef]QueueCounts, ready bool) *Topol
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		count := counts[q.QueueRef]
-		if n := count.Consumers; n.Or(0) > 0 && !q.Consumed() && !count.Held {
+		news := count.Consumers.Or(0) > 0 || !q.Consumers.Known()
+		if n := count.Consumers; n.Known() && news && !q.Consumed() && !count.Held {
 			change(i).Consumers = n
 		}
 		if n := count.Ready; ready && n.Known() && n != q.Ready {

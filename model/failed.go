@@ -190,9 +190,10 @@ func (b *flowBuilder) addFailedByName(served map[QueueRef]bool) (alone, parked [
 		if inFlow[q.QueueRef] || b.flows[q.QueueRef] != nil || !stated && !b.restsByName(q) {
 			continue
 		}
-		why := fmt.Sprintf("%s, %s, %q in its name", q.unconsumed(), b.deadLetteringWords(q), says.failed)
+		unconsumed := ConsumerWords(q.Applications())
+		why := fmt.Sprintf("%s, %s, %q in its name", unconsumed, b.deadLetteringWords(q), says.failed)
 		if stated {
-			why = q.unconsumed() + ", " + b.deadLetteringWords(q)
+			why = unconsumed + ", " + b.deadLetteringWords(q)
 		}
 
 		because := func(more string) Member { return Member{q.QueueRef, why + more, true} }
@@ -297,8 +298,7 @@ func (t *Topology) FailedQueues() []QueueRef {
 		refs = append(refs, m.Queue)
 	}
 
-	slices.SortFunc(refs, compareRefs)
-	return slices.Compact(refs)
+	return sorted(refs)
 }
 
 // FailedTogether returns the failed queues without consumers that each get a copy of what one queue rejects, as far as
@@ -326,6 +326,5 @@ func (t *Topology) FailedTogether(ref QueueRef) (queues []QueueRef) {
 		}
 	}
 
-	slices.SortFunc(queues, compareRefs)
-	return slices.Compact(queues)
+	return sorted(queues)
 }

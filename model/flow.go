@@ -162,17 +162,15 @@ func (b *flowBuilder) of(worker QueueRef, reason string) *Flow {
 }
 
 func (r *roles) consumersWords(ref QueueRef) string {
-	n, known := r.t.Queues[ref].Applications().Get()
+	consumers := r.t.Queues[ref].Applications()
 	switch {
-	case !known:
+	case !consumers.Known():
 		return ""
 	case r.t.Queues[ref].Polled():
 		return ", and is polled (basic.get)"
-	case n == 0:
-		return ", and has no consumers"
-	default:
-		return Sayf(", and has %v consumer(s)", n)
 	}
+
+	return ", and has " + ConsumerWords(consumers)
 }
 
 // addBuffers ties every buffer to the workers that it leads to. Levels that delay as one count as one buffer.

@@ -151,8 +151,7 @@ func (t *Topology) NamedLike(ref QueueRef) (found []QueueRef) {
 		}
 	}
 
-	slices.SortFunc(found, compareRefs)
-	return found
+	return sorted(found)
 }
 
 // Works reports whether a queue may be a worker: it exists, and is not only a buffer or a failed queue.

@@ -1,9 +1,6 @@
 package model
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Retriers returns the workers whose failures wait in a buffer, sorted: those whose dead letters go there; otherwise
 // those from which peeked messages came; otherwise those whose names begin the buffer's name, the longest of them. Nil
@@ -36,8 +33,7 @@ func (t *Topology) Retriers(ref QueueRef) []QueueRef {
 
 	for _, workers := range [][]QueueRef{rejected, seen, named} {
 		if len(workers) > 0 {
-			slices.SortFunc(workers, compareRefs)
-			return slices.Compact(workers)
+			return sorted(workers)
 		}
 	}
 

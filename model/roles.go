@@ -85,7 +85,7 @@ func (r *roles) bufferReason(q *Queue) string {
 	}
 
 	s := r.t.settings.of(q.QueueRef)
-	if !s.DLX.Set {
+	if !s.DLX.Set || s.keepsLatest() {
 		return ""
 	}
 	all := r.narrowed(q.QueueRef, Expired)
@@ -95,35 +95,39 @@ func (r *roles) bufferReason(q *Queue) string {
 	}
 	says := r.heard[q.QueueRef]
 	consumed := q.Consumed()
-	if !consumed && r.isCommon(q) {
+	if r.isCommon(q) {
 		rests := (says.buffer() == "" || s.TTL.Set && !r.waitsFor(q.QueueRef, targets)) && r.isCommonTTL(q)
 		if rests || says.failed != "" {
 			return ""
 		}
 	}
 
-	waits := "messages wait for their own TTL"
+	waits := "for their own TTL"
 	if s.TTL.Set {
-		waits = Sayf("messages wait %s (%s)", s.TTL.Value, s.TTL.Source)
+		waits = Sayf("%s (%s)", s.TTL.Value, s.TTL.Source)
 	}
 
+	why := ConsumerWords(q.Applications()) + "; messages wait " + waits
 	if s.DropsHead() {
-		waits += ", unless its limit pushes them out before"
+		why += ", unless its limit pushes them out before"
 	}
 
-	then := "reach no queue then"
 	if hop, _ := r.t.Hop(q.QueueRef, Expired); len(targets) > 0 {
-		then = "then go to " + Names(targets)
+		why += ", then go to " + Names(targets)
 	} else if !hop.Route.Exact {
-		then = "then go by their own keys: only they can show where"
+		why += ", then go by their own keys: only they can show where"
+	} else {
+		why += ", reach no queue then"
 	}
 
-	named := says.buffer() != "" && s.TTL.Set
-	named = named && r.waitsFor(q.QueueRef, targets)
+	name := fmt.Sprintf("; %q in its name", says.buffer())
+	named := says.buffer() != "" && s.TTL.Set && r.waitsFor(q.QueueRef, targets)
 
 	switch {
 	case consumed && named:
-		return fmt.Sprintf("%s, %s; %q in its name (but it has consumers: they bypass the delay)", waits, then, says.buffer())
+		return why + name + " (but consumers bypass the delay)"
+	case consumed && s.TTL.Set && r.delays(q, targets):
+		return why + "; most have done so (but consumers bypass the delay)"
 	case consumed:
 		return ""
 	case !named && r.leadsToFailed(q.QueueRef, targets):
@@ -137,20 +141,20 @@ func (r *roles) bufferReason(q *Queue) string {
 	case says.buffer() == "" && r.rejected[q.QueueRef] && !s.TTL.Set:
 		return "" // they rest: RabbitMQ takes a message's own TTL away when it dead-letters it (all versions)
 	case s.TTL.Set, r.anyConsumed(targets) && !r.returnsTo(targets, q.QueueRef):
-		return fmt.Sprintf("%s; %s, %s", q.unconsumed(), waits, then)
+		return why
 	case says.buffer() != "" && says.failed == "":
-		return fmt.Sprintf("%s; %s, %s; %q in its name", q.unconsumed(), waits, then, says.buffer())
+		return why + name
 	}
 
 	return ""
 }
 
-// unconsumed describes a queue without consumers, or one whose consumers are unknown: statistics are off, or it is new.
-func (q *Queue) unconsumed() string {
-	if q.Consumers.Known() {
-		return "no consumers"
-	}
-	return "consumers unknown"
+// delays reports whether most of what publishers sent to a queue expired there, and went to a queue that is consumed.
+func (r *roles) delays(q *Queue, targets []QueueRef) bool {
+	return slices.ContainsFunc(targets, func(ref QueueRef) bool {
+		to := r.t.Queues[ref]
+		return r.heard[ref].failed == "" && to.Consumed() && 2*undelivered(q, to) > q.Published.Or(0)
+	})
 }
 
 // ConsumerTag is the prefix of the tags of dlxtop's own consumers.
@@ -174,10 +178,26 @@ func (q *Queue) sets(name string) bool {
 func (r *roles) works(q *Queue) bool { return q.Consumed() || r.t.worked[q.QueueRef] }
 
 // wasConsumed reports whether most of what publishers sent to a queue was acknowledged there, and its name says neither
-// that messages wait there nor that they failed: its worker is away.
+// that messages wait there nor that they failed: its worker is away. A replay of what waits acknowledges it, too, and
+// publishes it to where it would have gone.
 func (r *roles) wasConsumed(q *Queue) bool {
-	sent := q.Published.Or(0)
-	return r.heard[q.QueueRef].plain() && sent > 0 && 2*q.Acked.Or(0) > sent
+	sent, acked := q.Published.Or(0), q.Acked.Or(0)
+	mostly := r.heard[q.QueueRef].plain() && sent > 0 && 2*acked > sent
+	if mostly && r.t.settings.of(q.QueueRef).TTL.Set {
+		for _, ref := range r.t.ExpiredTargets(q.QueueRef) {
+			acked -= r.t.Queues[ref].Published.Or(0)
+		}
+	}
+
+	return mostly && 2*acked > sent
+}
+
+// undelivered returns how many messages have gone from a queue to another one without being delivered, at least: they
+// expired, or a limit pushed them out. Publishers are counted some seconds before consumers.
+func undelivered(from, to *Queue) int64 {
+	came := from.CameBack()
+	rejected := from.Published.Or(0) + came - from.Taken().Or(0)
+	return min(-came-from.Ready.Or(0), to.DeadLettered().Or(0)-rejected)
 }
 
 // keepsFailures reports whether a queue is named for failures alone, has no TTL, and nothing has left it by itself:
@@ -255,20 +275,25 @@ func (r *roles) keepsMissed(ref, of QueueRef) bool {
 	if q.Applications().Or(1) != 0 || r.works(q) || r.t.settings.of(ref).DLX.Set {
 		return false
 	}
-	if here, there := q.Acked.Or(0), r.t.Queues[of].Acked.Or(0); here != there || r.rejected[ref] {
-		return here < there || r.rejected[ref] // a replay of failures acknowledges them, too
+	here, there := q.Acked.Or(0), max(r.t.Queues[of].Acked.Or(0)-q.Published.Or(0), 0)
+	if here != there || r.rejected[ref] {
+		return here < there || r.rejected[ref] // a replay acknowledges what failed, and publishes what waited
 	}
 	_, after := namedAfter(ref, of)
 	return after
 }
 
-// worksItself reports whether consumers of a queue do more than look at what another queue's consumers reject:
-// publishers or an exchange bring it other messages, too.
+// worksItself reports whether a queue keeps more than what another queue's consumers reject: the limit of that one
+// pushes messages out, or its consumers get others from publishers or an exchange, too.
 func (r *roles) worksItself(ref QueueRef, hop *Hop) bool {
-	if r.heard[ref].failed != "" || !r.works(r.t.Queues[ref]) {
+	q := r.t.Queues[ref]
+	s := r.t.settings.of(hop.From)
+	latest := s.keepsLatest()
+	if r.heard[ref].failed != "" || !latest && !r.works(q) {
 		return false
 	}
-	if r.t.Queues[ref].Published.Or(0) > 0 {
+	spills := s.DropsHead() && !s.TTL.Set && 2*undelivered(r.t.Queues[hop.From], q) > q.DeadLettered().Or(0)
+	if latest || spills || q.Published.Or(0) > 0 {
 		return true
 	}
 
@@ -289,8 +314,8 @@ func (r *roles) worksItself(ref QueueRef, hop *Hop) bool {
 // is such a worker, is consumed, or leads on.
 func (r *roles) archives(q *Queue, targets []QueueRef) bool {
 	return r.rejected[q.QueueRef] && !slices.ContainsFunc(targets, func(ref QueueRef) bool {
-		end, ok := r.t.Queues[ref]
-		return !ok || end.Applications() != Some[int64](0) || r.works(end) || r.t.settings.of(ref).DLX.Set
+		end := r.t.Queues[ref]
+		return end.Applications() != Some[int64](0) || r.works(end) || r.t.settings.of(ref).DLX.Set
 	})
 }
 
@@ -326,8 +351,7 @@ func (r *roles) waitsFor(ref QueueRef, targets []QueueRef) bool {
 
 func (r *roles) anyConsumed(targets []QueueRef) bool {
 	return slices.ContainsFunc(targets, func(ref QueueRef) bool {
-		q, ok := r.t.Queues[ref]
-		return ok && q.Consumed()
+		return r.t.Queues[ref].Consumed()
 	})
 }
 
@@ -344,14 +368,10 @@ func (r *roles) returnsTo(targets []QueueRef, ref QueueRef) bool {
 func (r *roles) freeWorkers() {
 	freed := false
 	for _, circle := range r.leads.circles {
-		var plain []QueueRef
-		for _, ref := range circle {
+		plain := Without(circle, func(ref QueueRef) bool {
 			_, stated := r.statedWaits(ref)
-			if !stated && r.heard[ref].plain() {
-				plain = append(plain, ref)
-			}
-		}
-
+			return stated || !r.heard[ref].plain()
+		})
 		if len(plain) == 1 {
 			delete(r.buffer, plain[0])
 			freed = true
@@ -395,8 +415,7 @@ func (r *roles) workersOf(targets []QueueRef) []QueueRef {
 		}
 	}
 
-	slices.SortFunc(workers, compareRefs)
-	return r.withoutFailed(slices.Compact(workers))
+	return r.withoutFailed(sorted(workers))
 }
 
 // withoutFailed removes what a user states to be no worker, and failed queues without consumers when there are other
@@ -429,16 +448,13 @@ func (r *roles) narrowed(ref QueueRef, reason Reason) []QueueRef {
 	if hop.Route.Exact || len(possible) <= crowd || base == "" {
 		return possible
 	}
-	var same []QueueRef
-	for _, other := range r.named[namesake{ref.VHost, base}] {
-		if _, reached := slices.BinarySearchFunc(possible, other, compareRefs); reached && other != ref {
-			same = append(same, other)
-		}
-	}
+	same := Without(r.named[namesake{ref.VHost, base}], func(other QueueRef) bool {
+		_, reached := slices.BinarySearchFunc(possible, other, compareRefs)
+		return !reached || other == ref
+	})
 
 	if len(same) > 0 {
-		slices.SortFunc(same, compareRefs)
-		return same
+		return sorted(same)
 	}
 
 	return possible
@@ -501,13 +517,7 @@ func (r *roles) sentBackBy(worker QueueRef) map[QueueRef]bool {
 	if ok {
 		return sent
 	}
-	var first []QueueRef
-	for _, ref := range r.narrowed(worker, Rejected) {
-		if r.isBuffer(ref) {
-			first = append(first, ref)
-		}
-	}
-
+	first := Without(r.narrowed(worker, Rejected), func(ref QueueRef) bool { return !r.isBuffer(ref) })
 	if len(first) > 0 {
 		sent = r.passes(first)
 	}
@@ -570,6 +580,12 @@ func (t *Topology) targets(ref QueueRef, reason Reason) []QueueRef {
 
 func compareRefs(a, b QueueRef) int {
 	return cmp.Or(cmp.Compare(a.VHost, b.VHost), cmp.Compare(a.Name, b.Name))
+}
+
+// sorted sorts queues, in place, and leaves each there once.
+func sorted(refs []QueueRef) []QueueRef {
+	slices.SortFunc(refs, compareRefs)
+	return slices.Compact(refs)
 }
 
 // Names lists queues for a sentence, at most three of them.

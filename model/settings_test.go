@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/findings"
 )
 
 // setIn returns the settings that are made, each with its value and its source.
@@ -79,8 +80,16 @@ func TestConfirmedConsumers(t *testing.T) {
 		worker: {Consumers: one}, read: {Consumers: one, Held: true},
 	}, false)
 	assert.Equal(t, confirmed.Queues[worker].Consumers, one, "the worker")
-	n := confirmed.Queues[read].Consumers
-	assert.That(t, n.Or(0) == 0, "what dlxtop read has %v consumers", n)
+	assert.Equal(t, confirmed.Queues[read].Consumers.Or(0), 0, "what dlxtop read")
+}
+
+// Statistics have nothing of a new queue: a count says that it has no consumers.
+func TestUnknownConsumersAreCounted(t *testing.T) {
+	unknown := func(q *model.Queue) { q.Consumers = model.Opt[int64]{} }
+	topology := build.TopologyOf("4.3.6", build.Text("queue w consumers=1"), build.Buffer("in", "w", 1, unknown))
+	in := findings.Unconfirmed(topology)[0]
+	topology = topology.Confirmed(model.CountsByQueue{in: {Consumers: build.Some(0)}}, false)
+	assert.Contains(t, topology.Flows()[0].Buffers[0].Reason, "no consumers;")
 }
 
 // What dlxtop holds is still in the queue, and dlxtop is not one of its consumers.

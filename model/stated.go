@@ -110,8 +110,7 @@ func (t *Topology) Abandoned() (refs []QueueRef) {
 		}
 	}
 
-	slices.SortFunc(refs, compareRefs)
-	return refs
+	return sorted(refs)
 }
 
 // ParkedQueues returns all queues that are stated as parked, sorted by vhost and name.
@@ -121,8 +120,7 @@ func (t *Topology) ParkedQueues() (refs []QueueRef) {
 			refs = append(refs, ref)
 		}
 	}
-	slices.SortFunc(refs, compareRefs)
-	return refs
+	return sorted(refs)
 }
 
 // Parked returns how many messages wait in parked queues, as far as known.

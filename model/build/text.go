@@ -92,6 +92,8 @@ func setting(word string) Setting {
 		return Ready(number(text))
 	case "acked":
 		return Counted(0, int64(number(text)))
+	case "delivered":
+		return func(q *model.Queue) { q.Delivered = model.Some(number(text)) }
 	case "published":
 		return func(q *model.Queue) { q.Published = model.Some(number(text)) }
 	case "exclusive":
