@@ -99,7 +99,7 @@ func (c *QueueChooser) View(width, height int) string {
 		term.Muted.Render(model.Sayf("%v of %v", shown, len(c.list.All))))
 
 	if room := height - 3 - len(l.Lines) - len(foot.Lines); shown > 0 {
-		l.Lines = append(l.Lines, strings.Split(c.list.View(l.Width, 1+min(max(room, 3), shown)), "\n")...)
+		l.Lines = append(l.Lines, strings.Split(c.list.View(l.Width, 1+min(max(room, 1), shown)), "\n")...)
 	}
 
 	l.Lines = append(l.Lines, foot.Lines...)

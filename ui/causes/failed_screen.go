@@ -22,7 +22,7 @@ type failedScreen struct {
 	shell.List                // the visible one
 	worker     model.QueueRef // of the one flow; zero: of all
 	latest     shell.TopologyMsg
-	queues     *failedQueues
+	queues     shell.Listing[model.QueueRef, failedRow]
 	causes     *causesList
 	onQueues   bool       // the queues are shown, not the causes
 	sorting    bool       // reading continues after the user agreed: then the causes are sorted
@@ -42,7 +42,7 @@ func NewFailedScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
 func (f *failedScreen) turn(queues bool) {
 	f.onQueues, f.List = queues, &f.causes.Listing
 	if queues {
-		f.List = &f.queues.Listing
+		f.List = &f.queues
 	}
 }
 
@@ -226,7 +226,11 @@ func (f *failedScreen) View(width, height int) string {
 		return term.Block(f.empty(width), width, height)
 	case f.onQueues:
 		rows := f.queues.Rows(height, 3)
-		return term.Below(f.queues.List.View(width, rows, nil), f.queues.detail(width), width, height)
+		pane := f.queues.Pane("queue", width, func(r failedRow, l *shell.DialogLines) string {
+			l.Say("why here", r.Reason)
+			return r.name
+		})
+		return term.Below(f.queues.List.View(width, rows, nil), pane, width, height)
 	}
 
 	page := f.causes.view(f.Reading, width, height)
@@ -259,10 +263,6 @@ func (f *failedScreen) empty(width int) []string {
 	return shell.EmptyPage("No failed queues.", text, width)
 }
 
-type failedQueues struct {
-	shell.Listing[model.QueueRef, failedRow]
-}
-
 type failedRow struct {
 	model.Member
 	queueRow
@@ -270,13 +270,13 @@ type failedRow struct {
 	looks    shell.LooksField
 }
 
-func newFailedQueues(e *shell.Env) *failedQueues {
+func newFailedQueues(e *shell.Env) shell.Listing[model.QueueRef, failedRow] {
 	ref := func(r failedRow) model.QueueRef { return r.Member.Queue }
-	q := failedQueues{shell.NewListing(e, "failed", ref, fullestFirst,
+	q := shell.NewListing(e, "failed", ref, fullestFirst,
 		func(r failedRow) []string { return []string{r.name, r.flowName} },
-		func(r failedRow) []any { return r.cells() }, failedColumns(false))}
+		func(r failedRow) []any { return r.cells() }, failedColumns(false))
 	q.Hides = true
-	return &q
+	return q
 }
 
 // fullestFirst puts queues with messages before empty ones, then sorts by name: with exact counts rows would swap
@@ -381,13 +381,6 @@ func newFailedRow(m model.Member, flowName string, msg shell.TopologyMsg) failed
 	}
 	row := queueRow{Queue: q, name: m.Queue.Printable(), moves: msg.Moves[m.Queue]}
 	return failedRow{m, row, flowName, shell.NewLooksField(msg.Topology, m.Queue)}
-}
-
-func (f *failedQueues) detail(width int) []string {
-	return f.Pane("queue", width, func(r failedRow, l *shell.DialogLines) string {
-		l.Say("why here", r.Reason)
-		return r.name
-	})
 }
 
 type causeNote struct {

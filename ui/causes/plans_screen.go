@@ -43,7 +43,6 @@ type causePlansScreen struct {
 // causeQueue is a queue of a cause: what was read of it, and the action on that.
 type causeQueue struct {
 	act.QueueAction
-	read   bool
 	wrong  string           // why it could not be read, printable
 	bodies message.Messages // of the messages that were read; nil without any
 }
@@ -337,7 +336,7 @@ func (c *causePlansScreen) readOn() tea.Cmd {
 			q.wrong = r.Refused.Refusal.Words()
 		}
 
-		q.read, q.bodies = true, r.Peeked.Messages
+		q.bodies = r.Peeked.Messages
 		q.Subject = r.Subject(r.AllShown())
 		c.reading = &messages.Screen{}
 		if c.Asks == messages.AsksNothing {

@@ -48,11 +48,11 @@ func (c *causePlansScreen) cells(i int) []any {
 }
 
 func (c *causePlansScreen) stateOf(i int) term.Span {
-	d := &c.queues[i]
+	d, reading := &c.queues[i], c.state == causePlansReading
 	switch {
-	case !d.read && i > c.at:
+	case reading && i > c.at:
 		return term.Text.Span("")
-	case !d.read:
+	case reading && i == c.at:
 		return term.Accent.Span("reading …")
 	case d.wrong != "":
 		return term.Danger.Span(term.MarkError + " not read")
