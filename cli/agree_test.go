@@ -177,6 +177,21 @@ func (v *vhost) policyOf(queue string) string {
 	return q.Policy
 }
 
+// A replay that takes longer than the consumer timeout of its queue, which a policy set where it can, moves all.
+func TestSlowReplayWithinATimeoutByPolicy(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t, "worker")
+	v.declare("failed", amqp.Table{"x-queue-type": "quorum"})
+	v.fill("failed", 24)
+	if behaviour().TimeoutByQueue {
+		manage.Of(t, node.API()).Policy(v.name, "short", "^failed$", amqp.Table{"consumer-timeout": 3000})
+		must.Await(t, "the policy", func() bool { return v.policyOf("failed") == "short" })
+	}
+
+	v.run("replay failed --to queue:worker --rate 3/s --yes").ends(t, cli.ExitDone)
+	v.holds("failed", 0).holds("worker", 24)
+}
+
 // With --yes a change is refused, and named.
 func TestChangedWhereNoQuestionIsPossible(t *testing.T) {
 	v := newVHost(t)
