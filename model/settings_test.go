@@ -12,7 +12,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
-	"github.com/dlxtop/dlxtop/model/findings"
 )
 
 // setIn returns the settings that are made, each with its value and its source.
@@ -87,7 +86,7 @@ func TestConfirmedConsumers(t *testing.T) {
 func TestUnknownConsumersAreCounted(t *testing.T) {
 	unknown := func(q *model.Queue) { q.Consumers = model.Opt[int64]{} }
 	topology := build.TopologyOf("4.3.6", build.Text("queue w consumers=1"), build.Buffer("in", "w", 1, unknown))
-	in := findings.Unconfirmed(topology)[0]
+	in := topology.WithoutStatistics()[0]
 	topology = topology.Confirmed(model.CountsByQueue{in: {Consumers: build.Some(0)}}, false)
 	assert.Contains(t, topology.Flows()[0].Buffers[0].Reason, "no consumers;")
 }

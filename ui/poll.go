@@ -17,6 +17,8 @@ import (
 )
 
 const (
+	mostFresh = 32 // queues that are counted because the statistics do not have them yet
+
 	defaultInterval = 2 * time.Second
 	slowestPoll     = 15 * time.Second // the longest pause for a slow broker: what is shown must not be older
 	pollShare       = 20               // otherwise a poll takes at most a twentieth of the time
@@ -108,7 +110,9 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 			if broker == nil {
 				return t
 			}
-			return t.Confirmed(shell.Counted(ctx, broker, findings.Unconfirmed(t)), false)
+			fresh, _ := t.CountableOf(t.WithoutStatistics())
+			unsure := append(findings.Unconfirmed(t), fresh[:min(len(fresh), mostFresh)]...)
+			return t.Confirmed(shell.Counted(ctx, broker, unsure), false)
 		})
 		e.Peeks.AddStored(poll.Topology) // what others have read
 

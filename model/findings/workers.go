@@ -1,8 +1,6 @@
 package findings
 
 import (
-	"slices"
-
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -40,17 +38,14 @@ func isIdle(worker *model.Queue, flow *model.Flow) bool {
 // mostConfirmed bounds how many queues are counted before a finding says that they have no consumers.
 const mostConfirmed = 8
 
-// Unconfirmed returns the workers that have no consumers by the statistics, and the queues of flows whose consumers are
-// not in them yet, if they can be counted: Topology.Confirmed takes the counts.
+// Unconfirmed returns the workers without consumers by the statistics, if they can be counted: Topology.Confirmed takes
+// the counts.
 func Unconfirmed(t *model.Topology) (refs []model.QueueRef) {
 	for f := range model.Each(t.Flows()) {
-		for _, ref := range f.Queues() {
-			q := t.Known(ref)
-			declare, _ := t.Countable(ref)
-			unsure := !q.Consumers.Known() || ref == f.Worker.Queue && isIdle(q, f)
-			if unsure && declare && len(refs) < mostConfirmed && !slices.Contains(refs, ref) {
-				refs = append(refs, ref)
-			}
+		q, _ := t.Queue(f.Worker.Queue)
+		declare, _ := t.Countable(q.QueueRef)
+		if isIdle(q, f) && declare && len(refs) < mostConfirmed {
+			refs = append(refs, q.QueueRef)
 		}
 	}
 
