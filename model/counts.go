@@ -102,10 +102,11 @@ func (t *Topology) Confirmed(counts map[QueueRef]QueueCounts, ready bool) *Topol
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		count := counts[q.QueueRef]
-		news := count.Consumers.Or(0) > 0 || !q.Consumers.Known()
-		if n := count.Consumers; n.Known() && news && !q.Consumed() && !count.Held {
-			change(i).Consumers = n
+		isNews := count.Consumers.Or(0) > 0 || !q.Consumers.Known() && count.Consumers.Known()
+		if isNews && !q.Consumed() && !count.Held {
+			change(i).Consumers = count.Consumers
 		}
+
 		if n := count.Ready; ready && n.Known() && n != q.Ready {
 			change(i).Ready = n
 		}
