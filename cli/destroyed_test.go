@@ -137,22 +137,29 @@ func TestFindingsCountDestroyedMessages(t *testing.T) {
 		assert.Contains(t, found[finding], own.Name()+" destroyed "+words, finding)
 	}
 
-	dial.Queue(t, channel, "new", amqp.Table{"x-queue-type": "quorum"}) // without statistics: findings watches
-	var once sync.Once
-	r = runChanged(t.Context(), func(p *cli.Program) {
-		open := p.Source
-		p.Source = func(c config.Connection) (cli.Source, error) {
-			source, err := open(c)
-			return meanwhile{source, func() {
-				once.Do(func() { dial.Publish(t, channel, "classic.ttl", make([]amqp.Publishing, 5)...) })
-			}}, err
-		}
-	}, find...)
-	want[0] = "classic expired: 28"
-	since, watched := r.destroyed(t)
-	assert.List(t, since, want)
+	// Where the first answer of the node's metrics takes too long, what was destroyed since is unknown: once more then.
+	var watched []string
+	for n := 1; len(watched) == 0 && n <= 5; n++ {
+		name := fmt.Sprint("new", n)
+		dial.Queue(t, channel, name, amqp.Table{"x-queue-type": "quorum"}) // without statistics: findings watches
+		var once sync.Once
+		r = runChanged(t.Context(), func(p *cli.Program) {
+			open := p.Source
+			p.Source = func(c config.Connection) (cli.Source, error) {
+				source, err := open(c)
+				return meanwhile{source, func() {
+					once.Do(func() { dial.Publish(t, channel, "classic.ttl", make([]amqp.Publishing, 5)...) })
+				}}, err
+			}
+		}, find...)
+		want[0] = fmt.Sprintf("classic expired: %d", 23+5*n)
+		since, watched = r.destroyed(t)
+		assert.List(t, since, want)
+	}
+
 	assert.List(t, watched, []string{"classic expired: 5"})
-	assert.Contains(t, r.out, "destroyed 28 messages of classic queues (expired) since it started, 5 while dlxtop")
+	all := strings.TrimPrefix(want[0], "classic expired: ")
+	assert.Contains(t, r.out, "destroyed "+all+" messages of classic queues (expired) since it started, 5 while dlxtop")
 }
 
 // Without rabbitmq_prometheus, the finding says what it would tell.
