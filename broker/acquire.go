@@ -315,6 +315,11 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 	if ended {
 		return taken, err
 	}
+
+	if anchors && last == 0 && s.anchor.consumer == "" && err == nil {
+		err = s.arrive(deliveries, receive)
+	}
+
 	s.open.Store(taken < n)
 	held := last
 	if anchors {
@@ -459,6 +464,21 @@ func (s *source) receive(
 	}
 
 	return false, nil
+}
+
+// arrive receives what is on its way to the first anchor: the queue no longer counts it as ready, and as this consumer
+// is not cancelled, nobody else would read it. The broker sends it before it answers later requests of the channel.
+func (s *source) arrive(deliveries <-chan amqp.Delivery, each func(*amqp.Delivery)) error {
+	err := s.sync()
+	for err == nil && s.link.Wire.Unclaimed() > 0 {
+		d, ok := <-deliveries
+		if !ok {
+			return s.gone()
+		}
+		each(&d)
+	}
+
+	return err
 }
 
 func (s *source) took(d *amqp.Delivery, each eachTaken) {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,8 @@ type cable struct {
 	venom    func(channel uint16) []byte // the frame sent before the poisoned method; nil: wrongAck
 	consumes func(n int)                 // if set, called before the nth basic.consume is sent to the node
 	consumed atomic.Int64
+	// if not 0, the first delivery on a channel, and what the channel gets behind it, comes so much later to the client
+	late time.Duration
 }
 
 // strike is a fault that happens once, when this many bytes were sent to the node, before the last of them arrive
@@ -64,6 +67,7 @@ func (s *strike) strike() {
 const (
 	basicConsume = 20
 	basicPublish = 40
+	basicDeliver = 60
 	basicAck     = 80
 )
 
@@ -91,7 +95,11 @@ func (c *cable) lay(t testing.TB, n *demo.Node) string {
 		c.conns = append(c.conns, near, far)
 		c.ends = append(c.ends, far.LocalAddr().String())
 		c.Unlock()
-		go c.carry(near, far)
+		if c.late != 0 {
+			go c.deliverLate(near, far)
+		} else {
+			go c.carry(near, far)
+		}
 		go c.carry(far, &frames{from: &counted{Conn: near, cable: c}, cable: c})
 	})
 
@@ -171,6 +179,54 @@ func (c *cable) carry(to net.Conn, from io.Reader) {
 	}
 }
 
+// deliverLate carries what a node sends, and what the channels with deliveries get later than the others.
+func (c *cable) deliverLate(to net.Conn, from io.Reader) {
+	defer to.Close()
+	var writing sync.Mutex
+	write := func(frame []byte) {
+		writing.Lock()
+		defer writing.Unlock()
+		_, _ = to.Write(frame)
+	}
+
+	behind := map[uint16]chan []byte{}
+	defer func() {
+		for _, frames := range behind {
+			close(frames)
+		}
+	}()
+
+	read := frames{from: from, cable: c, started: true}
+	for read.next() == nil {
+		frame := slices.Clone(read.whole)
+		read.whole = nil
+		channel := binary.BigEndian.Uint16(frame[1:])
+
+		if behind[channel] == nil && isMethod(frame, basicDeliver) {
+			frames := make(chan []byte, 1000)
+			behind[channel] = frames
+			go func() {
+				time.Sleep(c.late)
+				for frame := range frames {
+					write(frame)
+				}
+			}()
+		}
+
+		if frames := behind[channel]; frames != nil {
+			frames <- frame
+		} else {
+			write(frame)
+		}
+	}
+}
+
+// isMethod reports whether a frame is a method of AMQP's class basic.
+func isMethod(frame []byte, method uint16) bool {
+	const kind, basic = 1, 60
+	return frame[0] == kind && binary.BigEndian.Uint16(frame[7:]) == basic && binary.BigEndian.Uint16(frame[9:]) == method
+}
+
 func (c *cable) cut() {
 	c.Lock()
 	defer c.Unlock()
@@ -242,20 +298,16 @@ func (f *frames) next() error {
 	if _, err := io.ReadFull(f.from, frame[7:]); err != nil {
 		return err
 	}
-	const method, basic = 1, 60
-	if frame[0] == method && binary.BigEndian.Uint16(frame[7:]) == basic {
-		m := int64(binary.BigEndian.Uint16(frame[9:]))
-		if f.cable.poison.CompareAndSwap(m, 0) {
-			venom := wrongAck
-			if f.cable.venom != nil {
-				venom = f.cable.venom
-			}
-			f.whole = append(f.whole[:0], venom(binary.BigEndian.Uint16(frame[1:]))...)
+	if m := f.cable.poison.Load(); m != 0 && isMethod(frame, uint16(m)) && f.cable.poison.CompareAndSwap(m, 0) {
+		venom := wrongAck
+		if f.cable.venom != nil {
+			venom = f.cable.venom
 		}
+		f.whole = append(f.whole[:0], venom(binary.BigEndian.Uint16(frame[1:]))...)
+	}
 
-		if m == basicConsume && f.cable.consumes != nil {
-			f.cable.consumes(int(f.cable.consumed.Add(1)))
-		}
+	if f.cable.consumes != nil && isMethod(frame, basicConsume) {
+		f.cable.consumes(int(f.cable.consumed.Add(1)))
 	}
 
 	f.whole = append(f.whole, frame...)

@@ -477,19 +477,13 @@ func (p *pace) wait(ctx context.Context) error {
 	if err := ctx.Err(); err != nil || p.rate <= 0 {
 		return err
 	}
-	now := time.Now()
-	if p.next.Before(now) {
+	if now := time.Now(); p.next.Before(now) {
 		p.next = now
 	}
 
-	if d := p.next.Sub(now); d > 0 {
-		if err := pause(ctx, d); err != nil {
-			return err
-		}
-	}
-
+	err := pause(ctx, time.Until(p.next))
 	p.next = p.next.Add(time.Duration(float64(time.Second) / p.rate))
-	return nil
+	return err
 }
 
 // pause waits, or returns the context's error when that ends first.

@@ -142,6 +142,23 @@ func TestStalledReplayEnds(t *testing.T) {
 	})
 }
 
+// A delivery that is on its way while the queue already counts nothing is ours, and not another consumer's.
+func TestDeliveriesThatComeLate(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		for _, n := range []int{1, 2, 700} {
+			a := newApp(t)
+			from := a.filled(fmt.Sprint("failed", n), kind, numbered(n)...)
+			to := a.queue(fmt.Sprint("worker", n), kind)
+			cable, address := newCable(t, 0)
+			cable.late = 300 * time.Millisecond
+			c := newClient(t, broker.Options{URL: address})
+			executed(t, c, replayTo(t, from, to, plan.Selection{}), outcome{Planned: n, Moved: n})
+			assert.Equal(t, a.ready(from), 0)
+			assert.Equal(t, a.ready(to), n)
+		}
+	})
+}
+
 func TestCableCutWhilePeeking(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)

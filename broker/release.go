@@ -91,12 +91,12 @@ func (s *source) release() error {
 		return s.reason(amqp.ErrClosed)
 	}
 	wait := s.plan.Method != peek.Stream && s.held() > 0
+
 	var others int64
+	var err error
 	if wait {
-		var err error
-		if others, err = s.ready(); err != nil {
-			wait = false // the queue is gone
-		}
+		others, err = s.ready()
+		wait = err == nil // the queue is there
 	}
 
 	if s.plan.Release == peek.ReleaseNack && s.plan.Method != peek.Stream {
