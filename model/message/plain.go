@@ -30,8 +30,9 @@ func (m *Message) plainFields() []plainField {
 		return bestFirst(found)
 	}
 
-	for f := range model.Each(found) { // beavers-dlq-error beside beavers-dlq-origin-queue, or beside a stack trace
-		if f.prefix != "" && slices.ContainsFunc(found, func(o plainField) bool {
+	read := slices.Clone(found) // beavers-dlq-error beside beavers-dlq-origin-queue, or beside a stack trace
+	for f := range model.Each(found) {
+		if f.prefix != "" && slices.ContainsFunc(read, func(o plainField) bool {
 			return (o.role >= queueRole || o.role == stackRole) && o.prefix == f.prefix
 		}) {
 			f.vague, f.prefix = false, ""

@@ -26,7 +26,10 @@ func TestReset(t *testing.T) {
 
 			before := FingerprintOf(&m)
 			got, resets := m.Reset(ResetWish{})
-			assert.NoDiff(t, cmp.Diff(test.Resets, resets))
+			for range 20 { // a map's order is another each time
+				assert.NoDiff(t, cmp.Diff(test.Resets, resets))
+				got, resets = m.Reset(ResetWish{})
+			}
 
 			if test.Want == nil {
 				test.Want = test.Was
