@@ -197,15 +197,15 @@ func (s *session) watch(ctx context.Context, t *model.Topology) *model.Topology 
 	return t
 }
 
-// findIn looks for findings in the first messages of a queue, unless the look counts towards its delivery limit.
+// findIn looks for findings in the first messages of a queue, unless returning them counts towards its delivery limit.
 func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.QueueRef) []findings.Finding {
 	var why string
 	look := peek.For(t, ref, s.wants(peek.Want{Limit: mostHeads}))
 	switch {
 	case !look.Allowed():
 		why = look.Refusal.Words()
-	case look.Budget > 0:
-		why = "a look counts towards the delivery limit; dlxtop peek looks all the same"
+	case look.Counts, look.Foreseen():
+		why = look.Cost + "; dlxtop peek looks all the same"
 	default:
 		peeked, err := s.broker.Peek(ctx, look)
 		s.program.tellRescued(peeked.Rescued)

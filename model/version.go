@@ -98,9 +98,6 @@ type Behaviour struct {
 	// ConvertsAMQP10: a message of an AMQP 1.0 client is stored as it arrived, and dlxtop does not see what AMQP 0-9-1 has
 	// no place for (4.0 and later; earlier versions converted it on arrival).
 	ConvertsAMQP10 bool
-	// ExpiresEachPriority: messages of a quorum queue expire in the order of their own priority (4.3 and later; before,
-	// and in classic queues on all versions, one of a higher priority at the head holds up all others).
-	ExpiresEachPriority bool
 	// DelaysByHeader: a quorum queue confirms a message with message.DeliveryTimeHeader, and holds it back until then (4.4
 	// and later, by its authors' description of the source: not measured).
 	DelaysByHeader bool
@@ -139,7 +136,6 @@ func BehaviourOf(v Version) Behaviour {
 		DelayedRetry:               fourThree,
 		TimeoutByQueue:             v.AtLeast(3, 12),
 		NoClassicTimeout:           fourThree,
-		ExpiresEachPriority:        fourThree,
 		ConvertsAMQP10:             four,
 		DelaysByHeader:             v.AtLeast(4, 4),
 	}

@@ -11,6 +11,8 @@ import (
 // Findings about circular ways through a buffer. RabbitMQ drops a message that would enter a queue for the second time
 // without a rejection in between (all versions), but never ends a circle that contains a rejection.
 
+const thenDropped = ": they return by expiry alone, and RabbitMQ then drops them"
+
 // findCutCycles finds circles that a message can go round without being rejected. When the queue that would send it
 // into another one for the second time keeps its dead letters, the message stays there.
 func (t *checking) findCutCycles() {
@@ -38,18 +40,17 @@ func (t *checking) findCutCycles() {
 		circle = slices.Concat(circle[first:], circle[:first])
 		at := circle[0]
 		f := Finding{
-			Code:  "cycle-cut",
-			Level: LevelError,
-			Message: spell("messages that expire in %s are lost after one round: they return by expiry alone, and "+
-				"RabbitMQ then drops them", at),
+			Code:    "cycle-cut",
+			Level:   LevelError,
+			Message: spell("messages that expire in %s are lost after one round"+thenDropped, at),
 			Evidence: "expires through " + model.Names(circle) +
 				" and back, each with a message-ttl, with no rejection in between",
 		}
 
-		if worker, ttl, escapes := escape(t.Topology, circle); escapes {
+		if worker, escapes := escape(t.Topology, circle); escapes {
 			f.Level, at = LevelWarning, worker
-			f.Message = spell("messages that wait in %s for longer than %s are lost: they return by expiry alone, and "+
-				"RabbitMQ then drops them", worker, ttl)
+			f.Message = spell("messages that wait in %s for longer than %s are lost"+thenDropped, worker,
+				t.Settings(worker).TTL)
 			f.Remedy = "remove its message-ttl, or lead what expires to a failed queue"
 		}
 
@@ -78,22 +79,20 @@ func (t *checking) circles(next func(model.QueueRef) []model.QueueRef) func(star
 	}
 }
 
-// escape returns where messages may leave a circle before they expire, or with another key, and the TTL after which
-// they no longer can: a queue that has, or may have, consumers.
-func escape(t *model.Topology, circle []model.QueueRef) (worker model.QueueRef, ttl string, escapes bool) {
-	for _, ref := range circle {
+// escape returns where messages may leave a circle before they expire, or with another key: the first queue that has,
+// or may have, consumers.
+func escape(t *model.Topology, circle []model.QueueRef) (worker model.QueueRef, escapes bool) {
+	worker = circle[0]
+	for _, ref := range slices.Backward(circle) {
 		q, _ := t.Queue(ref)
 		consumed := q.Consumers.Or(1) > 0
-		if escapes = escapes || consumed || !t.Hops(ref)[0].Route.Exact; worker == (model.QueueRef{}) && consumed {
+		if consumed {
 			worker = ref
 		}
+		escapes = escapes || consumed || !t.Hops(ref)[0].Route.Exact
 	}
 
-	if worker == (model.QueueRef{}) {
-		worker = circle[0]
-	}
-
-	return worker, t.Settings(worker).TTL.String(), escapes
+	return worker, escapes
 }
 
 // findExpiredUnread finds messages that came into a buffer because they expired or were pushed out, as far as
@@ -112,25 +111,50 @@ func (t *checking) findExpiredUnread(q *model.Queue) {
 	})
 }
 
+// findCutAtLimits finds queues with a limit that pushes messages out, or gives them up, into a buffer that leads back:
+// that is no rejection either.
+func (t *checking) findCutAtLimits(q *model.Queue, s model.Settings) {
+	for _, exit := range cutExits(t.Topology, q) {
+		f := Finding{
+			Code: "cycle-cut", Evidence: limitOf(s),
+			Remedy: "set overflow reject-publish, so that publishers see it",
+		}
+
+		switch exit.Reason {
+		case model.Expired:
+			continue // findExpiredUnread
+		case model.DeliveryLimit:
+			f.Level = infoIf(s.DeliveryLimit.Source.Kind == model.FromDefault)
+			f.Evidence = "delivery-limit " + s.DeliveryLimit.String()
+			f.Remedy = "let the worker reject them without requeue before: then they return"
+		}
+
+		f.Message = spell("messages that leave %s at its limit for %s are lost"+thenDropped, q, exit.Route.Queues[0])
+		t.foundIn(q, f)
+	}
+}
+
 // behindUnread returns the buffer behind a queue that has delivered nothing, which leads back to it; nil without one.
-// findCutCycles reports queues with a TTL.
 func behindUnread(t *model.Topology, q *model.Queue) *model.Queue {
-	if q.Delivered.Or(0) > 0 || q.Consumers.Or(1) != 0 || t.Settings(q.QueueRef).TTL.Set {
+	if q.Delivered.Or(0) > 0 || q.Consumers.Or(1) != 0 {
 		return nil
 	}
-	hop, ok := t.Hop(q.QueueRef, model.Expired)
-	if !ok || !hop.Route.Exact || len(hop.Route.Queues) != 1 || !t.Settings(hop.Route.Queues[0]).TTL.Set ||
-		hop.Route.Queues[0] == q.QueueRef {
-		return nil
-	}
-	for _, exit := range t.Exits(q.QueueRef) {
-		if exit.Reason == model.Expired && exit.Fate == model.Cut {
-			buffer, _ := t.Queue(hop.Route.Queues[0])
+	for _, exit := range cutExits(t, q) {
+		if exit.Reason == model.Expired {
+			buffer, _ := t.Queue(exit.Route.Queues[0])
 			return buffer
 		}
 	}
 
 	return nil
+}
+
+// cutExits returns the ways out of a queue that lead back to it, through others, by expiry alone. findCutCycles reports
+// queues with a TTL.
+func cutExits(t *model.Topology, q *model.Queue) []model.Exit {
+	return slices.DeleteFunc(t.Exits(q.QueueRef), func(exit model.Exit) bool {
+		return exit.Fate != model.Cut || exit.Route.Queues[0] == q.QueueRef || t.Settings(q.QueueRef).TTL.Set
+	})
 }
 
 // Unread returns the buffers behind queues that have delivered nothing, if they can be counted: statistics are late to
@@ -149,8 +173,8 @@ func Unread(t *model.Topology) (refs []model.QueueRef) {
 	return refs
 }
 
-const savedBy = "replay them before they expire (a replay removes x-death); start the worker, or let messages not " +
-	"expire in its queue"
+const savedBy = "replay them before they expire (a replay removes x-death); the worker's queue must not let messages " +
+	"expire, or push them out at a limit"
 
 // dropped are messages that RabbitMQ will drop when they expire, as their x-death shows.
 type dropped struct{ ways *story.Ways }

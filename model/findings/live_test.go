@@ -256,8 +256,8 @@ func TestReleasedForEver(t *testing.T) {
 	}
 }
 
-// The remedy against a priority is no TTL of the queue, which is there; each priority of a quorum queue of 4.3 expires
-// by itself.
+// The remedy against a priority is not a TTL of the queue alone. In a quorum queue of 4.3, each priority expires by
+// itself until it was looked at.
 func TestRemediesOfBlockedHeads(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	stamped := func(priority uint8, ago time.Duration, expiration string) message.Message {
@@ -271,12 +271,12 @@ func TestRemediesOfBlockedHeads(t *testing.T) {
 		name, version string
 		queue         build.Part
 		messages      []message.Message
-		remedy        string // "": no finding
+		remedy        string
 	}{
 		{
 			"a higher priority", "4.3.6", own,
 			[]message.Message{stamped(9, 0, "60000"), stamped(0, 0, "2000")},
-			"publish into the buffer without a priority",
+			"use one buffer for each TTL, with the TTL on the queue and no priorities",
 		},
 		{
 			"the same priority", "4.3.6", own,
@@ -287,12 +287,12 @@ func TestRemediesOfBlockedHeads(t *testing.T) {
 		{
 			"a TTL of the queue, and a shorter one", "3.10.8", build.Buffer("q", "w", 30_000),
 			[]message.Message{stamped(0, 1*time.Second, ""), stamped(0, 0, "2000")},
-			"leave the expiration out",
+			"leave expirations and priorities out",
 		},
 		{
 			"priorities of a quorum queue", "4.3.6", build.Text("quorum q dlx= key=w"),
 			[]message.Message{stamped(9, 0, "60000"), stamped(0, 0, "2000")},
-			"",
+			"use one buffer for each TTL, with the TTL on the queue and no priorities",
 		},
 	} {
 		topology := build.TopologyOf(c.version, build.Text("queue w consumers=1"), c.queue)
@@ -303,7 +303,6 @@ func TestRemediesOfBlockedHeads(t *testing.T) {
 		}
 
 		assert.That(t, strings.HasPrefix(said, c.remedy), "%s: %q, want %q", c.name, said, c.remedy)
-		assert.That(t, c.remedy != "" || said == "", "%s: %q, want %q", c.name, said, c.remedy)
 	}
 }
 

@@ -124,7 +124,7 @@ func (h *blockingHead) finding() (Finding, bool) {
 		return h.older(waits, older, blocked), true
 	}
 
-	f := Finding{Code: "head-of-line-blocked", Remedy: blockedRemedy(waits, blocked.Outrank)}
+	f := Finding{Code: "head-of-line-blocked", Remedy: blockedRemedy(waits)}
 	switch {
 	case blocks:
 		f.Message = blocked.Words(h.takenAt)
@@ -167,20 +167,18 @@ func (h *blockingHead) older(waits *story.Waits, older int, blocked story.Blocke
 const earlierTTLRemedy = "a TTL by policy holds for messages that arrive after it was set: wait, or replay or move " +
 	"those that came before it, which frees what is behind them"
 
-// blockedRemedy returns what helps against a head that holds up others.
-func blockedRemedy(waits *story.Waits, outrank bool) string {
+// blockedRemedy returns what helps against a head that holds up others. Only the head expires, and the highest priority
+// is the head.
+func blockedRemedy(waits *story.Waits) string {
 	switch {
-	case outrank:
-		return "publish into the buffer without a priority, or use one buffer for each priority: only the head expires, " +
-			"and the highest priority is the head"
 	case waits.TTL.ByPolicy():
-		return "leave the expiration out where the queue has a TTL, or use one buffer for each; if the policy's TTL was " +
-			"changed, replay what came before that"
+		return "leave expirations and priorities out where the queue has a TTL, or use one buffer for each; if the " +
+			"policy's TTL was changed, replay what came before that"
 	case waits.TTL.Set:
-		return "leave the expiration out where the queue has a TTL, or use one buffer for each"
+		return "leave expirations and priorities out where the queue has a TTL, or use one buffer for each"
 	}
 
-	return "use one buffer for each TTL, with the TTL on the queue: then no message waits for another"
+	return "use one buffer for each TTL, with the TTL on the queue and no priorities: then no message waits for another"
 }
 
 // nearDeliveryLimit: a quorum queue drops or dead-letters a message when its delivery count exceeds the limit.

@@ -83,7 +83,6 @@ type toldOfDue struct {
 	late time.Duration // maximum delay after came
 	// came is by the clock of a publisher, or of a worker, not the broker's
 	byPublisher bool
-	priority    uint8
 	died        time.Time // when it was dead-lettered into the queue, by the broker's clock; zero: unknown
 	once        bool      // if it enters the queue again, it will have a different fingerprint
 	dated       bool      // it has the time of a death

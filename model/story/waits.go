@@ -19,8 +19,7 @@ type Wait struct {
 	Due      DueTime                  // when its TTL runs out
 	Leaves   DueTime                  // when it leaves: not before those ahead of it, as only the head expires
 	Behind   int                      // the position of the message that it waits for; its own when nothing holds it back
-	Priority uint8
-	Cut      bool // RabbitMQ then drops it
+	Cut      bool                     // RabbitMQ then drops it
 }
 
 // HeldBack reports whether a message ahead of it makes it wait longer than its own TTL.
@@ -49,10 +48,8 @@ type Waiting struct {
 	head    Sight       // what else is known of the first one
 	clock   model.Clock // the broker's
 	t       *model.Topology
-	// messages of one priority do not hold up those of another
-	eachPriority bool
-	passage      passage // through levels that delay as one
-	before       *Waits  // an earlier peek; nil without one
+	passage passage // through levels that delay as one
+	before  *Waits  // an earlier peek; nil without one
 }
 
 // WaitingIn is for a peek at a queue: the messages at its head, in order. head is what else is known of the first one.
@@ -78,15 +75,14 @@ func WaitingIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head S
 	refilled := slices.ContainsFunc(t.FlowsOf(ref), func(f *model.Flow) bool { return f.Role(ref) == model.RetryBuffer })
 
 	return &Waiting{
-		waits:        w,
-		told:         make([]toldOfDue, peeked.Messages.Len()),
-		refill:       refilled,
-		fifo:         !byPriority,
-		head:         head,
-		clock:        t.Snapshot.Overview.Clock(),
-		t:            t,
-		passage:      passageThrough(t, ref),
-		eachPriority: q.Type == model.Quorum && t.Behaviour.ExpiresEachPriority,
+		waits:   w,
+		told:    make([]toldOfDue, peeked.Messages.Len()),
+		refill:  refilled,
+		fifo:    !byPriority,
+		head:    head,
+		clock:   t.Snapshot.Overview.Clock(),
+		t:       t,
+		passage: passageThrough(t, ref),
 	}
 }
 
@@ -176,7 +172,6 @@ func (w *Waiting) See(i int, m *message.Message) {
 	told.same = m.Fingerprint
 	told.cut = cutOnExpiry(w.t, m, w.waits.Queue)
 	told.died = w.diedInto(m)
-	told.priority = m.Properties.Priority
 	if w.refill && !told.again {
 		told.came = time.Time{}
 	}
@@ -225,7 +220,6 @@ func (w *Waiting) Waits() *Waits {
 			Same:     told.same,
 			Behind:   i + 1,
 			Cut:      told.cut,
-			Priority: told.priority,
 		}
 
 		sight := Sight{At: waits.TakenAt, Clock: w.clock, Changed: w.head.Changed}
@@ -259,17 +253,14 @@ func (w *Waiting) Waits() *Waits {
 		}
 	}
 
-	last := map[uint8]*Wait{} // by priority, where each expires by itself
+	// In a quorum queue of 4.3, each priority expires by itself, but not what was looked at and returned.
+	var before *Wait
 	for this := range model.Each(waits.Messages) {
 		this.Leaves = this.Due
-		line := this.Priority
-		if !w.eachPriority {
-			line = 0
-		}
-		if before := last[line]; before != nil {
+		if before != nil {
 			this.hold(before)
 		}
-		last[line] = this
+		before = this
 	}
 
 	return &waits
@@ -338,7 +329,6 @@ type Blocked struct {
 	Past    int   // how many are certainly past their own time now
 	Waiting int   // how many wait for it longer than their own TTL, including those past it
 	Seen    int   // how many of the peeked messages are still there
-	Outrank bool  // the one that holds them back is ahead of one of them by its priority
 }
 
 // Blocked is about the first message that holds others back now; false when none does.
@@ -358,7 +348,6 @@ func (w *Waits) Blocked(now time.Time) (Blocked, bool) {
 			break
 		}
 		b.Waiting++
-		b.Outrank = b.Outrank || w.Messages[by-1].Priority > m.Priority
 		if m.Due.Known() && m.Due.Time.Before(now) {
 			b.Past++
 		}
