@@ -300,7 +300,7 @@ func (c *canary) count(ctx context.Context, now time.Time) bool {
 
 	n, there := counts[x.plan.From]
 	if !there {
-		x.end(fmt.Errorf("watch %s: %w", x.plan.From.Printable(), model.ErrQueueGone))
+		x.end(model.Errorf("watch %v: %w", x.plan.From, model.ErrQueueGone))
 		return false
 	}
 

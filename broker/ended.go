@@ -104,10 +104,10 @@ func (s *source) gone() error {
 	_, err := s.ready()
 	for _, known := range []error{model.ErrQueueGone, model.ErrQueueDown} {
 		if errors.Is(err, known) {
-			return fmt.Errorf("read %s: %w", s.plan.Queue.Printable(), known)
+			return model.Errorf("read %v: %w", s.plan.Queue, known)
 		}
 	}
 
-	return fmt.Errorf("read %s: %w: the queue's node went down or was out of sight, or its leader moved",
-		s.plan.Queue.Printable(), errForgotten)
+	return model.Errorf("read %v: %w: the queue's node went down or was out of sight, or its leader moved",
+		s.plan.Queue, errForgotten)
 }

@@ -329,7 +329,7 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 	}
 
 	if x.short && x.source.plan.Type == model.Quorum && x.client.has(x.plan.From, back) {
-		x.end(fmt.Errorf("%s %w", x.plan.From.Printable(), errUndelivered))
+		x.end(model.Errorf("%v %w", x.plan.From, errUndelivered))
 	}
 
 	x.left -= int64(x.ledger.done() - before)

@@ -3,7 +3,6 @@ package broker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -142,8 +141,8 @@ func (g *guard) close(ctx context.Context) {
 			a.Strayed = g.guarded.Strays()
 		}
 		if hidden := g.guarded.Hidden(); hidden != "" {
-			a.Unguarded = fmt.Sprintf("the exchange %s was deleted, and what was bound to it until then is unknown",
-				model.Printable(hidden))
+			a.Unguarded = model.Sayf("the exchange %v was deleted, and what was bound to it until then is unknown",
+				hidden)
 		}
 
 		if g.failed != nil {

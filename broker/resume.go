@@ -101,9 +101,9 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 	}
 
 	if missing := len(arrived) - len(tags); missing > 0 {
-		return fmt.Errorf("acknowledge what has arrived: %s of %s not in %s now: a consumer took them, or another look "+
+		return model.Errorf("acknowledge what has arrived: %s of %s not in %v now: a consumer took them, or another look "+
 			"holds them; resume it again", model.Count(missing), model.Plural(len(arrived), "original"),
-			x.plan.From.Printable())
+			x.plan.From)
 	}
 
 	return nil

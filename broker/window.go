@@ -341,7 +341,7 @@ func (w *window) takeReturns() {
 
 // match finds the message that was returned. Twins are interchangeable: they went to the same address.
 func (w *window) match(r *amqp.Return) {
-	reason := fmt.Sprintf("no queue took it: %s", model.Printable(r.ReplyText))
+	reason := model.Sayf("no queue took it: %v", r.ReplyText)
 	back := w.link.Wire.Returned(r)
 	fingerprint := message.FingerprintOf(&back)
 	w.Lock()

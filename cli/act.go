@@ -235,7 +235,7 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *taking) er
 		return refused("no plan was written: %w", err)
 	}
 
-	p.note("the plan is in %s: `dlxtop show` shows it, `dlxtop apply` does it", model.Printable(a.out))
+	p.note("the plan is in %v: `dlxtop show` shows it, `dlxtop apply` does it", a.out)
 	return nil
 }
 
@@ -317,8 +317,8 @@ func (a *taking) want(p *Program) (want plan.ActionWant, err error) {
 	} else if a.given("stop-when") {
 		share, err := strconv.ParseFloat(strings.TrimSuffix(a.stop, "%"), 64)
 		if err != nil || !(share > 0 && share <= 100) {
-			return want, usage("--stop-when %s: a share is like 20%%, above 0 and up to 100%%; no is none",
-				model.Printable(a.stop))
+			return want, usage("--stop-when %v: a share is like 20%%, above 0 and up to 100%%; no is none",
+				a.stop)
 		}
 		want.StopWhen = share / 100
 	}
@@ -326,8 +326,8 @@ func (a *taking) want(p *Program) (want plan.ActionWant, err error) {
 	if a.given("rate") {
 		rate, err := strconv.ParseFloat(strings.TrimSuffix(a.rate, "/s"), 64)
 		if err != nil || !(rate >= leastRate) || rate > 1e9 {
-			return want, usage("--rate %s: a rate is a number of messages per second, like 20/s, at least 1 a minute",
-				model.Printable(a.rate))
+			return want, usage("--rate %v: a rate is a number of messages per second, like 20/s, at least 1 a minute",
+				a.rate)
 		}
 		want.Rate = rate
 	}

@@ -328,8 +328,8 @@ func (p *Program) showCauses(r *reading, queues int, output *format) error {
 	}
 
 	for _, e := range r.earlier {
-		p.note("as of %s: %s of %s: %s", seenAt(model.Some(e.at)), model.Plural(e.Messages, "message"),
-			model.Printable(e.Queue), e.Why)
+		p.note("as of %s: %s of %v: %s", seenAt(model.Some(e.at)), model.Plural(e.Messages, "message"),
+			e.Queue, e.Why)
 	}
 
 	for _, missed := range r.notRead {
@@ -337,7 +337,7 @@ func (p *Program) showCauses(r *reading, queues int, output *format) error {
 		if n, known := missed.Messages.Get(); known {
 			messages = model.Plural(n, "message")
 		}
-		p.note("not read: %s of %s: %s", messages, model.Printable(missed.Queue), missed.Why)
+		p.note("not read: %s of %v: %s", messages, missed.Queue, missed.Why)
 	}
 
 	coarse := map[cause.Level]bool{}

@@ -40,8 +40,8 @@ func (p *Program) completionCommand() *cobra.Command {
 				return root.GenPowerShellCompletionWithDesc(p.Out)
 			}
 
-			return usage("there is no completion for %s: there is one for bash, zsh, fish and powershell",
-				model.Printable(args[0]))
+			return usage("there is no completion for %v: there is one for bash, zsh, fish and powershell",
+				args[0])
 		},
 	}
 }

@@ -157,7 +157,7 @@ func (s *snapshot) frame() (*dashboard.Frame, error) {
 	var rest string
 	n, _ := fmt.Sscanf(s.size+" ", "%dx%d%s", &f.Width, &f.Height, &rest)
 	if n != 2 || f.Width < leastColumns || f.Width > mostColumns || f.Height < leastRows || f.Height > mostRows {
-		return nil, usage("--size %s: it is COLUMNSxROWS, from %dx%d to %dx%d", model.Printable(s.size),
+		return nil, usage("--size %v: it is COLUMNSxROWS, from %dx%d to %dx%d", s.size,
 			leastColumns, leastRows, mostColumns, mostRows)
 	}
 
@@ -183,7 +183,7 @@ func (p *Program) firstStart(
 		return nil, why
 	}
 	if there := contexts(p.Env); len(there) > 0 {
-		p.note("`dlxtop --context NAME` opens one that is saved: %s", model.Printable(strings.Join(there, ", ")))
+		p.note("`dlxtop --context NAME` opens one that is saved: %v", strings.Join(there, ", "))
 		return nil, why
 	}
 

@@ -100,7 +100,7 @@ func (p *Program) checkScenario(name string) error {
 	if name == "" || slices.Contains(p.scenarioNames(), name) {
 		return nil
 	}
-	return usage("there is no scenario %s: there are %s", model.Printable(name), strings.Join(p.scenarioNames(), ", "))
+	return usage("there is no scenario %v: there are %s", name, strings.Join(p.scenarioNames(), ", "))
 }
 
 // runDemo runs something beside a node and its traffic, and cleans up however that ends. beside begins when the broker

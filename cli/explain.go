@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dlxtop/dlxtop/docs"
-	"github.com/dlxtop/dlxtop/model"
 )
 
 // pageWidth is the width of a page of text, in characters.
@@ -23,7 +22,7 @@ func (p *Program) explainCommand() *cobra.Command {
 		Example: "dlxtop explain rejects-lost\ndlxtop explain",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage("explain takes one code, not also %s", model.Printable(args[1]))
+				return usage("explain takes one code, not also %v", args[1])
 			}
 			return nil
 		},
@@ -40,7 +39,7 @@ func (p *Program) explainCommand() *cobra.Command {
 
 			page := docs.Finding(args[0], pageWidth)
 			if page == nil {
-				return usage("there is no finding %s: `dlxtop explain` lists them", model.Printable(args[0]))
+				return usage("there is no finding %v: `dlxtop explain` lists them", args[0])
 			}
 			_, err := fmt.Fprintf(p.Out, "%s\n\n%s\n", args[0], strings.Join(page, "\n"))
 			return err

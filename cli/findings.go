@@ -75,7 +75,7 @@ monitoring; what it could not read is on standard error.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			to := model.ParseVersion(upgradeTo)
 			if upgradeTo != "" && (!to.AtLeast(4, 0) || to.AtLeast(4, 5)) {
-				return usage("--upgrade-to takes a version from 4.0 to 4.4, not %s", model.Printable(upgradeTo))
+				return usage("--upgrade-to takes a version from 4.0 to 4.4, not %v", upgradeTo)
 			}
 
 			return p.poll(cmd.Context(), flags, func(s *session, t *model.Topology) error {

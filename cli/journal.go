@@ -233,7 +233,7 @@ func onRecord(run func(ctx context.Context, id int64) error) func(*cobra.Command
 	return func(cmd *cobra.Command, args []string) error {
 		id, err := strconv.ParseInt(args[0], 10, 64)
 		if err != nil || id < 1 {
-			return usage("%s is not the number of a record: `dlxtop journal` lists them", model.Printable(args[0]))
+			return usage("%v is not the number of a record: `dlxtop journal` lists them", args[0])
 		}
 		return run(cmd.Context(), id)
 	}
@@ -304,7 +304,7 @@ func (p *Program) showEntries(ctx context.Context, j Journal, r *plan.Record) er
 		p.note("afterwards: %s", words)
 	}
 	if r.Edit != "" {
-		p.note("changed by the jq program %s", model.Printable(r.Edit))
+		p.note("changed by the jq program %v", r.Edit)
 	}
 
 	g := &print.Table{Right: []bool{true, false, false, true}}
@@ -492,7 +492,7 @@ status is 1, also when --follow shows that messages came back.`,
 			case "", resume.PublishAgain, resume.LeaveThem:
 				return p.resume(ctx, flags, r)
 			}
-			return usage("--undecided %s: it is publish or leave", model.Printable(r.undecided))
+			return usage("--undecided %v: it is publish or leave", r.undecided)
 		}),
 	}
 

@@ -101,8 +101,8 @@ there is an error-level finding; 2 bad usage or configuration; 3 cannot connect 
 
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%s: `%s --help` lists the flags; a name that begins with - comes after --",
-			model.Printable(err.Error()), cmd.CommandPath())
+		return usage("%v: `%s --help` lists the flags; a name that begins with - comes after --",
+			err.Error(), cmd.CommandPath())
 	})
 	flags.register(root.PersistentFlags())
 	_ = root.RegisterFlagCompletionFunc("context", p.completeContext)
@@ -168,7 +168,7 @@ func (p *Program) noSuchCommand(cmd *cobra.Command, args []string) error {
 		hint = "the address of a broker is the value of --url or --api"
 	}
 
-	return usage("there is no command %s: %s", model.Printable(args[0]), hint)
+	return usage("there is no command %v: %s", args[0], hint)
 }
 
 // arguments is cobra's check of the number of arguments, in words.
@@ -178,8 +178,8 @@ func arguments(names ...string) cobra.PositionalArgs {
 		case len(args) < len(names):
 			return usage("%s needs %s: `%s --help` says more", cmd.CommandPath(), names[len(args)], cmd.CommandPath())
 		case len(args) > len(names):
-			return usage("%s does not take %s: `%s --help` says more", cmd.CommandPath(),
-				model.Printable(args[len(names)]), cmd.CommandPath())
+			return usage("%s does not take %v: `%s --help` says more", cmd.CommandPath(),
+				args[len(names)], cmd.CommandPath())
 		}
 		return nil
 	}
@@ -262,17 +262,17 @@ func (e *exit) Unwrap() error { return e.cause }
 
 // usage returns a mistake in the usage or the configuration, in one sentence.
 func usage(format string, values ...any) error {
-	return &exit{ExitUsage, fmt.Errorf(format, values...)}
+	return &exit{ExitUsage, model.Errorf(format, values...)}
 }
 
 // refused returns why dlxtop refuses something, in one sentence.
 func refused(format string, values ...any) error {
-	return &exit{ExitRefused, fmt.Errorf(format, values...)}
+	return &exit{ExitRefused, model.Errorf(format, values...)}
 }
 
 // notAllowed returns why this connection may not do something, in one sentence.
 func notAllowed(format string, values ...any) error {
-	return &exit{ExitConnect, fmt.Errorf(format, values...)}
+	return &exit{ExitConnect, model.Errorf(format, values...)}
 }
 
 // statusOf returns the exit status of an error, and what is left to say about it ("" for nothing).

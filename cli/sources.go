@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/dlxtop/dlxtop/cli/naming"
@@ -320,7 +319,7 @@ func (s *session) withoutLook(
 	counted, err := s.broker.CountInTurn(ctx, want.From, decides)
 	depth := counted[want.From].Ready
 	if _, there := counted[want.From]; err == nil && there && !depth.Known() {
-		err = fmt.Errorf("count %s: %w", want.From.Printable(), model.ErrQueueSilent)
+		err = model.Errorf("count %v: %w", want.From, model.ErrQueueSilent)
 	}
 	if err != nil {
 		return looked, err

@@ -114,7 +114,7 @@ func (s *session) export(
 	case err != nil && refusedLook(err) != nil:
 		return refusedLook(err)
 	case err != nil:
-		return fmt.Errorf("export %s: %w", ref.Printable(), err)
+		return model.Errorf("export %v: %w", ref, err)
 	}
 
 	to := ""
@@ -180,9 +180,9 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	info, err := os.Stat(i.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return usage("%w %s is not there", message.ErrFile, model.Printable(i.path))
+		return usage("%w %v is not there", message.ErrFile, i.path)
 	case err == nil && !info.Mode().IsRegular():
-		return usage("%s is no file: an import reads it twice, so write it into one first", model.Printable(i.path))
+		return usage("%v is no file: an import reads it twice, so write it into one first", i.path)
 	}
 
 	s, err := p.openConnection(connection)

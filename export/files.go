@@ -36,8 +36,8 @@ func (f Files) Create(path string, messages Messages) (n int, err error) {
 	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return 0, fmt.Errorf("%w %s is there: another program is writing it, or did not finish it: remove it, "+
-			"or name another", message.ErrFile, model.Printable(part))
+		return 0, model.Errorf("%w %v is there: another program is writing it, or did not finish it: remove it, "+
+			"or name another", message.ErrFile, part)
 	case err != nil:
 		return 0, fmt.Errorf("%w cannot be written: %w", message.ErrFile, err)
 	}

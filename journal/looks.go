@@ -173,6 +173,6 @@ func (l *PeekLedger) explain(err error) error {
 		return fmt.Errorf("%s was not written by this version of dlxtop: move it away", path)
 	}
 
-	return fmt.Errorf("%s cannot be used (%s): only this program remembers the cost of looks; make it "+
-		"writable, or move it away", path, model.Printable(err.Error()))
+	return model.Errorf("%s cannot be used (%v): only this program remembers the cost of looks; make it "+
+		"writable, or move it away", path, err.Error())
 }

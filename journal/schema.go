@@ -102,7 +102,7 @@ func (j *Journal) explain(attempt string, err error) error {
 		return err
 	}
 	say := func(format string, values ...any) error {
-		return fmt.Errorf("%w %s %s", plan.ErrJournal, model.Printable(j.options.Path), fmt.Sprintf(format, values...))
+		return model.Errorf("%w %v %s", plan.ErrJournal, j.options.Path, fmt.Sprintf(format, values...))
 	}
 	dir := model.Printable(filepath.Dir(j.options.Path))
 	var database *sqlite.Error
@@ -132,7 +132,7 @@ func (j *Journal) explain(attempt string, err error) error {
 		return say("cannot be there, as a file or directory is in its way: move that, or name another directory with " +
 			"XDG_STATE_HOME")
 	case !errors.As(err, &database):
-		return say("cannot %s: %.300s", attempt, model.Printable(err.Error())) // it may quote a value
+		return say("cannot %s: %.300v", attempt, err.Error()) // it may quote a value
 	}
 
 	switch database.Code() & 0xff {
@@ -146,8 +146,8 @@ func (j *Journal) explain(attempt string, err error) error {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		return say("has been locked by another program for more than 10 s: end that program, and try again")
 	case lib.SQLITE_IOERR:
-		return say("cannot be written: the disk has an error, or is full (%s)", model.Printable(database.Error()))
+		return say("cannot be written: the disk has an error, or is full (%v)", database.Error())
 	}
 
-	return say("cannot %s: %.300s", attempt, model.Printable(database.Error()))
+	return say("cannot %s: %.300v", attempt, database.Error())
 }

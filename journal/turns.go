@@ -3,7 +3,6 @@ package journal
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"os"
 	"os/user"
 
@@ -38,6 +37,6 @@ func (t *Turns) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("other programs of dlxtop on this machine are not seen, and they do not wait for this one: %s",
-		model.Printable(err.Error()))
+	return model.Errorf("other programs of dlxtop on this machine are not seen, and they do not wait for this one: %v",
+		err.Error())
 }

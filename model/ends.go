@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -129,9 +128,9 @@ func (b *flowBuilder) deadLetteringWords(q *Queue) string {
 	case !dlx.Set:
 		return "no dead-letter exchange"
 	case b.isCommon(q):
-		return fmt.Sprintf("its dead-letter exchange %s (%s) is that of other queues, too", name,
-			Printable(dlx.Source.String()))
+		return Sayf("its dead-letter exchange %s (%v) is that of other queues, too", name,
+			dlx.Source.String())
 	}
 
-	return fmt.Sprintf("its dead letters go on to %s (%s)", name, Printable(dlx.Source.String()))
+	return Sayf("its dead letters go on to %s (%v)", name, dlx.Source.String())
 }

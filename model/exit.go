@@ -84,8 +84,8 @@ func (t *Topology) fate(q *Queue, s *Settings, hop Hop) (Fate, string) {
 	case back && hop.Reason == Rejected:
 		return Endless, "it comes back by expiry after each rejection"
 	case back && t.settings.of(last).KeepsDeadLetters():
-		return Held, fmt.Sprintf("it would return by expiry alone: %s keeps it instead (dead-letter-strategy "+
-			"at-least-once)", Printable(last.Name))
+		return Held, Sayf("it would return by expiry alone: %v keeps it instead (dead-letter-strategy "+
+			"at-least-once)", last.Name)
 	case back:
 		return Cut, "it would return by expiry alone: RabbitMQ then drops it"
 	case !hop.Route.Exact:

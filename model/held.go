@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -11,9 +10,9 @@ func (b *flowBuilder) addHeldBuffers() {
 	for ref, held := range b.held {
 		s := b.t.settings.of(ref)
 		buffer := &Buffer{
-			Member: Member{Queue: ref, Reason: fmt.Sprintf("the workers of %s take its messages and hold them until "+
-				"they are due (Dramatiq: the name ends in %s, and both dead-letter to %s); delayed: workers and publishers fill it",
-				Printable(held.Name), HeldSuffix, Printable(s.Key.Value))},
+			Member: Member{Queue: ref, Reason: Sayf("the workers of %v take its messages and hold them until "+
+				"they are due (Dramatiq: the name ends in %s, and both dead-letter to %v); delayed: workers and publishers fill it",
+				held.Name, HeldSuffix, s.Key.Value)},
 			Role: DelayedBuffer, TTLSource: Source{Kind: FromMessage}, Held: true,
 			Key: Some(held.Name), Targets: []QueueRef{held}, // through the default exchange
 		}

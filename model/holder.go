@@ -39,7 +39,7 @@ func (e *InUse) Error() string { return e.Words() + ": try again when that has e
 
 // Words say who has the turn, in printable words.
 func (e *InUse) Words() string {
-	return fmt.Sprintf("%s is in use by %s", Printable(e.Queue.String()), e.By.Words())
+	return Sayf("%v is in use by %s", e.Queue.String(), e.By.Words())
 }
 
 type waitsKey struct{}

@@ -82,10 +82,10 @@ func (l *levels) reason(r *roles) string {
 		consumers = "their consumers are unknown"
 	}
 
-	return fmt.Sprintf("%d queues are one delay: %s, their TTLs double from %s to %s, and each expires into the next "+
-		"shorter one (%s to %s): a message waits in those that make up its delay, at most %s", len(l.queues), consumers,
+	return Sayf("%d queues are one delay: %s, their TTLs double from %s to %s, and each expires into the next "+
+		"shorter one (%v to %v): a message waits in those that make up its delay, at most %s", len(l.queues), consumers,
 		LongDuration(r.t.settings.of(l.lowest()).TTL.Value), LongDuration(r.t.settings.of(l.highest()).TTL.Value),
-		Printable(l.highest().Name), Printable(l.lowest().Name), LongDuration(l.most))
+		l.highest().Name, l.lowest().Name, LongDuration(l.most))
 }
 
 // LongDuration returns a duration in its two largest units, rounded down: "8y186d", "12d3h", "90s" as "1m30s". It is

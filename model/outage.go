@@ -120,6 +120,6 @@ func (s *Snapshot) Alarms() []Alarm {
 
 // AlarmWords returns the alarms in a few words: "memory alarm on rabbit@a", "" when there are none.
 func AlarmWords(alarms []Alarm) string {
-	words := Mapped(alarms, func(a *Alarm) string { return fmt.Sprintf("%s alarm on %s", a.Resource, Printable(a.Node)) })
+	words := Mapped(alarms, func(a *Alarm) string { return Sayf("%s alarm on %v", a.Resource, a.Node) })
 	return strings.Join(words, ", ")
 }

@@ -482,7 +482,7 @@ func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
 	case exchange != "" && purposeWords[says.delay]:
 		return DelayedBuffer, fmt.Sprintf("%q in its name", says.delay)
 	case exchange != "":
-		return RetryBuffer, fmt.Sprintf("the exchange %s fills it, and is named for retries", Printable(exchange))
+		return RetryBuffer, Sayf("the exchange %v fills it, and is named for retries", exchange)
 	case says.failed != "":
 		return RetryBuffer, fmt.Sprintf("%q in its name", says.failed)
 	}

@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ func (s *StatedRole) Matches(ref QueueRef) bool {
 
 // describe returns the reason of a role that is stated.
 func (s *StatedRole) describe() string {
-	return fmt.Sprintf("stated in the configuration (%s = %s)", Printable(Quoted(s.Pattern)), Quoted(string(s.Role)))
+	return Sayf("stated in the configuration (%v = %s)", Quoted(s.Pattern), Quoted(string(s.Role)))
 }
 
 // StatedRoles are the roles that a user states, strongest first.

@@ -28,19 +28,26 @@ func Plural[N int | int64](n N, noun string) string {
 	return Sayf("%v "+noun+"(s)", n)
 }
 
-// Sayf is fmt.Sprintf for people: queues become printable, lists of them become Names, durations are short, and what %v
-// shows of a whole number is a Count. Words behind a number agree with it: "%v message(s) (is|are) lost".
-func Sayf(format string, values ...any) string {
+// Sayf is fmt.Sprintf for people: queues become printable, lists of them become Names, and durations are short. What %v
+// shows of a whole number is a Count, and of a string it is Printable. Words behind a number agree with it:
+// "%v message(s) (is|are) lost".
+func Sayf(format string, values ...any) string { return Errorf(format, values...).Error() }
+
+// Errorf is fmt.Errorf for people, as Sayf is fmt.Sprintf.
+func Errorf(format string, values ...any) error {
 	if false {
-		_ = fmt.Sprintf(format, values...) // lets vet check the formats
+		_ = fmt.Errorf(format, values...) // lets vet check the formats
 	}
 
 	const percent, one, several = "\x00", "$1", "$2"
 	format = strings.NewReplacer("%%", percent, "(s)", "(|s)").Replace(format)
 	pieces := strings.Split(format, "%")
 	form := several
+
 	for i, v := range values {
 		behind := &pieces[min(i+1, len(pieces)-1)] // its verb, and the text up to the next one
+		shown := strings.HasPrefix(*behind, "v")
+
 		switch v := v.(type) {
 		case QueueRef:
 			values[i] = v.Printable()
@@ -48,12 +55,16 @@ func Sayf(format string, values ...any) string {
 			values[i] = Names(v)
 		case time.Duration:
 			values[i] = ShortDuration(v)
+		case string:
+			if shown {
+				values[i] = Printable(v)
+			}
 		case int, int32, int64:
 			n := reflect.ValueOf(v).Int()
 			if form = several; n == 1 {
 				form = one
 			}
-			if strings.HasPrefix(*behind, "v") {
+			if shown {
 				values[i] = Count(n)
 			}
 		}
@@ -61,7 +72,7 @@ func Sayf(format string, values ...any) string {
 		*behind = choices.ReplaceAllString(*behind, form)
 	}
 
-	return fmt.Sprintf(strings.ReplaceAll(strings.Join(pieces, "%"), percent, "%%"), values...)
+	return fmt.Errorf(strings.ReplaceAll(strings.Join(pieces, "%"), percent, "%%"), values...)
 }
 
 // choices are the words in a format for one and for several: "(is|are)".

@@ -170,7 +170,7 @@ func writeFrame(path, frame string) error {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("not written to %s: the file exists already: name another one", shown)
 	case err != nil:
-		return fmt.Errorf("not written to %s: %s", shown, model.Printable(err.Error()))
+		return model.Errorf("not written to %s: %v", shown, err.Error())
 	}
 
 	return nil
@@ -180,8 +180,8 @@ func refusePicture(path string) error {
 	if !slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(path))) {
 		return nil
 	}
-	return fmt.Errorf("not written to %s: a snapshot is text: name FILE, or FILE%s for text with its colours",
-		model.Printable(path), colourEnding)
+	return model.Errorf("not written to %v: a snapshot is text: name FILE, or FILE%s for text with its colours",
+		path, colourEnding)
 }
 
 // plainFrame returns a frame without styles, and without blanks at the ends of its lines.

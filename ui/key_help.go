@@ -102,7 +102,7 @@ func group(place string, keys []term.Key) KeyGroup {
 // CheckActionKey refuses a key for an action that is not a key, or is in use. The error is one sentence.
 func CheckActionKey(name string) error {
 	if _, ok := shell.PressOf(act.Pressed(name)); !ok {
-		return fmt.Errorf("there is no key %s: write ctrl-t, f5 or one letter", model.Printable(name))
+		return model.Errorf("there is no key %v: write ctrl-t, f5 or one letter", name)
 	}
 	for _, group := range KeyHelp() {
 		for _, k := range group.Keys {

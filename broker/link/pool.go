@@ -77,8 +77,8 @@ func New(
 	}
 	for _, mechanism := range uri.AuthMechanism {
 		if !slices.Contains(mechanisms, strings.ToLower(mechanism)) {
-			return nil, fmt.Errorf("the AMQP URL asks for auth_mechanism=%s, which dlxtop does not support: it "+
-				"supports %s", model.Printable(mechanism), strings.Join(mechanisms, ", "))
+			return nil, model.Errorf("the AMQP URL asks for auth_mechanism=%v, which dlxtop does not support: it "+
+				"supports %s", mechanism, strings.Join(mechanisms, ", "))
 		}
 	}
 

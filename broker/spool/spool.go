@@ -120,8 +120,8 @@ func notKept(err error) error {
 		return fmt.Errorf("the disk of %s, where dlxtop keeps the messages that it reads, is full: make room there, "+
 			"or name another directory with TMPDIR", dir)
 	}
-	return fmt.Errorf("dlxtop cannot keep the messages that it reads in %s (%s): name another directory with TMPDIR",
-		dir, model.Printable(err.Error()))
+	return model.Errorf("dlxtop cannot keep the messages that it reads in %s (%v): name another directory with TMPDIR",
+		dir, err.Error())
 }
 
 func (s *Spool) Bytes() int64 { return s.bytes }

@@ -374,10 +374,10 @@ func (t *tap) error(attempt, name string, err error) error {
 			User: t.pool.User(), Name: attempt + " " + name, Detail: link.Words(err),
 		})
 	case e.Code == amqp.NotFound && attempt == "bind to":
-		return fmt.Errorf("the tap has ended: there is no exchange %s any more", model.Printable(name))
+		return model.Errorf("the tap has ended: there is no exchange %v any more", name)
 	}
 
-	return fmt.Errorf("tap: %s %s: %s", attempt, model.Printable(name), link.Words(err))
+	return model.Errorf("tap: %s %v: %s", attempt, name, link.Words(err))
 }
 
 // catchUp briefly shows messages that have passed and are still on their way; what is left then counts as missed.

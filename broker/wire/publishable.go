@@ -2,7 +2,6 @@ package wire
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -16,18 +15,18 @@ func Publishable(p *message.Publishing, user, version string, frameMax int) (pro
 	case len(p.Exchange) > 255 || len(p.RoutingKey) > 255:
 		return nil, errors.New("the name of an exchange and a routing key have 255 bytes at most")
 	case q.HasForeignUser(user):
-		return nil, fmt.Errorf("its user_id is %s, but RabbitMQ takes only that of the connected user %s",
-			model.Printable(q.UserID), model.Printable(user))
+		return nil, model.Errorf("its user_id is %v, but RabbitMQ takes only that of the connected user %v",
+			q.UserID, user)
 	case (q.DeliveryMode > 2 || q.Zeros.Has(message.PropDeliveryMode)) &&
 		model.BehaviourOf(model.ParseVersion(version)).RefusesDeliveryModes:
-		return nil, fmt.Errorf("its delivery_mode is %d, and RabbitMQ %s takes only 1 and 2", q.DeliveryMode,
-			model.Printable(version))
+		return nil, model.Errorf("its delivery_mode is %d, and RabbitMQ %v takes only 1 and 2", q.DeliveryMode,
+			version)
 	}
 
 	if e := q.Expiration; e != "" || q.Zeros.Has(message.PropExpiration) {
 		if _, ok := message.ParseExpiration(e); !ok {
-			return nil, fmt.Errorf("its expiration is %s, but RabbitMQ takes only whole milliseconds, at most "+
-				"315360000000", model.Printable(e))
+			return nil, model.Errorf("its expiration is %v, but RabbitMQ takes only whole milliseconds, at most "+
+				"315360000000", e)
 		}
 	}
 

@@ -238,7 +238,7 @@ func refused(v any) error {
 				v = []any(values)
 			}
 			if err := refused(v); err != nil {
-				return fmt.Errorf("%s: %w", model.Printable(name), err)
+				return model.Errorf("%v: %w", name, err)
 			}
 		}
 

@@ -63,7 +63,7 @@ func (a Answers) Save(env func(string) string) error {
 	case file.Path == "":
 		return errors.New("there is no place for a configuration file: name a directory with XDG_CONFIG_HOME")
 	case there:
-		return fmt.Errorf("%s has a context %s already", model.Printable(file.Path), a.Name)
+		return model.Errorf("%v has a context %s already", file.Path, a.Name)
 	}
 
 	amqp, err := a.url()

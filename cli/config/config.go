@@ -113,17 +113,17 @@ func Read(env func(string) string) (File, error) {
 			"delete it, and let a command of [[actions]] open such bodies (dlxtop config shows one)", shown)
 	}
 	if key, allowed := misfit(reflect.TypeFor[contents](), "", values); key != "" {
-		return file, fmt.Errorf("%s: %s has the wrong type: it is %s", shown, model.Printable(key), allowed)
+		return file, model.Errorf("%s: %v has the wrong type: it is %s", shown, key, allowed)
 	}
 	meta, err := toml.Decode(string(text), &file.contents)
 	if err != nil {
 		return file, fmt.Errorf("%s: a value has the wrong type", shown)
 	}
 	if odd := meta.Undecoded(); len(odd) > 0 {
-		return file, fmt.Errorf("%s: unknown key %s: the file has theme, mouse, bell, plain, [filters], [roles], "+
+		return file, model.Errorf("%s: unknown key %v: the file has theme, mouse, bell, plain, [filters], [roles], "+
 			"[redirect], [[actions]] and [contexts.NAME]; an action has key, name, url, command; "+
 			"a context has url, api, password_command, vhost, production, read_only, journal, looks, roles", shown,
-			model.Printable(odd[0].String()))
+			odd[0].String())
 	}
 
 	if err := checkFilters(file.Filters, shown); err != nil {
@@ -226,25 +226,25 @@ func loadContext(env func(string) string, name string) (settings, error) {
 	case err != nil:
 		return settings{}, err
 	case path == "":
-		return settings{}, fmt.Errorf("there is no context %s, because there is no place for a configuration file: "+
+		return settings{}, model.Errorf("there is no context %v, because there is no place for a configuration file: "+
 			"HOME is not set, and the system knows no home directory of this user: name a directory with XDG_CONFIG_HOME",
-			model.Printable(name))
+			name)
 	case !file.there:
-		return settings{}, fmt.Errorf("there is no context %s, because there is no configuration file %s",
-			model.Printable(name), path)
+		return settings{}, model.Errorf("there is no context %v, because there is no configuration file %s",
+			name, path)
 	}
 
 	found, ok := file.Brokers[name]
 	if !ok {
-		return settings{}, fmt.Errorf("there is no context %s in %s: %s", model.Printable(name), path, file.contextNames())
+		return settings{}, model.Errorf("there is no context %v in %s: %s", name, path, file.contextNames())
 	}
 	if found.Journal != "" && found.Journal != "changes" && found.Journal != "full" {
-		return settings{}, fmt.Errorf("the context %s in %s has journal = %q: it is \"changes\" or \"full\"",
-			model.Printable(name), path, model.Printable(found.Journal))
+		return settings{}, model.Errorf("the context %v in %s has journal = %q: it is \"changes\" or \"full\"",
+			name, path, model.Printable(found.Journal))
 	}
 	looks, err := peek.ConsentOf(found.Looks)
 	if err != nil {
-		return settings{}, fmt.Errorf("the context %s in %s has %w", model.Printable(name), path, err)
+		return settings{}, model.Errorf("the context %v in %s has %w", name, path, err)
 	}
 	s := settings{
 		looks:           looks,
@@ -265,7 +265,7 @@ func loadContext(env func(string) string, name string) (settings, error) {
 		return settings{}, err
 	}
 	if s.url == "" && s.api == "" {
-		return settings{}, fmt.Errorf("the context %s in %s has neither url nor api", model.Printable(name), path)
+		return settings{}, model.Errorf("the context %v in %s has neither url nor api", name, path)
 	}
 	if found.VHost != nil {
 		vhost, err := expanded("vhost of context "+model.Printable(name), *found.VHost, env)
@@ -317,10 +317,10 @@ func (f *File) ReadActions(checkKey func(name string) error) (all []filter.Actio
 			err = checkKey(c.Key)
 		}
 		if err == nil && slices.ContainsFunc(all, func(a filter.Action) bool { return a.Key == c.Key }) {
-			err = fmt.Errorf("the key %s is that of another action", model.Printable(c.Key))
+			err = model.Errorf("the key %v is that of another action", c.Key)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: action %d (%s): %w", model.Printable(f.Path), i+1, model.Printable(c.Name), err)
+			return nil, model.Errorf("%v: action %d (%v): %w", f.Path, i+1, c.Name, err)
 		}
 		all = append(all, action)
 	}
@@ -350,7 +350,7 @@ func Themes(env func(string) string, check func(name string, colours map[string]
 		}
 
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", model.Printable(path), err)
+			return nil, model.Errorf("%v: %w", path, err)
 		}
 		if themes == nil {
 			themes = map[string]map[string]string{}
@@ -387,7 +387,7 @@ func readTheme(path string) (map[string]string, error) {
 		case string, int64:
 			colours[key] = fmt.Sprint(value)
 		default:
-			return nil, fmt.Errorf("%s has the wrong type: it is a text in quotation marks", model.Printable(key))
+			return nil, model.Errorf("%v has the wrong type: it is a text in quotation marks", key)
 		}
 	}
 

@@ -438,11 +438,11 @@ func tlsOf(from string, e endpoint) (*tls.Config, error) {
 	if authority != "" {
 		text, err := os.ReadFile(authority)
 		if err != nil {
-			return nil, fmt.Errorf("cacertfile in %s cannot be read: %s", from, model.Printable(err.Error()))
+			return nil, model.Errorf("cacertfile in %s cannot be read: %v", from, err.Error())
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("cacertfile in %s: %s holds no certificate in PEM", from, model.Printable(authority))
+			return nil, model.Errorf("cacertfile in %s: %v holds no certificate in PEM", from, authority)
 		}
 	}
 
@@ -452,7 +452,7 @@ func tlsOf(from string, e endpoint) (*tls.Config, error) {
 			if in := (*fs.PathError)(nil); errors.As(err, &in) {
 				err = in.Err // the path of a key must not appear in logs
 			}
-			return nil, fmt.Errorf("certfile and keyfile in %s cannot be used: %s", from, model.Printable(err.Error()))
+			return nil, model.Errorf("certfile and keyfile in %s cannot be used: %v", from, err.Error())
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}

@@ -26,7 +26,7 @@ func (f *File) checkRoles(path string) error {
 
 func checkRolesOf(roles map[string]string, path, table string) error {
 	for _, queue := range slices.Sorted(maps.Keys(roles)) {
-		at := fmt.Sprintf("%s: [%s] %q", path, model.Printable(table), model.Printable(queue))
+		at := model.Sayf("%s: [%v] %q", path, table, model.Printable(queue))
 		switch {
 		case queue == "":
 			return fmt.Errorf("%s names no queue: write its name, VHOST/NAME, or a pattern with * and ?", at)

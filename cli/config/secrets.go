@@ -138,8 +138,8 @@ func (s settings) password(e *endpoint, ask Ask) (string, error) {
 	case s.passwordCommand != "":
 		return printed(s.from(), s.passwordCommand)
 	case ask == nil:
-		return "", fmt.Errorf("%s names the user %s without a password, and there is no terminal to ask on: set "+
-			"DLXTOP_URL to a URL with it, or give a context a password_command", s.from(), model.Printable(e.user))
+		return "", model.Errorf("%s names the user %v without a password, and there is no terminal to ask on: set "+
+			"DLXTOP_URL to a URL with it, or give a context a password_command", s.from(), e.user)
 	}
 
 	password, err := ask("password of " + model.Printable(e.user) + " at " + e.address() + ":")

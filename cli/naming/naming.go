@@ -3,7 +3,6 @@ package naming
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -26,7 +25,7 @@ func Queue(t *model.Topology, named string) (model.QueueRef, error) {
 		near = ": `dlxtop flows` lists what there is"
 	}
 
-	return model.QueueRef{}, fmt.Errorf("there is no queue %s%s", model.Printable(named), near)
+	return model.QueueRef{}, model.Errorf("there is no queue %v%s", named, near)
 }
 
 // All are the queues of the snapshot.
@@ -52,7 +51,7 @@ func Exchange(t *model.Topology, named string) (model.ExchangeRef, error) {
 		near = ": that is a queue; tap its dead-letter exchange instead (`dlxtop flows` names it)"
 	}
 
-	return model.ExchangeRef{}, fmt.Errorf("there is no exchange %s%s", model.Printable(named), near)
+	return model.ExchangeRef{}, model.Errorf("there is no exchange %v%s", named, near)
 }
 
 // findNamed returns those with a name, or otherwise with that VHOST/NAME, and, if there are none, the most similar
@@ -100,8 +99,8 @@ func findNamed(all []model.QueueRef, named string) (found []model.QueueRef, near
 func inVHosts(what string, found []model.QueueRef) error {
 	vhosts := model.Mapped(found, func(ref *model.QueueRef) string { return model.Printable(ref.VHost) })
 	slices.Sort(vhosts)
-	return fmt.Errorf("there is %s %s in each of the vhosts %s: name one with --vhost", what,
-		model.Printable(found[0].Name), strings.Join(vhosts, ", "))
+	return model.Errorf("there is %s %v in each of the vhosts %s: name one with --vhost", what,
+		found[0].Name, strings.Join(vhosts, ", "))
 }
 
 // distance returns how many characters must be added, removed or changed to turn one text into the other.
@@ -139,7 +138,7 @@ func Matching(pattern string, all []model.QueueRef, what string) ([]model.QueueR
 		return pattern != "" && !Matches(pattern, ref)
 	})
 	if len(found) == 0 && pattern != "" {
-		return nil, fmt.Errorf("--queues %s: none of the %s has such a name", model.Printable(pattern),
+		return nil, model.Errorf("--queues %v: none of the %s has such a name", pattern,
 			model.Plural(len(all), what))
 	}
 

@@ -351,10 +351,10 @@ func waitWords(b *model.Buffer) string {
 	most, ranges := b.MaxTTL.Get()
 	switch {
 	case ranges:
-		return fmt.Sprintf("%s…%s (%s)", model.LongDuration(ttl), model.LongDuration(most),
-			model.Printable(b.TTLSource.String()))
+		return model.Sayf("%s…%s (%v)", model.LongDuration(ttl), model.LongDuration(most),
+			b.TTLSource.String())
 	case ok && b.TTLSource.Kind != "":
-		return model.Sayf("%s (%s)", ttl, model.Printable(b.TTLSource.String()))
+		return model.Sayf("%s (%v)", ttl, b.TTLSource.String())
 	case ok:
 		return model.ShortDuration(ttl)
 	}

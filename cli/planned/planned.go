@@ -63,7 +63,7 @@ func Save(path string, by planfile.File, p *plan.Plan, t *model.Topology) error 
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s is there already: name a new file for the plan", model.Printable(path))
+		return model.Errorf("%v is there already: name a new file for the plan", path)
 	case err != nil:
 		return fmt.Errorf("the plan cannot be written: %w", err)
 	}

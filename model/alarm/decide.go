@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -65,7 +64,7 @@ type Event struct {
 
 // Words tell the event in one line.
 func (e *Event) Words() string {
-	words := fmt.Sprintf("%s %-6s %s: %s", e.At, e.Event, e.Subject, model.Printable(e.Rule))
+	words := model.Sayf("%s %-6s %s: %v", e.At, e.Event, e.Subject, e.Rule)
 	if e.Shown != "" {
 		words += " (" + e.Shown + ")"
 	}

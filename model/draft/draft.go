@@ -73,7 +73,7 @@ func (d *Draft) differencesAbove(other *Draft) []string {
 	var lines []string
 	differ := func(name, was, is string) {
 		if was != is {
-			lines = append(lines, fmt.Sprintf("%s: %s → %s", model.Printable(name), shown(was), shown(is)))
+			lines = append(lines, model.Sayf("%v: %s → %s", name, shown(was), shown(is)))
 		}
 	}
 
@@ -97,11 +97,11 @@ func (d *Draft) differencesAbove(other *Draft) []string {
 		is, after := other.Headers[name]
 		switch {
 		case !after:
-			lines = append(lines, fmt.Sprintf("without the header %s", model.Printable(name)))
+			lines = append(lines, model.Sayf("without the header %v", name))
 		case !before:
-			lines = append(lines, fmt.Sprintf("with the header %s: %s", model.Printable(name), headerText(is)))
+			lines = append(lines, model.Sayf("with the header %v: %s", name, headerText(is)))
 		case headerLine(was) != headerLine(is):
-			lines = append(lines, fmt.Sprintf("header %s: %s → %s", model.Printable(name), valueText(was, is),
+			lines = append(lines, model.Sayf("header %v: %s → %s", name, valueText(was, is),
 				valueText(is, was)))
 		}
 	}

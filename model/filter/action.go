@@ -2,7 +2,6 @@ package filter
 
 import (
 	"errors"
-	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -57,12 +56,12 @@ func checkCommand(command string) error {
 		case !slices.Contains(fieldNames(), found[1]):
 			continue
 		case found[1] == "json" || found[1] == "body":
-			return fmt.Errorf("no field is put into a command: instead of %s, take the body from the message, which is JSON "+
-				"on standard input: jq -r '.body | fromjson'", model.Printable(found[0]))
+			return model.Errorf("no field is put into a command: instead of %v, take the body from the message, which is JSON "+
+				"on standard input: jq -r '.body | fromjson'", found[0])
 		}
 
-		return fmt.Errorf("no field is put into a command: instead of %s, write \"$%s\", which is in its environment",
-			model.Printable(found[0]), variable)
+		return model.Errorf("no field is put into a command: instead of %v, write \"$%s\", which is in its environment",
+			found[0], variable)
 	}
 
 	return nil

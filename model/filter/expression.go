@@ -188,12 +188,12 @@ var namedToken = regexp.MustCompile(`\b[A-Z]\w+\("(.*)"\)`)
 func (l *Language) explain(spelled string, place func(int) int, err error) error {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	if got, ok := strings.CutPrefix(line, "expected bool, but got "); ok {
-		return fmt.Errorf("the %s is not a condition: it gives a value (%s), not true or false", l.noun,
-			model.Printable(got))
+		return model.Errorf("the %s is not a condition: it gives a value (%v), not true or false", l.noun,
+			got)
 	}
 	at := (*file.Error)(nil)
 	if !errors.As(err, &at) {
-		return fmt.Errorf("the %s cannot be read: %s", l.noun, model.Printable(line))
+		return model.Errorf("the %s cannot be read: %v", l.noun, line)
 	}
 
 	line, _, _ = strings.Cut(at.Message, "\n")
@@ -206,8 +206,8 @@ func (l *Language) explain(spelled string, place func(int) int, err error) error
 		line += " (there are " + strings.Join(known, ", ") + ")"
 	}
 
-	return fmt.Errorf("the %s cannot be read at character %d: %s", l.noun, place(at.From)+1,
-		model.Printable(strings.TrimSpace(line)))
+	return model.Errorf("the %s cannot be read at character %d: %v", l.noun, place(at.From)+1,
+		strings.TrimSpace(line))
 }
 
 func (l *Language) names() (names []string) {

@@ -58,7 +58,7 @@ func (n *Narrow) expression(other string, now time.Time) (string, error) {
 		}
 		at, err := timeOrAge(bound.text, now)
 		if err != nil {
-			return "", fmt.Errorf("--%s %s: %w", bound.flag, model.Printable(bound.text), err)
+			return "", model.Errorf("--%s %v: %w", bound.flag, bound.text, err)
 		}
 		all = append(all, fmt.Sprintf("failed_at %s date(%q)", bound.operator, at.Format(time.RFC3339Nano)))
 	}

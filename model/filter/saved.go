@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -38,8 +37,8 @@ func (s Saved) Expression(text string) (*Filter, error) {
 	}
 	saved, there := s[name]
 	if !there {
-		return nil, fmt.Errorf("there is no saved filter %s: [filters] in the configuration file has %s",
-			model.Printable(SavedMark+name), s.list())
+		return nil, model.Errorf("there is no saved filter %v: [filters] in the configuration file has %s",
+			SavedMark+name, s.list())
 	}
 
 	return ParseExpression(saved)

@@ -56,14 +56,14 @@ func parseTemplate(text string) (template, error) {
 func parseField(name string) ([]string, error) {
 	root, below, nested := strings.Cut(name, ".")
 	if !slices.Contains(ofMessages.names(), root) {
-		return nil, fmt.Errorf("there is no field %s: there are %s", model.Printable(name),
+		return nil, model.Errorf("there is no field %v: there are %s", name,
 			strings.Join(ofMessages.names(), ", "))
 	}
 	takes := root == "headers" || root == "json"
 	switch {
 	case takes != nested || nested && below == "":
-		return nil, fmt.Errorf("the field %s: headers.NAME and json.MEMBER name one value, and the other fields have "+
-			"nothing behind them", model.Printable(name))
+		return nil, model.Errorf("the field %v: headers.NAME and json.MEMBER name one value, and the other fields have "+
+			"nothing behind them", name)
 	case root == "headers":
 		return []string{root, below}, nil
 	}

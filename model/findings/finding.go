@@ -101,9 +101,9 @@ func (f *Finding) Place() string {
 
 // Paragraph writes it for a list: its sentences are too long for the columns of a table.
 func (f *Finding) Paragraph() string {
-	return fmt.Sprintf("%-7s  %s  (%s)\n         %s\n         evidence: %s\n         remedy:   %s\n    "+
-		"     more:     dlxtop explain %s\n", f.Level, model.Printable(f.Place()), f.Code,
-		model.Printable(f.Message), model.Printable(f.Evidence), model.Printable(f.Remedy), f.Code)
+	return model.Sayf("%-7s  %v  (%s)\n         %v\n         evidence: %v\n         remedy:   %v\n    "+
+		"     more:     dlxtop explain %s\n", f.Level, f.Place(), f.Code,
+		f.Message, f.Evidence, f.Remedy, f.Code)
 }
 
 // Page returns the finding's page, in the project's folder.

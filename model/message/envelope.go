@@ -163,8 +163,8 @@ func (m *Message) easyNetQ() Envelope {
 		case model.Table, []any:
 			if !IsBrokerHeader(name) {
 				e.Doubts = append(e.Doubts,
-					fmt.Sprintf("EasyNetQ writes texts inside of a nested header in base64: %s may differ from "+
-						"what it was", model.Printable(name)))
+					model.Sayf("EasyNetQ writes texts inside of a nested header in base64: %v may differ from "+
+						"what it was", name))
 			}
 		}
 	}

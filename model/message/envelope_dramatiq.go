@@ -3,7 +3,6 @@ package message
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -55,7 +54,7 @@ func (m *Message) dramatiq(wish ResetWish) (Envelope, bool) {
 	if worker != queue {
 		text, _ := json.Marshal(worker)
 		replaced[name] = text
-		e.Does = fmt.Sprintf("names the queue %s again in Dramatiq's message", model.Printable(worker))
+		e.Does = model.Sayf("names the queue %v again in Dramatiq's message", worker)
 	}
 
 	if len(removed) > 0 {

@@ -40,7 +40,7 @@ func decodeMessage(text []byte) (in MessageJSON, err error) {
 
 	if err := decoder.Decode(&in); err != nil {
 		if json.Unmarshal(text, new(MessageJSON)) == nil {
-			return in, fmt.Errorf("it has a key that no message has (%s)", model.Printable(err.Error()))
+			return in, model.Errorf("it has a key that no message has (%v)", err.Error())
 		}
 		return in, JSONError(err)
 	}
@@ -94,10 +94,10 @@ func JSONError(err error) error {
 	case errors.As(err, &kind) && kind.Field == "":
 		return fmt.Errorf("it is a JSON %s, not an object", kind.Value)
 	case errors.As(err, &kind):
-		return fmt.Errorf("%s has the wrong type: %s", model.Printable(kind.Field), kind.Value)
+		return model.Errorf("%v has the wrong type: %s", kind.Field, kind.Value)
 	}
 
-	return fmt.Errorf("it is not JSON: %s", model.Printable(err.Error()))
+	return model.Errorf("it is not JSON: %v", err.Error())
 }
 
 // Message converts the JSON back to a message. Its deaths and fingerprint are computed again.

@@ -191,8 +191,8 @@ func (r *Record) State(e *Entry) string {
 
 // Interrupted says that an action is unfinished.
 func (r *Record) Interrupted() string {
-	return model.Sayf("dlxtop ended during the %s %d of %s on %s (%s)", r.Operation, r.ID, r.From,
-		model.Printable(r.Broker), r.Began.Format("2006-01-02 15:04:05"))
+	return model.Sayf("dlxtop ended during the %s %d of %s on %v (%s)", r.Operation, r.ID, r.From,
+		r.Broker, r.Began.Format("2006-01-02 15:04:05"))
 }
 
 // Certain says what is certain about an unfinished action and what is not: one sentence each.

@@ -109,8 +109,8 @@ func StillRuns(r *Record) model.Said {
 
 // DoneElsewhere returns why a record of another broker cannot; hint says how to override that.
 func DoneElsewhere(r *Record, broker, cluster, hint string) model.Said {
-	return model.Saidf("it was done on %s, and this is %s: connect to that broker%s",
-		model.Printable(brokerWords(r.Broker, r.Cluster)), model.Printable(brokerWords(broker, cluster)), hint).
+	return model.Saidf("it was done on %v, and this is %v: connect to that broker%s",
+		brokerWords(r.Broker, r.Cluster), brokerWords(broker, cluster), hint).
 		Insisting("dlxtop treats it as the same broker")
 }
 

@@ -306,7 +306,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64, highes
 		tally.otherKey(t, m, o.Envelope, &way, unheard)
 	})
 	if err != nil {
-		p.against(model.Saidf("%s: read the queue again", model.Printable(err.Error())))
+		p.against(model.Saidf("%v: read the queue again", err.Error()))
 	}
 
 	for ref, n := range recipients {

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -214,6 +213,6 @@ func takeChanges(was, is []PromisedTake) (changes []Change) {
 
 // addressWords name an address: "exchange master, key user.created".
 func addressWords(a model.Address) string {
-	return fmt.Sprintf("exchange %s, key %s", model.ExchangeName(a.Exchange),
-		model.Printable(model.Quoted(a.RoutingKey)))
+	return model.Sayf("exchange %s, key %v", model.ExchangeName(a.Exchange),
+		model.Quoted(a.RoutingKey))
 }

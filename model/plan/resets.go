@@ -333,8 +333,8 @@ func (a arrival) warning(on *awaited, now time.Time) Warning {
 	case severals:
 		return warning("%v message(s) (has|have) the marks of %s: what each of them wrote is reset", n, a.queue)
 	case noAnswer:
-		return warning("%v %s(s) (asks|ask) for an answer in %s, which does not exist: the answer is lost", n, of,
-			model.Printable(a.queue))
+		return warning("%v %s(s) (asks|ask) for an answer in %v, which does not exist: the answer is lost", n, of,
+			a.queue)
 	case directAnswer:
 		return warning("%v %s(s) (asks|ask) for an answer by direct reply-to: the (answer is|answers are) lost unless the "+
 			"requester still waits on the same channel", n, of)

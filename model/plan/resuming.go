@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -53,7 +52,7 @@ func (r *Record) Resumable() bool {
 func (r *Record) Down(t *model.Topology) error {
 	for _, ref := range r.Queues() {
 		if q, there := t.Queue(ref); there && q.Outage() != model.NoOutage {
-			return fmt.Errorf("%s: %w", ref.Printable(), model.ErrQueueDown)
+			return model.Errorf("%v: %w", ref, model.ErrQueueDown)
 		}
 	}
 

@@ -130,8 +130,8 @@ func (t *tally) envelope(m *message.Message) {
 	member, edit, encloses := m.Enclosed()
 	switch {
 	case !ok && encloses && t.plan.Mend == nil:
-		t.warn("body.%s stands beside an error: if it is what the worker expects, add --edit %s", model.Printable(member),
-			model.Printable(shellQuoted(edit)))
+		t.warn("body.%v stands beside an error: if it is what the worker expects, add --edit %v", member,
+			shellQuoted(edit))
 	case !ok:
 	case e.Problem != "":
 		t.warn("%s: it is published as it is", e.Problem)

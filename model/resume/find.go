@@ -270,7 +270,7 @@ func (f *resumption) lookAtSource(ctx context.Context) (seen []sighting, err err
 
 	look := peek.ToDecide(f.topology, f.source, f.want.Insist, f.want.ReadOnly)
 	if !look.Allowed() {
-		return nil, fmt.Errorf("look for them in %s: %s", f.source.Printable(), look.Refusal.Words())
+		return nil, model.Errorf("look for them in %v: %s", f.source, look.Refusal.Words())
 	}
 	f.looked = append(f.looked, look)
 	others, stopped, err := plan.Whole(ctx, f.want, look, func(m *message.Message) error {
@@ -303,7 +303,7 @@ func (f *resumption) lookAtSource(ctx context.Context) (seen []sighting, err err
 	f.held = others.Hold
 	f.consumers = others.Consumers
 	if err == nil && stopped != "" {
-		err = fmt.Errorf("look for them in %s: %s", f.source.Printable(), stopped)
+		err = model.Errorf("look for them in %v: %s", f.source, stopped)
 	}
 
 	return seen, err
@@ -384,8 +384,8 @@ func (f *resumption) look(ctx context.Context, name string, c *targetCopies) (un
 	for _, n := range f.topology.Snapshot.Nodes {
 		if !n.Running {
 			f.unsettled = true
-			return fmt.Sprintf("the node %s does not run: when it only stands still, a copy may yet come from there to %s",
-				model.Printable(n.Name), shown)
+			return model.Sayf("the node %v does not run: when it only stands still, a copy may yet come from there to %s",
+				n.Name, shown)
 		}
 	}
 
@@ -403,7 +403,7 @@ func (f *resumption) read(ctx context.Context, look peek.Plan, c *targetCopies) 
 
 	switch {
 	case err != nil:
-		return others, fmt.Sprintf("%s could not be read: %s", shown, model.Printable(err.Error()))
+		return others, model.Sayf("%s could not be read: %v", shown, err.Error())
 	case read.Stopped != "":
 		return others, fmt.Sprintf("%s could not be read to its end: %s", shown, read.Stopped)
 	}
@@ -411,7 +411,7 @@ func (f *resumption) read(ctx context.Context, look peek.Plan, c *targetCopies) 
 	others, err = plan.OthersAt(ctx, f.want, look, int64(c.seen))
 	switch {
 	case err != nil:
-		unread = fmt.Sprintf("whether others hold messages of %s is unknown: %s", shown, model.Printable(err.Error()))
+		unread = model.Sayf("whether others hold messages of %s is unknown: %v", shown, err.Error())
 	case others.Hold:
 		unread = fmt.Sprintf("others hold messages of %s, or have just given some back: its copy may be among them",
 			shown)

@@ -160,8 +160,8 @@ func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) 
 
 // existsAgain: a queue that was renamed is there, so that two could be the worker.
 func existsAgain(old model.QueueRef, name string) model.Said {
-	return model.Saidf("[redirect] of the configuration leads from %s to %s, and %s exists again: delete that line, or "+
-		"name a target, for example queue:%s", old, model.Printable(name), old, model.Printable(old.Name))
+	return model.Saidf("[redirect] of the configuration leads from %s to %v, and %s exists again: delete that line, or "+
+		"name a target, for example queue:%v", old, name, old, old.Name)
 }
 
 // intoItself: the only target that is known is the queue in which the message is.

@@ -61,8 +61,8 @@ func Split(t *model.Topology, from model.QueueRef, text string) (model.Address, 
 		for _, a := range lead {
 			readings = append(readings, fmt.Sprintf("--to exchange:%s --key %s", a.Exchange, model.Quoted(a.RoutingKey)))
 		}
-		return model.Address{}, fmt.Errorf("exchange:%s can be read in %d ways: type %s", model.Printable(text), len(lead),
-			model.Printable(strings.Join(readings, ", or ")))
+		return model.Address{}, model.Errorf("exchange:%v can be read in %d ways: type %v", text, len(lead),
+			strings.Join(readings, ", or "))
 	case len(there) > 0:
 		return there[0], nil
 	}

@@ -3,7 +3,6 @@
 package trace
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -78,8 +77,8 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 		}
 
 		if more := len(p.Bindings) + len(found) - tapBindings; more > 0 {
-			p.Notes = append(p.Notes, model.Sayf("%s has more bindings than a tap repeats: messages through %v of them are "+
-				"not seen", model.Printable(name), more))
+			p.Notes = append(p.Notes, model.Sayf("%v has more bindings than a tap repeats: messages through %v of them are "+
+				"not seen", name, more))
 			found = found[:max(len(found)-more, 0)]
 		}
 
@@ -121,8 +120,8 @@ func bindingsOf(t *model.Topology, ref model.ExchangeRef, unrouted bool) (found 
 		return nil, refuse("%s is of type x-recent-history, which repeats old messages to each new binding: a tap would "+
 			"show them as new", name)
 	case unrouted && x.Alternate != "":
-		return nil, refuse("%s sends what no queue takes to its alternate exchange %s, and a tap would stop "+
-			"that: tap that one", name, model.Printable(x.Alternate))
+		return nil, refuse("%s sends what no queue takes to its alternate exchange %v, and a tap would stop "+
+			"that: tap that one", name, x.Alternate)
 	}
 
 	found = repeated(t, ref, x)
@@ -226,8 +225,8 @@ func (c TapCounts) MissedWords() string {
 	case c.Missed > 0:
 		return model.Sayf("%v message(s) missed", c.Missed)
 	case !c.Moved.IsZero():
-		return fmt.Sprintf("some may have been missed between %s and %s, when the tap moved to %s",
-			c.Blind.Local().Format(time.TimeOnly), c.Moved.Local().Format(time.TimeOnly), model.Printable(c.MovedTo))
+		return model.Sayf("some may have been missed between %s and %s, when the tap moved to %v",
+			c.Blind.Local().Format(time.TimeOnly), c.Moved.Local().Format(time.TimeOnly), c.MovedTo)
 	case c.Unsure:
 		return "some may have been missed"
 	}

@@ -40,8 +40,8 @@ type looking struct {
 func (by *looking) affords(t *model.Topology, queues ...model.QueueRef) error {
 	for _, ref := range queues {
 		if look := peek.For(t, ref, peek.Want{}); by.free && look.Allowed() && !look.Free {
-			return fmt.Errorf("it is no longer refused, but a look at %s has a cost: close this, and open it again",
-				ref.Printable())
+			return model.Errorf("it is no longer refused, but a look at %v has a cost: close this, and open it again",
+				ref)
 		}
 	}
 

@@ -143,7 +143,7 @@ func (d *QueueAction) chosen() string {
 	case n != 1:
 		words += model.Plural(n, "message")
 	case d.one != "":
-		words += model.Sayf("#%v, id %s", d.Rows[0].Position, model.Printable(d.one))
+		words += model.Sayf("#%v, id %v", d.Rows[0].Position, d.one)
 	default:
 		words += "#" + model.Count(d.Rows[0].Position)
 	}

@@ -73,7 +73,7 @@ func NewQueueAction(e *shell.Env, operation plan.Operation, about Subject) Queue
 	}
 
 	for _, later := range plan.Laters(about.Topology, about.Queue) {
-		words := model.Sayf("later: %s in the buffer %s", later.After, model.Printable(later.Buffer.Name))
+		words := model.Sayf("later: %s in the buffer %v", later.After, later.Buffer.Name)
 		d.Modes = append(d.Modes, toQueue(later.Buffer.Name, words))
 	}
 

@@ -64,7 +64,7 @@ func ParseThemes(themes map[string]map[string]string) (OwnThemes, error) {
 			case key == baseKey:
 				continue
 			case !known:
-				return nil, fmt.Errorf("unknown key %s: a theme has %s, %s", model.Printable(key), baseKey,
+				return nil, model.Errorf("unknown key %v: a theme has %s, %s", key, baseKey,
 					strings.Join(slices.Sorted(maps.Keys(builtIn[Dark])), ", "))
 			case !hue.MatchString(colours[key]):
 				return nil, fmt.Errorf("%s is %q: a colour is \"#rrggbb\", or a number from 0 to 255", key,

@@ -496,7 +496,7 @@ func tapSentence(p *trace.Passed) string {
 	if p.From == "" {
 		return "published"
 	}
-	words := fmt.Sprintf("%s from %s", model.Printable(string(p.Reason)), model.Printable(p.From))
+	words := model.Sayf("%v from %v", string(p.Reason), p.From)
 	waited, known := p.Waited.Get()
 	if !known {
 		return words + "; how long it waited is unknown: dlxtop did not see it enter, and it has no time of its own"
