@@ -18,7 +18,7 @@ import (
 
 // bootLimit is how long a node may take from its start to its first answers. Usually it takes 3 to 6 s, and longer on a
 // busy machine.
-const bootLimit = 90 * time.Second
+const bootLimit = 3 * time.Minute
 
 // Options are how Start starts a node. The zero value is valid.
 type Options struct {
@@ -56,8 +56,8 @@ type backend interface {
 var nodes atomic.Int64 // counts this process's nodes, for their names
 
 // Start starts a node and returns when it accepts AMQP connections and its management API answers. ctx (and a limit of
-// 90 s) only bounds the start: the node runs until Stop. Without RabbitMQ or Docker on this machine the error says what
-// to install; if the server ends while booting, the error has the last lines of its log.
+// 3 min) only bounds the start: the node runs until Stop. Without RabbitMQ or Docker on this machine the error says
+// what to install; if the server ends while booting, the error has the last lines of its log.
 func Start(ctx context.Context, o Options) (*Node, error) {
 	server, err := findServer(o.Server)
 	if err != nil && (!errors.Is(err, errNoServer) || !dockerWorks(ctx)) {
@@ -201,8 +201,8 @@ func (n *Node) Halt() error {
 	return nil
 }
 
-// Resume starts a halted broker again on the same ports and data, and returns when it is ready. ctx and a limit of 90 s
-// bound it.
+// Resume starts a halted broker again on the same ports and data, and returns when it is ready. ctx and a limit of
+// 3 min bound it.
 func (n *Node) Resume(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
