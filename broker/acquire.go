@@ -585,8 +585,8 @@ func (s *source) flush() error {
 	}
 	if s.plan.Method == peek.Get {
 		if more := int64(q.Messages) - s.depth + int64(s.taken); more > s.acknowledged.Load()/2 {
-			return model.Errorf("read %v: it has %s more than were left: they were published meanwhile, or came back",
-				s.plan.Queue, model.Plural(more, "message"))
+			return model.Errorf("read %v: it has %v message(s) more than were left: they were published meanwhile, or came back",
+				s.plan.Queue, more)
 		}
 		return nil
 	}

@@ -280,7 +280,7 @@ func (c *Client) canPublish(ctx context.Context, vhost string) error {
 				return fmt.Errorf("the broker blocks publishers: %s", b.Reason)
 			}
 		case <-limit.C:
-			return fmt.Errorf("the broker did not answer a publish within %s", model.ShortDuration(c.Timeout))
+			return model.Errorf("the broker did not answer a publish within %v", c.Timeout)
 		case <-ctx.Done():
 			return ctx.Err()
 		}

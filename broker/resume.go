@@ -101,9 +101,8 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 	}
 
 	if missing := len(arrived) - len(tags); missing > 0 {
-		return model.Errorf("acknowledge what has arrived: %s of %s not in %v now: a consumer took them, or another look "+
-			"holds them; resume it again", model.Count(missing), model.Plural(len(arrived), "original"),
-			x.plan.From)
+		return model.Errorf("acknowledge what has arrived: %v of %v original(s) not in %v now: a consumer took them, or "+
+			"another look holds them; resume it again", missing, len(arrived), x.plan.From)
 	}
 
 	return nil

@@ -500,12 +500,11 @@ func (w *window) watch(ctx context.Context) {
 			switch {
 			case !waiting:
 			case !cancelledAt.IsZero() && now.Sub(cancelledAt) > grace:
-				w.abort(fmt.Errorf("the broker did not confirm within %s after the stop", model.ShortDuration(grace)))
+				w.abort(model.Errorf("the broker did not confirm within %v after the stop", grace))
 			case alarm != "" && now.Sub(blockedAt) > w.patience.alarm:
-				w.abort(fmt.Errorf("the broker blocks publishers (%s) for more than %s", alarm,
-					model.ShortDuration(w.patience.alarm)))
+				w.abort(model.Errorf("the broker blocks publishers (%s) for more than %v", alarm, w.patience.alarm))
 			case alarm == "" && since > w.patience.confirm:
-				w.abort(fmt.Errorf("%w for %s", errUnconfirmed, model.ShortDuration(w.patience.confirm)))
+				w.abort(model.Errorf("%w for %v", errUnconfirmed, w.patience.confirm))
 			}
 		}
 	}

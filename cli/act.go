@@ -307,7 +307,7 @@ func (a *taking) want(p *Program) (want plan.ActionWant, err error) {
 	case a.given("over") && a.given("rate"):
 		return want, usage("--over sets the rate by the number of messages: leave out --rate")
 	case a.given("over") && (a.over < time.Second || a.over > plan.LongestSpread):
-		return want, usage("--over %s: between 1s and %s", a.over, model.ShortDuration(plan.LongestSpread))
+		return want, usage("--over %s: between 1s and %v", a.over.String(), plan.LongestSpread)
 	case a.given("over"):
 		want.Over = a.over
 	}

@@ -328,7 +328,7 @@ func (p *Program) showCauses(r *reading, queues int, output *format) error {
 	}
 
 	for _, e := range r.earlier {
-		p.note("as of %s: %s of %v: %s", seenAt(model.Some(e.at)), model.Plural(e.Messages, "message"),
+		p.note("as of %s: %v message(s) of %v: %s", seenAt(model.Some(e.at)), e.Messages,
 			e.Queue, e.Why)
 	}
 
@@ -349,8 +349,8 @@ func (p *Program) showCauses(r *reading, queues int, output *format) error {
 	}
 
 	if parked := r.topology.ParkedQueues(); len(parked) > 0 {
-		p.note("not counted: %s in %s (%s)", model.Plural(r.topology.Parked(), "message"),
-			model.Plural(len(parked), "parked queue"), parked)
+		p.note("not counted: %v message(s) in %v parked queue(s) (%s)", r.topology.Parked(),
+			len(parked), parked)
 	}
 
 	if abandoned := r.topology.Abandoned(); len(abandoned) > 0 {
@@ -362,10 +362,10 @@ func (p *Program) showCauses(r *reading, queues int, output *format) error {
 	case queues == 0:
 		p.note("there is no failed queue")
 	case r.unknown:
-		p.note("%s read in %s", model.Plural(r.groups.Read(), "message"), model.Plural(queues, "failed queue"))
+		p.note("%v message(s) read in %v failed queue(s)", r.groups.Read(), queues)
 	default:
-		p.note("%s of %s in %s read", model.Count(int64(r.groups.Read())), model.Plural(r.ready, "message"),
-			model.Plural(queues, "failed queue"))
+		p.note("%v of %v message(s) in %v failed queue(s) read", r.groups.Read(), r.ready,
+			queues)
 	}
 
 	return nil

@@ -298,7 +298,7 @@ func (p *Program) ask(ctx context.Context, s *session, a action.Action, reason *
 		}
 		return nil
 	case careful && word != "":
-		return refused("nothing was changed: you typed %v, not %s", word, model.Count(n))
+		return refused("nothing was changed: you typed %v, not %v", word, n)
 	}
 
 	return refused("not agreed: nothing was changed")

@@ -574,8 +574,8 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 	if err != nil || r.dryRun || undecided == 0 {
 		return err
 	}
-	p.note("%s undecided: `dlxtop journal resume %d` takes --undecided publish, or leave",
-		model.Plural(undecided, "message"), account.JournalID)
+	p.note("%v message(s) undecided: `dlxtop journal resume %d` takes --undecided publish, or leave",
+		undecided, account.JournalID)
 	return &exit{status: ExitRefused}
 }
 

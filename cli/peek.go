@@ -100,7 +100,7 @@ func (s *session) peek(
 		return peek.Peeked{}, cmp.Or(refusedLook(err), err)
 	}
 	if peeked.Stopped != "" {
-		s.program.note("only %s could be read: %s", model.Plural(peeked.Messages.Len(), "message"),
+		s.program.note("only %v message(s) could be read: %s", peeked.Messages.Len(),
 			peeked.Stopped)
 	}
 
@@ -123,7 +123,7 @@ func (p *Program) keepMatching(ctx context.Context, peeked *peek.Peeked, only pl
 		why = "failed for the cause " + string(only.Cause)
 	}
 
-	p.note("%s of the first %s %s", model.Count(int64(kept.Len())), model.Plural(peeked.Messages.Len(), "message"), why)
+	p.note("%v of the first %v message(s) %s", kept.Len(), peeked.Messages.Len(), why)
 	peeked.Messages = kept
 	peeked.Depth = model.Unknown[int64]() // the depth is not that of the kept messages
 	return nil
@@ -187,13 +187,13 @@ func refusal(r model.Refusal) string { return report.WithInsist(r.Words(), r) }
 func (p *Program) showPeeked(peeked peek.Peeked, t *model.Topology, ref model.QueueRef, output *format) error {
 	messages, look, q := peeked.Messages, &peeked.Plan, t.Known(ref)
 	if n := q.DeadLettering.Or(0); n > 0 {
-		p.note("it holds %s that no queue has taken yet: no look shows them", model.Plural(n, "dead letter"))
+		p.note("it holds %v dead letter(s) that no queue has taken yet: no look shows them", n)
 	}
 	if held := t.HeldBack(q, time.Now()); held != "" {
 		p.note("%s (delayed retry): no look shows them", held)
 	}
 	if depth, ok := peeked.Depth.Get(); ok && depth > int64(messages.Len()) {
-		p.note("the first %s of %s", model.Count(messages.Len()), model.Plural(int(depth), "message"))
+		p.note("the first %v of %v message(s)", messages.Len(), int(depth))
 	}
 
 	out := peekJSON{Queue: look.Queue.Name, Method: look.Method, Cost: look.Cost, Rescued: peeked.Rescued.Copied}

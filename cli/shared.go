@@ -73,8 +73,8 @@ func (s *sharedPeeks) Lend(queue model.QueueRef, _ int) (p peek.Peeked, ok bool,
 	p = s.lent[queue]
 	delete(s.lent, queue) // its reader closes it
 	if !s.silent {
-		s.program.note("as of %s: %s of %s, without another look (--again looks)", seenAt(model.Some(p.TakenAt)),
-			model.Plural(p.Messages.Len(), "message"), queue)
+		s.program.note("as of %s: %v message(s) of %s, without another look (--again looks)", seenAt(model.Some(p.TakenAt)),
+			p.Messages.Len(), queue)
 	}
 	return p, true, nil
 }

@@ -55,7 +55,7 @@ func (s *session) lookAt(
 		one := source{ActionWant: like}
 		one.From = ref
 		if limit > 0 && planned >= limit {
-			s.program.note("--limit is reached: %s not looked at", model.Plural(len(from)-i, "queue"))
+			s.program.note("--limit is reached: %v queue(s) not looked at", len(from)-i)
 			break
 		}
 		one.Selection.Limit = max(limit-planned, 0)
@@ -277,8 +277,8 @@ func (s *session) findOthers(ctx context.Context, t *model.Topology, sources []s
 		}
 
 		if n := one.looked.Others.Unacked; n > 0 {
-			s.program.note("consumers hold up to %s of the queue (unacknowledged), which no look sees: those that match stay",
-				model.Plural(n, "more message"))
+			s.program.note("consumers hold up to %v more message(s) of the queue (unacknowledged), which no look sees: those "+
+				"that match stay", n)
 		}
 	}
 

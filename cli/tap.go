@@ -198,7 +198,7 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 		missed = "none missed"
 	}
 	if r.last.Queue != "" {
-		r.program.note("%s seen, %s", model.Plural(r.rows, "message"), missed)
+		r.program.note("%v message(s) seen, %s", r.rows, missed)
 	}
 
 	switch {

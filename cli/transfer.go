@@ -122,7 +122,7 @@ func (s *session) export(
 		to = " to " + model.Printable(at)
 	}
 
-	s.program.note("%s exported%s", model.Plural(n, "message"), to)
+	s.program.note("%v message(s) exported%s", n, to)
 	if read.Stopped != "" {
 		s.program.note("there are more: %s", read.Stopped)
 		return &exit{status: ExitRefused}

@@ -65,7 +65,7 @@ func (b *flowBuilder) addFailedOf(q *Queue, sharing map[QueueRef]int, passing bo
 		if b.t.Queues[ref].Consumed() {
 			how = " come here, and applications take them"
 		} else if ttl := b.t.settings.of(ref).TTL; ttl.Set {
-			how = fmt.Sprintf(" stay here until they expire, after %s (%s)", ShortDuration(ttl.Value), ttl.Source)
+			how = Sayf(" stay here until they expire, after %v (%s)", ttl.Value, ttl.Source)
 		}
 
 		b.end(f, Member{Queue: ref, Reason: why + how})

@@ -133,8 +133,8 @@ func checkHeader(p *message.Publishing, frameMax int) (properties []byte, err er
 
 	properties = AppendProperties(nil, &p.Properties, p.Headers)
 	if size := frameExtra + frameBefore + len(properties); frameMax > 0 && size > frameMax {
-		return nil, fmt.Errorf("its headers and properties have %s, and the broker takes %s at most (frame_max)",
-			model.Plural(size, "byte"), model.Plural(frameMax, "byte"))
+		return nil, model.Errorf("its headers and properties have %v byte(s), and the broker takes %v byte(s) at most "+
+			"(frame_max)", size, frameMax)
 	}
 
 	return properties, nil

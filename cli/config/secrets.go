@@ -81,8 +81,8 @@ func printed(from, command string) (string, error) {
 	var ended *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("password_command beside %s did not end within %s: try it in a shell", from,
-			model.ShortDuration(commandPatience))
+		return "", model.Errorf("password_command beside %s did not end within %v: try it in a shell", from,
+			commandPatience)
 	case errors.As(err, &ended):
 		return "", fmt.Errorf("password_command beside %s failed (%s): try it in a shell", from, ended.ProcessState)
 	case err != nil:

@@ -47,8 +47,8 @@ func (t *checking) findFleetingQueues() {
 		t.foundAt(refs[0], Finding{
 			Code:  "messages-go-with-queue",
 			Level: f.level,
-			Message: spell("what waits in %s is lost %s: RabbitMQ deletes the queue with its messages, and dead-letters "+
-				"none of them", model.Names(refs), f.when),
+			Message: spell("what waits in %v is lost %s: RabbitMQ deletes the queue with its messages, and dead-letters "+
+				"none of them", refs, f.when),
 			Evidence: model.Sayf("%s; holding %v message(s)", f.evidence, waiting),
 			Remedy:   f.remedy,
 		})

@@ -112,8 +112,8 @@ func (t *checking) findLostHeaders(q *model.Queue, s model.Settings, route *mode
 		Exchange: s.DLX.Value,
 		Message: spell("dead letters of %s %s unless they have the headers that a binding of %s asks for", q,
 			endOf(s).are, exchange),
-		Evidence: spell("dead-letter-exchange %s (%s) leads to %s by %s alone, and nothing by which messages get in asks "+
-			"for such headers%s", exchangeOf(s), s.DLX.Source, model.Names(route.Queues), exchange, endOf(s).evidence),
+		Evidence: spell("dead-letter-exchange %s (%s) leads to %v by %s alone, and nothing by which messages get in asks "+
+			"for such headers%s", exchangeOf(s), s.DLX.Source, route.Queues, exchange, endOf(s).evidence),
 		Remedy: spell("bind a queue to %s without arguments, which takes all, or give it an alternate exchange; do "+
 			"nothing if all messages have these headers", exchange),
 	})

@@ -366,7 +366,7 @@ func (p *peekPlanner) bounded() {
 
 func (p *peekPlanner) lease() {
 	if expires := p.settings.Expires; expires.Set {
-		p.cost("it counts as use of the queue, which is deleted when unused for %s", model.ShortDuration(expires.Value))
+		p.cost("it counts as use of the queue, which is deleted when unused for %v", expires.Value)
 	}
 }
 

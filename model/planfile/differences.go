@@ -88,8 +88,8 @@ func (f *File) Judge(p *plan.Plan, t *model.Topology, broker string, found Found
 		p.Refusal = plan.Against("%s: connect to that broker", other)
 		return
 	case found.Messages == 0 && found.Complete:
-		p.Refusal = plan.Against("none of its %s is in %s any more: the plan was applied already, or others took them; "+
-			"`dlxtop journal` lists what was done here", model.Plural(f.Messages, "message"), p.From)
+		p.Refusal = plan.Against("none of its %v message(s) is in %s any more: the plan was applied already, or others took "+
+			"them; `dlxtop journal` lists what was done here", f.Messages, p.From)
 		return
 	}
 

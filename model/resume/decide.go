@@ -206,8 +206,7 @@ func (d *decision) restOfImport(ctx context.Context) error {
 	})
 
 	if err == nil && !p.Refusal.Refused() && n != p.Import.Total {
-		p.Refusal = plan.Against("%s was changed since: it has %s instead of %s", file, model.Plural(n, "message"),
-			model.Count(p.Import.Total))
+		p.Refusal = plan.Against("%s was changed since: it has %v message(s) instead of %v", file, n, p.Import.Total)
 	}
 
 	p.Import.Planned = max(n-len(d.numbers), 0)

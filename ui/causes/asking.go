@@ -251,7 +251,7 @@ func (c *Reading) Waiting(width int) []string {
 		where = fmt.Sprintf("%d queues: %s", len(queues), namesOf(names, 3))
 	}
 
-	say(term.Strong, "%s wait in %s, not read yet", model.Plural(waiting, "message"), where)
+	say(term.Strong, "%v message(s) wait in %s, not read yet", waiting, where)
 
 	limited := only(queues, (*Queue).counts)
 	if len(limited) > 0 {

@@ -370,7 +370,7 @@ func (s *Screen) dueLines() []term.Span {
 	case n == 1:
 		say(term.Text, term.MarkInfo, " 1 more was overdue behind these: it expired meanwhile")
 	case n > 1:
-		say(term.Text, term.MarkInfo, " %s more were overdue behind these: they expired meanwhile", model.Count(n))
+		say(term.Text, term.MarkInfo, " %v more were overdue behind these: they expired meanwhile", n)
 	}
 
 	if n, id, times := s.looks.Back(s.Waits); n > 0 {
