@@ -146,22 +146,11 @@ type entryKeys struct {
 // Open reports whether messages may enter with further keys than those that are known.
 func (e entryKeys) Open() bool { return e.Any || len(e.Patterns) > 0 }
 
-// OnlyKey returns the routing key of all bindings of a queue, if they share one.
-func (t *Topology) OnlyKey(ref QueueRef) (key string, one bool) {
-	for b := range t.BindingsTo(ref) {
-		if !t.isLiteral(b) || one && b.RoutingKey != key {
-			return "", false
-		}
-		key, one = b.RoutingKey, true
-	}
-
-	return key, one
-}
-
-// isLiteral reports whether a binding matches exactly one key.
-func (t *Topology) isLiteral(b *Binding) bool {
-	x := t.routings[b.VHost].exchanges[b.Source]
-	return x != nil && (x.kind == "direct" || x.kind == "topic" && !wildcard.IsTopic(wildcard.Words(b.RoutingKey)))
+// Choose reports whether one of the bindings that choose by the key takes this one.
+func (e entryKeys) Choose(key string) bool {
+	return slices.Contains(e.Keys, key) || slices.ContainsFunc(e.Patterns, func(pattern string) bool {
+		return pattern != "#" && wildcard.Topic(wildcard.Words(pattern), wildcard.Words(key))
+	})
 }
 
 // EntryKeys returns the routing keys with which messages enter a queue.
@@ -169,7 +158,7 @@ func (t *Topology) EntryKeys(ref QueueRef) (e entryKeys) {
 	for b := range t.BindingsTo(ref) {
 		x := t.routings[b.VHost].exchanges[b.Source]
 		switch {
-		case t.isLiteral(b):
+		case x != nil && (x.kind == "direct" || x.kind == "topic" && !wildcard.IsTopic(wildcard.Words(b.RoutingKey))):
 			e.Keys = append(e.Keys, b.RoutingKey)
 		case x != nil && x.kind == "topic":
 			e.Patterns = append(e.Patterns, b.RoutingKey)

@@ -10,7 +10,7 @@ type Seen struct {
 	To   map[QueueRef][]QueueRef // from a queue without a dead-letter key: where messages go by their own keys
 	From map[QueueRef][]QueueRef // into a queue: the queues whose workers sent messages there
 	// queues with messages in which the application itself counts tries
-	Counted map[QueueRef]bool
+	Counted QueueSet
 }
 
 // Any reports whether Seen has anything.
@@ -18,13 +18,9 @@ func (s Seen) Any() bool { return len(s.To)+len(s.From)+len(s.Counted) > 0 }
 
 // With merges both, and changes neither.
 func (s Seen) With(other Seen) Seen {
-	both := Seen{To: joined(s.To, other.To), From: joined(s.From, other.From), Counted: s.Counted}
-	if len(other.Counted) > 0 {
-		both.Counted = map[QueueRef]bool{}
-		maps.Copy(both.Counted, s.Counted)
-		maps.Copy(both.Counted, other.Counted)
-	}
-
+	both := Seen{To: joined(s.To, other.To), From: joined(s.From, other.From), Counted: QueueSet{}}
+	maps.Copy(both.Counted, s.Counted)
+	maps.Copy(both.Counted, other.Counted)
 	return both
 }
 
@@ -32,10 +28,8 @@ func joined(a, b map[QueueRef][]QueueRef) map[QueueRef][]QueueRef {
 	if len(b) == 0 {
 		return a
 	}
-	all := maps.Clone(a)
-	if all == nil {
-		all = map[QueueRef][]QueueRef{}
-	}
+	all := map[QueueRef][]QueueRef{}
+	maps.Copy(all, a)
 	for ref, refs := range b {
 		all[ref] = UnionOf(all[ref], refs)
 	}

@@ -85,7 +85,7 @@ func nextKey(made, own, key string) (string, bool) {
 // NamedKey returns the key that a message itself names, and where: one by which a queue is bound.
 func NamedKey(t *model.Topology, ref model.QueueRef, m *message.Message) (key, where string, ok bool) {
 	bound := t.EntryKeys(ref)
-	if key, where, told := m.FirstKey(); told && (len(bound.Keys) > 0 || bound.Open()) && t.Hears(ref, key) {
+	if key, where, told := m.FirstKey(); told && t.Hears(ref, key) && !slices.Contains(bound.Patterns, key) {
 		return key, where, true
 	}
 	return m.Mentions(func(text string) bool { return text != ref.Name && slices.Contains(bound.Keys, text) })

@@ -17,7 +17,6 @@ type Ways struct {
 	queue    model.QueueRef
 	routes   map[way]model.Route
 	seen     model.Seen
-	from     model.QueueSet // in seen: from which queues messages came into this one
 	lost     int
 	lostKeys []string // of the first one
 	cut      int
@@ -35,8 +34,11 @@ func WaysFrom(t *model.Topology, ref model.QueueRef) *Ways {
 		topology: t,
 		queue:    ref,
 		routes:   map[way]model.Route{},
-		seen:     model.Seen{To: map[model.QueueRef][]model.QueueRef{}, From: map[model.QueueRef][]model.QueueRef{}},
-		from:     model.QueueSet{},
+		seen: model.Seen{
+			To:      map[model.QueueRef][]model.QueueRef{},
+			From:    map[model.QueueRef][]model.QueueRef{},
+			Counted: model.QueueSet{},
+		},
 	}
 }
 
@@ -78,13 +80,9 @@ func (w *Ways) See(m *message.Message) {
 
 // counts adds a buffer whose messages are counted by the application.
 func (w *Ways) counts(ref model.QueueRef) {
-	if _, there := w.topology.Queue(ref); !there || !w.topology.Settings(ref).DLX.Set || w.seen.Counted[ref] {
-		return
+	if _, there := w.topology.Queue(ref); there && w.topology.Settings(ref).DLX.Set {
+		w.seen.Counted[ref] = true
 	}
-	if w.seen.Counted == nil {
-		w.seen.Counted = model.QueueSet{}
-	}
-	w.seen.Counted[ref] = true
 }
 
 // seeWorkers adds from which queues workers sent a message here: its framework recorded that, or the message has
@@ -92,8 +90,7 @@ func (w *Ways) counts(ref model.QueueRef) {
 func (w *Ways) seeWorkers(m *message.Message) {
 	came := func(from ...model.QueueRef) {
 		for _, ref := range from {
-			if _, there := w.topology.Queue(ref); there && ref != w.queue && !w.from[ref] {
-				w.from[ref] = true
+			if _, there := w.topology.Queue(ref); there && ref != w.queue {
 				w.seen.From[w.queue] = model.UnionOf(w.seen.From[w.queue], []model.QueueRef{ref})
 			}
 		}

@@ -58,7 +58,8 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 	case disagree:
 		return t.refuse(cluesDisagree, r, m, e, told)
 	case len(standing) > 0:
-		return choice{clue: &standing[0], against: append(others(&standing[0]), goneRecords(told)...)}
+		gone := model.Without(told, func(c Clue) bool { return c.Kind != ByRecord || !c.Gone }) // other evidence weighs more
+		return choice{clue: &standing[0], against: append(others(&standing[0]), gone...)}
 	case gaveUp || slices.ContainsFunc(told, func(c Clue) bool { return c.Kind == ByRecord && !c.Topic }):
 		// an existing queue got its own copies, or has replaced the one that is gone: both look the same
 		return t.refuse(workerGone, r, m, e, told)
@@ -85,11 +86,6 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 	}
 
 	return choice{against: told} // for queues that are gone
-}
-
-// goneRecords returns the records of queues that do not exist: other evidence weighs more.
-func goneRecords(told []Clue) []Clue {
-	return model.Without(told, func(c Clue) bool { return c.Kind != ByRecord || !c.Gone })
 }
 
 // ties returns the flows of the queue as clues.

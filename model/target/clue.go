@@ -71,7 +71,9 @@ func (t *Target) stated(r *model.Topology, s *message.Statement) Clue {
 	if s.Framework == "" {
 		c.Kind = ByRecord
 		c.Where = s.Where
-		c.Weak = s.Weak
+		c.Weak = s.Weak || slices.ContainsFunc(t.Workers, func(worker model.QueueRef) bool {
+			return r.EntryKeys(worker).Choose(s.Queue) // the application may have recorded the key as its queue
+		})
 	}
 
 	if vhost, known := s.VHost.Get(); known && vhost != t.From.VHost {
@@ -317,10 +319,7 @@ func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok
 func (t *Target) origin(r *model.Topology, m *message.Message, e *message.Envelope) (clues []Clue) {
 	address, ok := m.ToldOrigin(e)
 	for _, s := range m.Stated(e) {
-		if !s.Topic {
-			continue
-		}
-		if _, exists := r.Exchange(model.ExchangeRef{VHost: t.From.VHost, Name: s.Queue}); exists {
+		if _, exists := r.Exchange(model.ExchangeRef{VHost: t.From.VHost, Name: s.Queue}); exists && s.Topic {
 			address = model.Address{Exchange: s.Queue}
 			ok = true
 		}

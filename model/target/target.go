@@ -143,7 +143,8 @@ func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) 
 	}
 
 	w := t.autoBy(c, origin, why)
-	if narrow := w.reachesOnly(workers...); !narrow || w.Loses() {
+	narrow := w.reachesOnly(workers...) && !c.recordsPattern(w.Reaches[0], w.RoutingKey)
+	if !narrow || w.Loses() {
 		other := t.wayTo(c, &chosen)
 		if !narrow || other.Problem == nil && !other.Loses() {
 			w = other
@@ -266,7 +267,7 @@ func (t *Target) addressesOf(c copied, worker model.QueueRef, byName string) (fo
 		ways = t.WaysBack[i]
 	}
 
-	keys := keysSeen(c.message, c.envelope, worker)
+	keys := c.keysSeen(worker)
 	if key, known := t.keyBehind(c.topology, c.message, t.From.Name, worker).Get(); known {
 		keys = append(keys, key)
 	}
@@ -300,8 +301,9 @@ func (t *Target) addressesOf(c copied, worker model.QueueRef, byName string) (fo
 		}
 	}
 
-	if key, one := c.topology.OnlyKey(worker); one && key != worker.Name {
-		through(key, "the key that the worker is bound by")
+	bound := c.topology.EntryKeys(worker)
+	if keys := slices.Compact(bound.Keys); len(keys) == 1 && !bound.Open() && keys[0] != worker.Name {
+		through(keys[0], "the key that the worker is bound by")
 	}
 
 	found = append(found, reasoned{model.Address{RoutingKey: worker.Name}, byName})
@@ -310,28 +312,30 @@ func (t *Target) addressesOf(c copied, worker model.QueueRef, byName string) (fo
 
 // keysSeen returns the keys with which a worker saw a message, as far as that says: first the one that an application
 // recorded, then that of its death there, or else the one that it was first published with.
-func keysSeen(m *message.Message, e *message.Envelope, worker model.QueueRef) (keys []string) {
-	add := func(key string) {
-		if !slices.Contains(keys, key) {
-			keys = append(keys, key)
-		}
-	}
-
+func (c *copied) keysSeen(worker model.QueueRef) (keys []string) {
+	m := c.message
 	if key, _, told := m.FirstKey(); told {
-		add(key)
+		keys = append(keys, key)
 	}
 
 	for d := range model.Each(m.Deaths) {
 		if d.Queue == worker.Name && len(d.RoutingKeys) > 0 {
-			add(m.OwnKey(d.RoutingKeys[0]))
+			keys = append(keys, m.OwnKey(d.RoutingKeys[0]))
 		}
 	}
 
-	if a, told := m.ToldOrigin(e); told && (len(keys) == 0 || e != nil) {
-		add(a.RoutingKey)
+	if a, told := m.ToldOrigin(c.envelope); told && (len(keys) == 0 || c.envelope != nil) {
+		keys = append(keys, a.RoutingKey)
 	}
 
-	return keys
+	return model.Without(keys, func(key string) bool { return c.recordsPattern(worker, key) })
+}
+
+// recordsPattern reports whether a key is the pattern by which a worker is bound, and an application recorded it as if
+// it were that of the message.
+func (c *copied) recordsPattern(worker model.QueueRef, key string) bool {
+	first, _, _ := c.message.FirstKey()
+	return first == key && slices.Contains(c.topology.EntryKeys(worker).Patterns, key)
 }
 
 // OtherKey returns the key with which a worker at the end of a way sees a message, where it has not seen it with that
@@ -340,6 +344,7 @@ func keysSeen(m *message.Message, e *message.Envelope, worker model.QueueRef) (k
 func (t *Target) OtherKey(
 	r *model.Topology, m *message.Message, e *message.Envelope, w *Way,
 ) (key string, was model.Opt[string], differs bool) {
+	c := copied{topology: r, message: m, envelope: e}
 	for _, ref := range w.Reaches {
 		key, worker := w.RoutingKey, ref
 		if hop, expires := r.Hop(ref, model.Expired); expires && !r.Works(ref) && len(hop.Route.Queues) > 0 {
@@ -349,7 +354,7 @@ func (t *Target) OtherKey(
 			}
 		}
 
-		seen := keysSeen(m, e, worker)
+		seen := c.keysSeen(worker)
 		knows := func(behind string) bool { return t.keyBehind(r, m, behind, worker) == model.Some(key) }
 		known := slices.Contains(seen, key) || knows(t.From.Name) || slices.ContainsFunc(m.Deaths,
 			func(d message.Death) bool { return d.Reason == model.Expired && knows(d.Queue) })
