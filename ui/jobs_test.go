@@ -84,15 +84,20 @@ func (b *bells) Write(text []byte) (int, error) {
 func (b *bells) count() int { return under(b, func() int { return b.n }) }
 
 // The first failed message, a new cause and one that is back ring once, also while other screens are shown. What was
-// there at the start does not.
+// there at the start does not, and neither does what an undo is bringing back.
 func TestBell(t *testing.T) {
 	node, vhost, at := ownVHost(t)
 	o, channel := optionsOn(t, node, vhost, at)
 	o.Bell = true
 	failsIn(t, channel, "full", "Timeout", 2)
 	rung := &bells{}
-	term := o.openWith(t, nil, func(a *app) { a.Clipboard = rung })
+	term := o.openWith(t, nil, func(a *app) {
+		a.Clipboard = rung
+		a.SetActing(model.QueueRef{VHost: vhost, Name: "mine.failed"}, true)
+	})
 	term.await("full").press("3").await("Timeout").press("o").await("marked as resolved").press("2").await("full.failed")
+	failsIn(t, channel, "mine", "Mine", 1)
+	term.await("mine.failed")
 	failsIn(t, channel, "w", "Broken", 1)
 	term.await("! first failed message", "w.failed").play("3", "Broken", "2", "full.failed") // it was read
 	failsIn(t, channel, "w", "Gone", 1)

@@ -86,7 +86,8 @@ func (a *app) shows(queue model.QueueRef) bool {
 }
 
 // firstFailed tells of messages in failed queues of flows that had none, for longer than statistics may be late: a look
-// of another program empties a queue for a moment, too. before is the poll before this one.
+// of another program empties a queue for a moment, too. What an undo brings back is no news. before is the poll before
+// this one.
 func (a *app) firstFailed(before *model.Topology) {
 	t := a.latest.Topology
 	for _, ref := range t.FailedQueues() {
@@ -107,7 +108,7 @@ func (a *app) firstFailed(before *model.Topology) {
 			since = a.Now()
 		case ready > 0:
 			empty := !since.IsZero() && a.Now().Sub(since) >= model.StatisticsLag
-			if empty && a.only(ref, ready) && !slices.Contains(a.Unsettled(), ref) {
+			if empty && a.only(ref, ready) && !a.Acting(ref) && !slices.Contains(a.Unsettled(), ref) {
 				a.Tell("first failed message", ref, "in "+ref.Printable())
 			}
 			since = time.Time{}

@@ -85,7 +85,7 @@ func (f *findingsScreen) keys() []term.Key {
 
 	return []term.Key{term.On(press.Open, does, func() tea.Cmd {
 		opens, what := f.about(&r)
-		return shell.Push(&explainScreen{env: f.Env, finding: r.Finding, opens: opens, what: what})
+		return shell.Push(&explainScreen{finding: r.Finding, opens: opens, what: what})
 	}).As("what it means").When(ok)}
 }
 
@@ -122,7 +122,6 @@ func (f *findingsScreen) detail(width int) []string {
 // explainScreen shows a finding as it is now, with commands that show it on the broker, and the page of its code. From
 // it the user can open what the finding is about.
 type explainScreen struct {
-	env     *shell.Env
 	finding findings.Finding
 	gone    bool           // it is not found any more
 	opens   func() tea.Cmd // nil: nothing
