@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -73,19 +74,16 @@ func (t *checking) findHiddenPolicies(q *model.Queue, s model.Settings) {
 		exchange, leads := p.Definition.Text("dead-letter-exchange")
 		key, keyed := p.Definition.Text("dead-letter-routing-key")
 		lost := leads && q.NoDLX(s)
-		var unset []string
-		for _, name := range limits {
-			if p.Definition[name] != nil && q.PolicyDefinition[name] == nil && q.Arguments["x-"+name] == nil {
-				unset = append(unset, name)
-			}
-		}
+		unset := model.Without(limits, func(name string) bool {
+			return p.Definition[name] == nil || q.PolicyDefinition[name] != nil || q.Arguments["x-"+name] != nil
+		})
 
 		rekeys := keyed && s.DLX.Set && !s.Key.Set && (!leads || exchange == s.DLX.Value)
+		// A failed queue's own policy excludes it from the general one; but not from one that brings failures back.
+		returns := lost && slices.ContainsFunc(t.Route(q.VHost, exchange, []string{key}, nil).Queues, t.IsWorker)
 		hides := []string{"the dead lettering"}
 		switch {
-		case q.Type == model.Stream, len(policing.UnsupportedKeys(p, q.Type)) > 0:
-			continue
-		case t.IsFailed(q.QueueRef): // a failed queue's own policy excludes it from the general one
+		case q.Type == model.Stream, len(policing.UnsupportedKeys(p, q.Type)) > 0, t.IsFailed(q.QueueRef) && !returns:
 			continue
 		case lost, rekeys:
 		case len(unset) > 0:
@@ -114,15 +112,10 @@ func (t *checking) findHiddenPolicies(q *model.Queue, s model.Settings) {
 
 func hiddenPolicy(q *model.Queue, p, applied *model.Policy, hides []string) Finding {
 	does := strings.Join(hides, ", ")
-	why := "has a higher priority"
-	if p.Priority == applied.Priority {
-		why = "has the same priority"
-	}
-
 	return Finding{
 		Code: "policy-hidden",
-		Message: spell("%s of %s %s no effect on %s: %s matches, too, and %s, and only one applies",
-			does, policyName(p), agree(len(hides), "has", "have"), q, policyName(applied), why),
+		Message: spell("%s of %s %s no effect on %s: %s comes first, and only one applies",
+			does, policyName(p), agree(len(hides), "has", "have"), q, policyName(applied)),
 		Evidence: spell("applied is %s; it hides %s", policyWords(applied), policyWords(p)),
 		Remedy:   spell("add %s to %s, or let its pattern leave out %s", does, policyName(applied), q),
 	}
