@@ -102,7 +102,7 @@ func (j *Journal) explain(attempt string, err error) error {
 		return err
 	}
 	say := func(format string, values ...any) error {
-		return model.Errorf("%w %v %s", plan.ErrJournal, j.options.Path, fmt.Sprintf(format, values...))
+		return model.Errorf("%w %v %w", plan.ErrJournal, j.options.Path, model.Errorf(format, values...))
 	}
 	dir := model.Printable(filepath.Dir(j.options.Path))
 	var database *sqlite.Error
@@ -132,7 +132,7 @@ func (j *Journal) explain(attempt string, err error) error {
 		return say("cannot be there, as a file or directory is in its way: move that, or name another directory with " +
 			"XDG_STATE_HOME")
 	case !errors.As(err, &database):
-		return say("cannot %s: %.300v", attempt, err.Error()) // it may quote a value
+		return say("cannot %s: %.300s", attempt, model.Printable(err.Error())) // it may quote a value
 	}
 
 	switch database.Code() & 0xff {
@@ -149,5 +149,5 @@ func (j *Journal) explain(attempt string, err error) error {
 		return say("cannot be written: the disk has an error, or is full (%v)", database.Error())
 	}
 
-	return say("cannot %s: %.300v", attempt, database.Error())
+	return say("cannot %s: %.300s", attempt, model.Printable(database.Error()))
 }

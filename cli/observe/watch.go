@@ -21,6 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/alarm"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -164,7 +165,7 @@ func (w *watching) polled(r *reader, now *answer) (done bool, err error) {
 }
 
 func (w *watching) noteOnce(format string, values ...any) {
-	if words := fmt.Sprintf(format, values...); !w.told[words] && len(w.told) < 1000 {
+	if words := model.Sayf(format, values...); !w.told[words] && len(w.told) < 1000 {
 		w.told[words] = true
 		w.Note("%s", words)
 	}

@@ -1,7 +1,6 @@
 package peek
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -131,7 +130,7 @@ func (p *peekPlanner) ended() {
 }
 
 func (p *peekPlanner) mark(format string, values ...any) {
-	p.costs = append(p.costs, fmt.Sprintf(format, values...))
+	p.costs = append(p.costs, model.Sayf(format, values...))
 }
 
 // cost adds a further cost of this peek.

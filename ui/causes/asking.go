@@ -234,7 +234,7 @@ func (c *Reading) Waiting(width int) []string {
 	}
 	var lines []string
 	say := func(style term.Style, format string, values ...any) {
-		lines = append(lines, shell.Indented(style, fmt.Sprintf(format, values...), width)...)
+		lines = append(lines, shell.Indented(style, model.Sayf(format, values...), width)...)
 	}
 
 	var waiting int64

@@ -2,7 +2,6 @@ package messages
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -306,7 +305,7 @@ func (s *Screen) costLine(width int) string {
 func (s *Screen) troubles() []term.Span {
 	var all []term.Span
 	say := func(t term.Style, format string, values ...any) {
-		all = append(all, t.Span(fmt.Sprintf(format, values...)))
+		all = append(all, t.Span(model.Sayf(format, values...)))
 	}
 	kept := ""
 	if len(s.Rows) > 0 {
@@ -355,7 +354,7 @@ func (s *Screen) dueLines() []term.Span {
 	now := s.env.Shown
 	var lines []term.Span
 	say := func(tone term.Style, mark, format string, values ...any) {
-		lines = append(lines, tone.Span(mark+fmt.Sprintf(format, values...)))
+		lines = append(lines, tone.Span(mark+model.Sayf(format, values...)))
 	}
 	looks := func(model.QueueRef) *story.Waits { return s.Waits }
 	buffer := model.Buffer{Member: model.Member{Queue: s.Queue}}
