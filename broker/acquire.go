@@ -316,7 +316,8 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 		return taken, err
 	}
 
-	if anchors && last == 0 && s.anchor.consumer == "" && err == nil {
+	first := anchors && s.anchor.consumer == ""
+	if first && taken == 0 && err == nil {
 		err = s.arrive(deliveries, receive)
 	}
 

@@ -108,7 +108,8 @@ func (a *app) firstFailed(before *model.Topology) {
 			since = a.Now()
 		case ready > 0:
 			empty := !since.IsZero() && a.Now().Sub(since) >= model.StatisticsLag
-			if empty && a.only(ref, ready) && !a.Acting(ref) && !slices.Contains(a.Unsettled(), ref) {
+			ours := a.Acting(ref) || slices.Contains(a.Unsettled(), ref)
+			if empty && !ours && a.only(ref, ready) {
 				a.Tell("first failed message", ref, "in "+ref.Printable())
 			}
 			since = time.Time{}
