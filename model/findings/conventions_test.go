@@ -191,6 +191,27 @@ func TestRoundsBetweenPolls(t *testing.T) {
 	}
 }
 
+// Whether a delivery limit helps depends on the queue and the version: only quorum queues have one, from 4.0 by
+// default, and from 4.3 basic.nack does not count towards it.
+func TestRemediesOfLoops(t *testing.T) {
+	for _, test := range []struct{ version, queue, remedy string }{
+		{"3.10.8", "queue w", "use a quorum queue with a delivery limit; "},
+		{"4.3.6", "queue w", "quorum queue with a delivery limit (basic.reject counts towards it, basic.nack does not); "},
+		{"3.10.8", "quorum w", "give the queue a delivery limit; "},
+		{"4.0.5", "quorum w", "leave them to delivery-limit 20 (default); "},
+		{"4.3.6", "quorum w delivery-limit=-1", "give the queue a delivery limit (basic.reject"},
+		{"4.3.6", "quorum w delivery-limit=5", "counts towards delivery-limit 5 (argument), and basic.nack does not; "},
+	} {
+		s := build.Broker(test.version, build.Text(test.queue+" consumers=1"))
+		q := &s.Queues[0]
+		q.Ready, q.Redelivered, q.RedeliverRate = build.Some(1), build.Some(500), model.Some(50.0)
+		all := Of(model.NewTopology(s))
+		i := slices.IndexFunc(all, func(f Finding) bool { return f.Code == "requeue-loop" })
+		must.That(t, i >= 0, "%s of %s: %v", test.queue, test.version, codes(all))
+		assert.Contains(t, all[i].Remedy, test.remedy)
+	}
+}
+
 // Peeking at a failed queue several times within seconds, as dlxtop does, is not a worker's loop.
 func TestLooksAreNoLoop(t *testing.T) {
 	looked := func(q *model.Queue) {

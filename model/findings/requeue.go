@@ -21,7 +21,7 @@ const (
 // several times what consumers can hold at a time. A crashing worker takes a second or more for each round: that is a
 // loop when all its rounds together achieved next to nothing. So is a worker that takes seconds before it gives the
 // same messages back: each of them was delivered several times, and none acknowledged meanwhile, or ever.
-func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
+func (t *checking) findRequeueLoops(q *model.Queue, s model.Settings) {
 	rate := q.RedeliverRate.Or(0)
 	again := rate * loopSpan
 	depth, known := q.Depth()
@@ -54,8 +54,8 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 		Evidence: spell("redelivered %.1f/s, %v times since RabbitMQ began counting; acknowledged %.1f/s; %v ready, %v "+
 			"unacknowledged, %v consumer(s)", rate, q.Redelivered.Or(0), q.AckRate.Or(0), q.Ready.Or(0), q.Unacked.Or(0),
 			q.Consumers.Or(0)),
-		Remedy: "let the worker reject without requeue into a dead-letter exchange, or give the queue a delivery " +
-			"limit" + t.limitWords() + "; a worker that crashes on a message looks the same",
+		Remedy: "let the worker reject without requeue into a dead-letter exchange, or " + t.limits(q, s.DeliveryLimit) +
+			"; a worker that crashes on a message looks the same",
 	})
 }
 
@@ -101,13 +101,25 @@ func works(t *model.Topology, q *model.Queue) bool {
 		(t.Worked(q.QueueRef) || t.IsWorker(q.QueueRef))
 }
 
-// limitWords say which returns do not count towards a delivery limit: a loop of those never ends (measured on 4.0.5 and
-// 4.3.6).
-func (t *checking) limitWords() string {
-	if t.Behaviour.ReturnCountsAsDelivery {
-		return ""
+// limits says how a delivery limit can end a loop. Only quorum queues have one, and a loop of returns that do not count
+// never ends (measured on 4.0.5 and 4.3.6).
+func (t *checking) limits(q *model.Queue, limit model.Setting[int64]) string {
+	counts := ""
+	if !t.Behaviour.ReturnCountsAsDelivery {
+		counts = " (basic.reject counts towards it, basic.nack does not)"
 	}
-	return " (basic.reject counts towards it, basic.nack does not)"
+
+	switch has := limit.Set && limit.Value >= 0; {
+	case q.Type != model.Quorum:
+		return "use a quorum queue with a delivery limit" + counts
+	case !has:
+		return "give the queue a delivery limit" + counts
+	case counts == "":
+		return "leave them to delivery-limit " + limit.String()
+	}
+
+	return "let it return them by basic.reject: that counts towards delivery-limit " + limit.String() +
+		", and basic.nack does not"
 }
 
 func (t *checking) findPollers(flow *model.Flow) {
