@@ -523,6 +523,16 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	}
 }
 
+// What takes a format and its values speaks to people: model.Sayf makes names in it printable, and spells numbers.
+func TestFormatsAreSaid(t *testing.T) {
+	plain := regexp.MustCompile(`fmt\.(Sprint|Error)f\(.*\w\.\.\.\)`)
+	for _, file := range spokenFiles() {
+		text := must.Get(os.ReadFile(file.path))(t)
+		found := plain.Find(text)
+		assert.That(t, found == nil || file.path == "model/words.go", "%s has %s", file.path, found)
+	}
+}
+
 // spoken are the packages with text that users read.
 var spoken = []string{".", "model", "broker", "mgmt", "journal", "export", "ui", "cli", "demo"}
 

@@ -40,11 +40,11 @@ func documentOf(m *message.Message) *document {
 }
 
 func (d *document) note(format string, values ...any) {
-	d.notes = append(d.notes, fmt.Sprintf(format, values...))
+	d.notes = append(d.notes, model.Sayf(format, values...))
 }
 
 func (d *document) problem(format string, values ...any) {
-	d.problems = append(d.problems, fmt.Sprintf(format, values...))
+	d.problems = append(d.problems, model.Sayf(format, values...))
 }
 
 // says reports whether the content type contains one of these words.
@@ -117,7 +117,7 @@ func (d *document) json(head []byte, whole bool) (View, bool) {
 	at, ok := validJSON(head, whole)
 	if !ok {
 		if d.says("json") {
-			d.problem("not valid JSON, although its content type says so: byte %s", model.Count(at))
+			d.problem("not valid JSON, although its content type says so: byte %v", at)
 		}
 		return View{}, false
 	}

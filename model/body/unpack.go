@@ -15,7 +15,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -69,7 +68,7 @@ func (d *document) unpack() {
 
 	for _, encoding := range d.encodings {
 		if !plainEncodings[encoding] {
-			d.problem("content encoding %s, shown as it is", model.Printable(message.WholeRunes(encoding, 40)))
+			d.problem("content encoding %v, shown as it is", message.WholeRunes(encoding, 40))
 		}
 	}
 }

@@ -105,7 +105,7 @@ func (p *deathParser) complain(format string, args ...any) {
 		return
 	}
 
-	p.first = fmt.Sprintf(format, args...)
+	p.first = model.Sayf(format, args...)
 	if p.entry > 0 {
 		p.first = fmt.Sprintf("entry %d of x-death: %s", p.entry, p.first)
 	}

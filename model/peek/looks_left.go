@@ -156,7 +156,7 @@ func (r Rescued) Words() string {
 		if words != "" {
 			words += "; "
 		}
-		words += model.Sayf("%v message(s) at the delivery limit ", n) + fmt.Sprintf(format, values...)
+		words += model.Sayf("%v message(s) at the delivery limit ", n) + model.Sayf(format, values...)
 	}
 
 	record := ""
