@@ -149,9 +149,8 @@ func TestDeliveriesThatComeLate(t *testing.T) {
 			a := newApp(t)
 			from := a.filled(fmt.Sprint("failed", n), kind, numbered(n)...)
 			to := a.queue(fmt.Sprint("worker", n), kind)
-			cable, address := newCable(t, 0)
-			cable.late = 300 * time.Millisecond
-			c := newClient(t, broker.Options{URL: address})
+			cable := &cable{late: 300 * time.Millisecond}
+			c := newClient(t, broker.Options{URL: cable.lay(t, node)})
 			executed(t, c, replayTo(t, from, to, plan.Selection{}), outcome{Planned: n, Moved: n})
 			assert.Equal(t, a.ready(from), 0)
 			assert.Equal(t, a.ready(to), n)
