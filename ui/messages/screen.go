@@ -27,7 +27,9 @@ const (
 	peekFirst  = 500           // messages, until more are requested
 	PeekFactor = 10            // times as many with each "more"
 	PeekMost   = peek.MostLook // their rows are in memory, everything else of them is on disk
-	PeekGrace  = 5 * time.Second
+	// PeekGrace is what a look may take beyond its own time, on a busy broker: for its turn, and to give the messages
+	// back. The client ends one that waits in vain.
+	PeekGrace = time.Minute
 
 	mostHeaderNames = 200 // offered when an expression is typed
 )
