@@ -205,12 +205,11 @@ func (c *cable) deliverLate(to net.Conn, from io.Reader) {
 		if behind[channel] == nil && isMethod(frame, basicDeliver) {
 			frames := make(chan []byte, 1000)
 			behind[channel] = frames
-			go func() {
-				time.Sleep(c.late)
+			time.AfterFunc(c.late, func() {
 				for frame := range frames {
 					write(frame)
 				}
-			}()
+			})
 		}
 
 		if frames := behind[channel]; frames != nil {

@@ -109,10 +109,10 @@ func (t *checking) limits(q *model.Queue, limit model.Setting[int64]) string {
 		counts = " (basic.reject counts towards it, basic.nack does not)"
 	}
 
-	switch has := limit.Set && limit.Value >= 0; {
+	switch {
 	case q.Type != model.Quorum:
 		return "use a quorum queue with a delivery limit" + counts
-	case !has:
+	case !limit.Set || limit.Value < 0:
 		return "give the queue a delivery limit" + counts
 	case counts == "":
 		return "leave them to delivery-limit " + limit.String()
