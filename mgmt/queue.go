@@ -69,6 +69,7 @@ type queueElement struct {
 	ReadyBytes     field[int64]          `json:"message_bytes_ready"`
 	DeadLettering  field[int64]          `json:"messages_dlx"`
 	Delayed        field[int64]          `json:"messages_delayed"`
+	Priorities     field[int64]          `json:"messages_active_priorities"`
 	NextRetry      field[int64]          `json:"next_delayed_at"` // unix ms; absent when none is delayed
 	LastRetry      field[int64]          `json:"last_delayed_at"`
 	HeadTimestamp  field[int64]          `json:"head_message_timestamp"` // unix seconds
@@ -106,7 +107,7 @@ func sum[T int64 | float64](fields ...field[T]) (all model.Opt[T]) {
 
 // queueColumns are the fields of queueElement: the broker then omits the other two thirds of the list.
 const queueColumns = "name,vhost,type,durable,auto_delete,exclusive,owner_pid_details,arguments," +
-	"policy,operator_policy,effective_policy_definition,state,node,leader,members,online," +
+	"policy,operator_policy,effective_policy_definition,state,node,leader,members,online,messages_active_priorities," +
 	"messages_ready,messages_unacknowledged,consumers,message_bytes_ready,messages_dlx,messages_delayed," +
 	"next_delayed_at,last_delayed_at,head_message_timestamp,exclusive_consumer_tag,single_active_consumer_tag," +
 	"message_stats.publish,message_stats.deliver_get,message_stats.deliver_no_ack," +
@@ -217,6 +218,7 @@ func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd [
 		ReadyBytes:     e.ReadyBytes.opt(),
 		DeadLettering:  e.DeadLettering.opt(),
 		Delayed:        e.Delayed.opt(),
+		Priorities:     e.Priorities.opt(),
 		SingleActive:   singleActive,
 		NoneActive:     singleActive && e.Consumers.value > 0 && string(e.ActiveTag) == "null",
 		ExclusiveHeld:  e.ExclusiveTag.value != "",

@@ -64,6 +64,9 @@ type Queue struct {
 	ReadyBytes    Opt[int64] // message_bytes_ready: bodies only
 	DeadLettering Opt[int64] // messages_dlx: held by an at-least-once quorum queue
 	Delayed       Opt[int64] // messages_delayed: waiting for a delayed retry, 4.3 and later
+	// messages_active_priorities: how many priorities the ready messages of a quorum queue have, without those that were
+	// returned (4.3 and later)
+	Priorities Opt[int64]
 	// next_delayed_at, last_delayed_at: when the first and the last of them are due, by the broker's clock
 	NextRetry, LastRetry Opt[time.Time]
 	HeadTimestamp        Opt[time.Time]

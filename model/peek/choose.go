@@ -219,6 +219,11 @@ func (p *peekPlanner) quorum() {
 		p.cost("while it runs, dlxtop is the active consumer: an application that attaches waits until it ends")
 	}
 
+	if q.Priorities.Or(0) > 1 {
+		p.cost("its messages have %v priorities: returned, they leave in one line, where the first can hold up the rest",
+			q.Priorities.Or(0))
+	}
+
 	p.deliveryLimit()
 	if retry := &p.settings.DelayedRetry; retry.Type.Value == "all" || retry.Type.Value == "returned" {
 		p.refuse(model.Saidf("its delayed retry (%s) hides each returned message for %s", retry.Type.Value, retry.Range()).
