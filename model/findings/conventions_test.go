@@ -106,6 +106,7 @@ func TestRequeueLoop(t *testing.T) {
 		Counts [3]int64   // ready, unacknowledged, redelivered
 		Acked  int64      // 0: not known
 		Polls  float64    // of a queue without consumers
+		Beside float64    // polls beside a consumer
 		Want   []string   // in message and evidence; none: there is no loop
 	}](t, "testdata/requeue_loops.toml") {
 		t.Run(test.Name, func(t *testing.T) {
@@ -118,6 +119,9 @@ func TestRequeueLoop(t *testing.T) {
 				}
 				if test.Polls > 0 {
 					q.Consumers, q.PollRate = build.Some(0), model.Some(test.Polls)
+				}
+				if test.Beside > 0 {
+					q.DeliverRate, q.PollRate = model.Some(test.Rates[0]), model.Some(test.Beside)
 				}
 			})
 

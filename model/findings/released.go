@@ -16,10 +16,11 @@ type released struct {
 	queue     *model.Queue
 	behaviour model.Behaviour
 
-	n     int
-	worst message.Message // without headers and body
-	most  int64           // how often it was taken
-	count int64           // how often that counted
+	n        int
+	position int // of the worst one
+	id       string
+	most     int64 // how often it was taken
+	count    int64 // how often that counted
 }
 
 func (r *released) inspect(m *message.Message) {
@@ -28,8 +29,7 @@ func (r *released) inspect(m *message.Message) {
 		return
 	}
 	if r.n++; taken > r.most {
-		r.most, r.count = taken, counted
-		r.worst = message.Message{Position: m.Position, Properties: message.Properties{MessageID: m.Properties.MessageID}}
+		r.most, r.count, r.position, r.id = taken, counted, m.Position, m.Properties.MessageID
 	}
 }
 
@@ -50,7 +50,6 @@ func (r *released) finding() (Finding, bool) {
 		Message: spell("%v message(s) went back to the queue %v times or more, and its delivery limit does not end that",
 			r.n, manyReturns),
 		Evidence: spell("message %d %s: x-acquired-count %v, x-delivery-count %v: taken that often, and returned by "+
-			"basic.nack or AMQP 1.0's released, which do not count from RabbitMQ 4.3 on", r.worst.Position,
-			r.worst.Properties.MessageID, r.most, r.count),
+			"basic.nack or AMQP 1.0's released, which do not count from RabbitMQ 4.3 on", r.position, r.id, r.most, r.count),
 	}, r.n > 0
 }

@@ -45,12 +45,21 @@ func (t *checking) findRequeueLoops(q *model.Queue, s model.Settings) {
 	if q.AckRate.Or(0) > rate*loopDone || !known || depth == 0 || !slow && !fast && !endless || t.rounds[q.QueueRef] {
 		return
 	}
+
+	who := spell("a worker of %s", q)
+	switch polls := q.PollRate.Or(0); {
+	case polls > 0 && polls >= q.DeliverRate.Or(0):
+		who = spell("a program or person that asks %s by basic.get, %.1f times a second,", q, polls)
+	case !q.Consumed():
+		who = spell("someone who does not consume %s now, a worker that crashes or a person who looks,", q)
+	}
+
 	t.foundIn(q, Finding{
 		Code:      requeueLoop,
 		Level:     LevelError,
 		Happening: true,
-		Message: spell("a worker of %s returns its %v message(s) and receives (it|them) again, %.1f times a second: none is "+
-			"processed", q, depth, rate),
+		Message: spell("%s returns its %v message(s) and receives (it|them) again, %.1f times a second: none is processed",
+			who, depth, rate),
 		Evidence: spell("redelivered %.1f/s, %v times since RabbitMQ began counting; acknowledged %.1f/s; %v ready, %v "+
 			"unacknowledged, %v consumer(s)", rate, q.Redelivered.Or(0), q.AckRate.Or(0), q.Ready.Or(0), q.Unacked.Or(0),
 			q.Consumers.Or(0)),
