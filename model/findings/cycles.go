@@ -129,7 +129,7 @@ func (t *checking) findCutAtLimits(q *model.Queue, s model.Settings) {
 			f.Remedy = "let the worker reject them without requeue before: then they return"
 		}
 
-		f.Message = spell("messages that leave %s at its limit for %s are lost"+thenDropped, q, exit.Route.Queues[0])
+		f.Message = spell("messages that leave %s at its limit for %s are lost"+thenDropped, q, exit.Route.Queues)
 		t.foundIn(q, f)
 	}
 }
@@ -197,38 +197,39 @@ const manyRounds = 10
 // findUncappedLoops finds retry loops that the broker never ends: it never cuts a cycle that contains a rejection.
 // Where messages go round in one, it happens now.
 func (t *checking) findUncappedLoops(flow *model.Flow) {
-	i := slices.IndexFunc(flow.Buffers, func(b *model.Buffer) bool { return b.Rejected })
-	if i < 0 {
-		return
-	}
 	worker := flow.Worker.Queue
-	buffer := flow.Buffers[i].Queue
-	if !flow.Buffers[i].TTL.Known() {
-		t.foundAt(buffer, Finding{
-			Code: "retry-without-ttl", Level: LevelError,
-			Message: spell("messages that %s rejects stay in %s for good: it has no message-ttl, and RabbitMQ takes a "+
-				"message's own away when it dead-letters it", worker, buffer),
-			Evidence: spell("%s dead-letters to %s; no message-ttl by argument or policy", worker, buffer),
-			Remedy: "set a message-ttl by a policy, for those that arrive from then on; replay those that are there: only " +
-				"the head of the queue expires, and one without a TTL holds up all behind it",
-		})
-
-		return
+	var through []model.QueueRef
+	for _, b := range flow.Buffers {
+		switch {
+		case !b.Rejected:
+		case b.TTL.Known() || b.InExchange != "":
+			through = append(through, model.QueueRef{Name: b.Name()})
+		default:
+			t.foundAt(b.Queue, Finding{
+				Code: "retry-without-ttl",
+				Message: spell("messages that %s rejects stay in %s for good: it has no message-ttl, and RabbitMQ takes a "+
+					"message's own away when it dead-letters it", worker, b.Queue),
+				Evidence: spell("%s dead-letters to %s; no message-ttl by argument or policy", worker, b.Queue),
+			})
+		}
 	}
 
+	if through == nil {
+		return
+	}
 	f := Finding{
 		Code: "rejected-loop",
 		Message: spell("messages that %s rejects come back through %s without end, unless its consumer counts and "+
-			"gives up", worker, buffer),
-		Evidence: spell("%s dead-letters to %s, which expires back; this loop never ends: RabbitMQ only counts it in "+
-			"x-death", worker, buffer),
+			"gives up", worker, through),
+		Evidence: spell("%s dead-letters to %s, and gets back what expires there; this loop never ends: RabbitMQ only "+
+			"counts it in x-death", worker, through),
 	}
 
 	if rounds, n := t.Rounds(worker); rounds >= manyRounds {
 		f.Level = LevelWarning
 		f.Happening = true
 		f.Message = spell("%v message(s) of %s came back through %s %v times or more, and none was acknowledged meanwhile",
-			n, worker, buffer, rounds)
+			n, worker, through, rounds)
 	}
 
 	t.foundAt(worker, f)

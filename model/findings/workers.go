@@ -54,8 +54,8 @@ func Unconfirmed(t *model.Topology) (refs []model.QueueRef) {
 
 func listBuffers(flow *model.Flow) string {
 	refs := make([]model.QueueRef, len(flow.Buffers))
-	for i := range flow.Buffers {
-		refs[i].Name = flow.Buffers[i].Name()
+	for i, b := range flow.Buffers {
+		refs[i].Name = b.Name()
 	}
 	return model.Names(refs)
 }
