@@ -66,6 +66,9 @@ func (b *flowBuilder) addFailedOf(q *Queue, sharing map[QueueRef]int, passing bo
 			how = " come here, and applications take them"
 		} else if ttl := b.t.settings.of(ref).TTL; ttl.Set {
 			how = Sayf(" stay here until they expire, after %v (%s)", ttl.Value, ttl.Source)
+			if to := b.t.ExpiredTargets(ref); len(to) > 0 {
+				how += ", then go to " + Names(to)
+			}
 		}
 
 		b.end(f, Member{Queue: ref, Reason: why + how})

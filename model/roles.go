@@ -95,7 +95,8 @@ func (r *roles) bufferReason(q *Queue) string {
 	}
 	says := r.heard[q.QueueRef]
 	consumed := q.Consumed()
-	if r.isCommon(q) {
+	triesAgain := s.TTL.Set && r.triesAgain(targets, q.QueueRef)
+	if r.isCommon(q) && !triesAgain {
 		rests := (says.buffer() == "" || s.TTL.Set && !r.waitsFor(q.QueueRef, targets)) && r.isCommonTTL(q)
 		if rests || says.failed != "" {
 			return ""
@@ -130,7 +131,7 @@ func (r *roles) bufferReason(q *Queue) string {
 		return why + "; most have done so (but consumers bypass the delay)"
 	case consumed:
 		return ""
-	case !named && r.leadsToFailed(q.QueueRef, targets):
+	case !named && !triesAgain && r.leadsToFailed(q.QueueRef, targets):
 		// This is a worker without consumers at the moment, which dead-letters into its failed queue. A name like RetryQueue
 		// alone does not make it a buffer: after a retry's wait comes another try, not the failed queue.
 		return ""
@@ -319,16 +320,19 @@ func (r *roles) archives(q *Queue, targets []QueueRef) bool {
 	})
 }
 
-// findRejected finds the queues in which workers' rejected messages end.
+// findRejected finds the queues in which rejected messages end: those of workers, also of one that is away, which is
+// neither named for waiting nor for failures, waits for nothing, and dead-letters into a queue that is named for them.
 func (r *roles) findRejected() map[QueueRef]bool {
 	rejected := map[QueueRef]bool{}
 	merged := map[*QueueRef]bool{} // queues with the same hop share one list of targets
 	for q := range r.t.EachQueue() {
-		if !r.works(q) {
-			continue
-		}
 		targets := r.narrowed(q.QueueRef, Rejected)
 		if len(targets) == 0 || merged[&targets[0]] {
+			continue
+		}
+
+		away := r.heard[q.QueueRef].plain() && !r.t.settings.of(q.QueueRef).TTL.Set
+		if !r.works(q) && !(away && r.leadsToFailed(q.QueueRef, targets)) {
 			continue
 		}
 		merged[&targets[0]] = true
@@ -360,6 +364,14 @@ func (r *roles) anyConsumed(targets []QueueRef) bool {
 func (r *roles) returnsTo(targets []QueueRef, ref QueueRef) bool {
 	return slices.ContainsFunc(targets, func(target QueueRef) bool {
 		return r.t.settings.of(target).TTL.Set && slices.Contains(r.t.ExpiredTargets(target), ref)
+	})
+}
+
+// triesAgain reports whether one of the targets keeps its messages until they are rejected, into the queue from which
+// they expire: whatever their names, that is a retry.
+func (r *roles) triesAgain(targets []QueueRef, ref QueueRef) bool {
+	return slices.ContainsFunc(targets, func(target QueueRef) bool {
+		return !r.t.settings.of(target).TTL.Set && slices.Contains(r.t.RejectedTargets(target), ref)
 	})
 }
 

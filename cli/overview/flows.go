@@ -87,8 +87,11 @@ type (
 		Queue string           `json:"queue"`          // its name
 		Ready model.Opt[int64] `json:"ready,omitzero"` // messages in it
 		countsJSON
-		Outage model.Outage `json:"unavailable,omitempty"` // node down, no majority
-		Reason string       `json:"reason"`                // why it is taken for one
+		Outage    model.Outage     `json:"unavailable,omitempty"` // node down, no majority
+		TTL       model.Opt[int64] `json:"ttl_ms,omitzero"`       // how long they stay at most
+		TTLSource string           `json:"ttl_source,omitempty"`  // argument, policy or operator policy
+		Targets   []string         `json:"targets,omitempty"`     // with a TTL: the queues that they then go to
+		Reason    string           `json:"reason"`                // why it is taken for one
 	}
 	// what a queue counts beside ready messages; absent: RabbitMQ has counted none of this queue
 	countsJSON struct {
@@ -116,7 +119,6 @@ type (
 func Flows(t *model.Topology) flowsJSON {
 	out := flowsJSON{Flows: []flowJSON{}, ShovelsUnknown: t.Snapshot.ShovelsUnknown}
 	failed := func(m *model.Member) failedJSON { return failedOf(t, *m) }
-	nameOf := func(ref *model.QueueRef) string { return ref.Name }
 	for _, f := range t.Flows() {
 		worker := t.Known(f.Worker.Queue)
 		flow := flowJSON{
@@ -181,9 +183,20 @@ func millis(d model.Opt[time.Duration]) model.Opt[int64] {
 	return model.Unknown[int64]()
 }
 
+func nameOf(ref *model.QueueRef) string { return ref.Name }
+
 func failedOf(t *model.Topology, m model.Member) failedJSON {
 	q := t.Known(m.Queue)
-	return failedJSON{m.Queue.Name, q.Ready, countsOf(t, q), q.Outage(), m.Reason}
+	out := failedJSON{
+		Queue: m.Queue.Name, Ready: q.Ready, countsJSON: countsOf(t, q), Outage: q.Outage(), Reason: m.Reason,
+	}
+	if ttl := t.Settings(m.Queue).TTL; ttl.Set {
+		out.TTL = model.Some(ttl.Value.Milliseconds())
+		out.TTLSource = string(ttl.Source.Kind)
+		out.Targets = model.Mapped(t.ExpiredTargets(m.Queue), nameOf)
+	}
+
+	return out
 }
 
 func countsOf(t *model.Topology, q *model.Queue) countsJSON {
@@ -238,11 +251,6 @@ func flowRows(t *model.Topology) []flowRow {
 
 		for _, b := range f.Buffers {
 			q := t.Known(b.Queue)
-			var targets []string
-			for _, target := range b.Targets {
-				targets = append(targets, model.Printable(target.Name))
-			}
-
 			rows = append(rows, flowRow{
 				role:      string(b.Role),
 				name:      b.Name(),
@@ -250,8 +258,7 @@ func flowRows(t *model.Topology) []flowRow {
 				ready:     t.Waiting(b),
 				consumers: q.Consumers.String(),
 				after:     waitWords(b),
-				target: cmp.Or(strings.Join(targets, ", "), "nowhere") + " through " +
-					model.ExchangeName(b.DLX),
+				target:    through(b.Targets, b.DLX),
 			})
 		}
 
@@ -278,6 +285,16 @@ func flowRows(t *model.Topology) []flowRow {
 	return rows
 }
 
+// through returns where messages go after their wait.
+func through(targets []model.QueueRef, exchange string) string {
+	var names []string
+	for _, to := range targets {
+		names = append(names, model.Printable(to.Name))
+	}
+
+	return cmp.Or(strings.Join(names, ", "), "nowhere") + " through " + model.ExchangeName(exchange)
+}
+
 // carriedTo returns where the shovels and federation links of a queue carry its messages.
 func carriedTo(t *model.Topology, ref model.QueueRef) string {
 	var words []string
@@ -292,7 +309,7 @@ func carriedTo(t *model.Topology, ref model.QueueRef) string {
 
 func endRow(t *model.Topology, ref model.QueueRef, role model.Role) flowRow {
 	q := t.Known(ref)
-	return flowRow{
+	row := flowRow{
 		role:      string(role),
 		name:      q.Name,
 		q:         q,
@@ -300,6 +317,17 @@ func endRow(t *model.Topology, ref model.QueueRef, role model.Role) flowRow {
 		consumers: q.Consumers.String(),
 		target:    carriedTo(t, ref),
 	}
+
+	if s := t.Settings(ref); s.TTL.Set {
+		row.after = model.Sayf("%s (%v)", s.TTL.Value, s.TTL.Source.String())
+		if !s.DLX.Set {
+			row.target = cmp.Or(row.target, "nowhere")
+		} else {
+			row.target = cmp.Or(row.target, through(t.ExpiredTargets(ref), s.DLX.Value))
+		}
+	}
+
+	return row
 }
 
 // Table returns what `dlxtop flows` writes.

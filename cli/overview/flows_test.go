@@ -27,6 +27,9 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 		build.Text(`
 			queue other consumers=1
 			queue error ready=7
+			buffer kept.failed archive 1209600000 ready=1
+			queue kept dlx= key=kept.failed
+			queue archive consumers=0
 			buffer a b 8000 ready=1
 			buffer b c 4000 ready=2
 			buffer c d 2000 ready=3
@@ -45,6 +48,8 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 			`"delayed_retry_min_ms":30000,"delayed_retry_min_source":"argument",` +
 			`"delayed_retry_max_ms":300000,"delayed_retry_max_source":"argument","delayed":2,` +
 			`"next_delayed_at":"2024-05-01T12:00:12.000Z","last_delayed_at":"2024-05-01T12:04:00.000Z"}`,
+		`{"queue":"kept.failed","ready":1,"ttl_ms":1209600000,"ttl_source":"argument","targets":["archive"],"reason":"` +
+			`messages rejected by kept stay here until they expire, after 14d (argument), then go to archive`,
 		`"failed_without_flow":[{"vhost":"/","queue":"error","ready":7,"reason":"`,
 	} {
 		assert.Contains(t, string(raw), want)
@@ -54,6 +59,7 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 	must.Do(t, Table(topology).Write(&table))
 	for _, want := range []string{
 		"d … a", "1s…15s (argument)", "per message", "error",
+		"14d (argument)", "archive through (default)",
 		"1st 30s (argument), then 1m, at most 5m (argument)", "itself: 2 held back, next in 12s, last in 4m",
 	} {
 		assert.Contains(t, table.String(), want)
