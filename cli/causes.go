@@ -443,7 +443,7 @@ func causesTable(list []cause.Group, r *reading) *print.Table {
 			count += fmt.Sprintf(" (%d different)", g.Different)
 		}
 		table.Add(string(g.ID), string(r.state(g)), count, seenAt(g.First), seenAt(g.Last), named(queues),
-			named(g.WorkerNames(r.topology)), print.Cell(g.Cause.String(), 120))
+			named(g.WorkerWords(r.topology)), print.Cell(g.Cause.String(), 120))
 	}
 
 	return table

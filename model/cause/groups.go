@@ -385,6 +385,25 @@ func (g *Group) WorkerNames(t *model.Topology) []string {
 	return names
 }
 
+// WorkerWords returns the workers for people, each printable, with a word where there is no such queue any more.
+func (g *Group) WorkerWords(t *model.Topology) []string {
+	names := g.WorkerNames(t)
+	for i, name := range names {
+		ref := model.QueueRef{VHost: g.Queues[0].Of.VHost, Name: name}
+		_, exists := t.Queues[ref]
+		elsewhere := slices.ContainsFunc(t.Snapshot.VHosts, func(vhost string) bool {
+			return strings.HasPrefix(name, vhost+"/")
+		})
+
+		names[i] = model.Printable(name)
+		if !exists && !elsewhere {
+			names[i] += " (no queue)"
+		}
+	}
+
+	return names
+}
+
 // WorkersOf returns the workers in which a message of a queue may have failed, as WorkerNames does for its cause.
 func WorkersOf(t *model.Topology, in model.QueueRef, m *message.Message) []string {
 	of := Group{Queues: []Count[model.QueueRef]{{Of: in}}}

@@ -113,6 +113,21 @@ func TestGroups(t *testing.T) {
 
 // A hundred thousand causes, from an id without digits that is not folded, become a few coarse ones, and say so. Others
 // stay exact.
+// What a message says about its worker is shown with what the broker knows of such a queue.
+func TestWorkersThatAreNoQueues(t *testing.T) {
+	topology := build.TopologyOf("3.10.8", build.Text(`
+		queue mail consumers=1 dlx= key=mail.failed
+		queue mail.failed
+	`), func(s *model.Snapshot) { s.VHosts = []string{"/", "eu"} })
+	for worker, want := range map[string]string{
+		"mail": "mail", "mail.v1\n": `mail.v1\n (no queue)`, "eu/stock": "eu/stock", "us/stock": "us/stock (no queue)",
+	} {
+		g := NewGroups()
+		g.Add(mail, numbered(1, "x", worker, 0))
+		assert.Equal(t, strings.Join(g.List()[0].WorkerWords(topology), "; "), want, "worker %q", worker)
+	}
+}
+
 func TestTooManyCauses(t *testing.T) {
 	many := size.Of(20_000, 100_000)
 	g := NewGroups()

@@ -111,12 +111,7 @@ func (c *Reading) workers(g *cause.Group) []string {
 	if c.topology == nil {
 		return nil
 	}
-	names := g.WorkerNames(c.topology)
-	for i := range names {
-		names[i] = model.Printable(names[i])
-	}
-
-	return names
+	return g.WorkerWords(c.topology)
 }
 
 // sort puts first the causes that are back, then new ones, each by frequency.
