@@ -321,9 +321,6 @@ func TestWhatIsThereAndWhatWasRead(t *testing.T) {
 			return 0 < at("mail") && at("mail") < at("zulu") && at("zulu") < at("alpha")
 		})
 
-		header, _, _ := strings.Cut(screen.screen(), "\n")
-		assert.That(t, width <= 80 || strings.Contains(header, "1,947 failed"), "the header says %q", header)
-
 		grouped := func() {
 			t.Helper()
 			s := screen.screen()
@@ -343,5 +340,9 @@ func TestWhatIsThereAndWhatWasRead(t *testing.T) {
 		screen.press(keyEsc).awaitGone("esc clears").press("q").await("≥ 1,000").press("M")
 		screen.await("1,947 messages   1,947 read").awaitGone("≥")
 		grouped()
+
+		// The first counts may be late, so that it rang: here its line has been seen.
+		header, _, _ := strings.Cut(screen.screen(), "\n")
+		assert.That(t, width <= 80 || strings.Contains(header, "1,947 failed"), "the header says %q", header)
 	})
 }
