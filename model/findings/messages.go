@@ -38,7 +38,7 @@ func ReadingOf(t *model.Topology, ref model.QueueRef, takenAt time.Time, waiting
 	}, newPoison(t, q, takenAt), &released{queue: q, behaviour: t.Behaviour}, &strays{
 		r.ways,
 		t.Settings(ref),
-	}, dropped{r.ways})
+	}, dropped{r.ways}, newFading(t, q))
 
 	return r
 }

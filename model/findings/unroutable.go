@@ -123,9 +123,20 @@ func (t *checking) findLostHeaders(q *model.Queue, s model.Settings, route *mode
 func (t *checking) headersDecide(route *model.Route) bool {
 	other := func(at model.ExchangeRef) bool {
 		x, ok := t.Exchange(at)
-		return !ok || x.Type != "fanout" && x.Type != "headers"
+		all := ok && (x.Type == "fanout" || x.Type == "headers" || x.Type == "topic" && t.passesAll(at))
+		return !all
 	}
 	return slices.ContainsFunc(route.Through, t.decidesByHeaders) && !slices.ContainsFunc(route.Through, other)
+}
+
+// passesAll reports whether all bindings of a topic exchange accept every key.
+func (t *checking) passesAll(at model.ExchangeRef) bool {
+	for b := range model.Each(t.Snapshot.Bindings) {
+		if b.From() == at && b.RoutingKey != "#" {
+			return false
+		}
+	}
+	return true
 }
 
 func (t *checking) decidesByHeaders(at model.ExchangeRef) bool {

@@ -1,0 +1,64 @@
+package findings
+
+import (
+	"strings"
+	"time"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+)
+
+// fading: failed messages that do not stay, whatever the settings of their queue. RabbitMQ takes the expiration out of
+// what it dead-letters; an application that publishes failures leaves it in. A classic queue has what is not persistent
+// only until its node starts again (all versions); other types keep all.
+type fading struct {
+	rests, transient bool
+
+	expire, unsaved int
+	soonest         time.Duration
+}
+
+func newFading(t *model.Topology, q *model.Queue) *fading {
+	rests := t.IsFailed(q.QueueRef) && q.Type != model.Stream
+	return &fading{
+		rests:     rests && !t.Settings(q.QueueRef).DLX.Set,
+		transient: rests && q.Type == model.Classic && q.Durable,
+	}
+}
+
+func (f *fading) inspect(m *message.Message) {
+	ttl, expires := message.ParseExpiration(m.Properties.Expiration)
+	if f.rests && expires {
+		if f.expire == 0 || ttl < f.soonest {
+			f.soonest = ttl
+		}
+		f.expire++
+	}
+
+	if f.transient && m.Properties.DeliveryMode != 2 {
+		f.unsaved++
+	}
+}
+
+func (f *fading) finding() (Finding, bool) {
+	found := Finding{Code: "failed-queue-forgets", Level: infoIf(f.expire == 0)}
+	var says, evidence, remedies []string
+	if f.expire > 0 {
+		says = append(says, spell("%v message(s) (has|have) an expiration of (its|their) own, and (is|are) lost then: after "+
+			"%s or later", f.expire, f.soonest))
+		evidence = append(evidence, "the property expiration; the queue has no dead-letter exchange")
+		remedies = append(remedies, "replay or export them in time, and let the application publish failures without it")
+	}
+
+	if f.unsaved > 0 {
+		says = append(says, spell("%v message(s) (is|are) not persistent, and lost when the node starts again", f.unsaved))
+		evidence = append(evidence, "delivery_mode is not 2, in a classic queue")
+		remedies = append(remedies, "export them before a restart, and let their publisher set delivery_mode 2")
+	}
+
+	found.Message = strings.Join(says, "; ")
+	found.Evidence = strings.Join(evidence, "; ")
+	found.Remedy = strings.Join(remedies, "; ")
+
+	return found, len(says) > 0
+}
