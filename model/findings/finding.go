@@ -169,7 +169,7 @@ var (
 		(*checking).findRequeueLoops, (*checking).findEarlierTTLs, (*checking).findSkippedPolicies,
 		(*checking).findHiddenPolicies, (*checking).findCutAtLimits, (*checking).findShadowedPolicies,
 		(*checking).findKeysWithoutDLX, (*checking).findAtLeastOnceFallback, (*checking).findNegativeDeliveryLimits,
-		(*checking).findIgnoredOverflows,
+		(*checking).findIgnoredOverflows, (*checking).findIdleSpills,
 		(*checking).findStuckDeadLetters, (*checking).findQueuesDown, (*checking).findQuorumAtRisk,
 		(*checking).findInactiveConsumers, (*checking).findHeldMessages,
 	}
