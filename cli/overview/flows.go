@@ -287,12 +287,7 @@ func flowRows(t *model.Topology) []flowRow {
 
 // through returns where messages go after their wait.
 func through(targets []model.QueueRef, exchange string) string {
-	var names []string
-	for _, to := range targets {
-		names = append(names, model.Printable(to.Name))
-	}
-
-	return cmp.Or(strings.Join(names, ", "), "nowhere") + " through " + model.ExchangeName(exchange)
+	return model.NamesOr(targets, "nowhere") + " through " + model.ExchangeName(exchange)
 }
 
 // carriedTo returns where the shovels and federation links of a queue carry its messages.
@@ -320,11 +315,11 @@ func endRow(t *model.Topology, ref model.QueueRef, role model.Role) flowRow {
 
 	if s := t.Settings(ref); s.TTL.Set {
 		row.after = model.Sayf("%s (%v)", s.TTL.Value, s.TTL.Source.String())
-		if !s.DLX.Set {
-			row.target = cmp.Or(row.target, "nowhere")
-		} else {
-			row.target = cmp.Or(row.target, through(t.ExpiredTargets(ref), s.DLX.Value))
+		target := "nowhere"
+		if s.DLX.Set {
+			target = through(t.ExpiredTargets(ref), s.DLX.Value)
 		}
+		row.target = cmp.Or(row.target, target)
 	}
 
 	return row

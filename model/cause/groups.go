@@ -389,14 +389,9 @@ func (g *Group) WorkerNames(t *model.Topology) []string {
 func (g *Group) WorkerWords(t *model.Topology) []string {
 	names := g.WorkerNames(t)
 	for i, name := range names {
-		ref := model.QueueRef{VHost: g.Queues[0].Of.VHost, Name: name}
-		_, exists := t.Queues[ref]
-		elsewhere := slices.ContainsFunc(t.Snapshot.VHosts, func(vhost string) bool {
-			return strings.HasPrefix(name, vhost+"/")
-		})
-
 		names[i] = model.Printable(name)
-		if !exists && !elsewhere {
+		_, exists := t.Queues[g.Queues[0].Of.Beside(name)]
+		if !exists && !strings.Contains(name, "/") { // that is one of another vhost
 			names[i] += " (no queue)"
 		}
 	}

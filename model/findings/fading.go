@@ -22,17 +22,17 @@ func newFading(t *model.Topology, q *model.Queue) *fading {
 	rests := t.IsFailed(q.QueueRef) && q.Type != model.Stream
 	return &fading{
 		rests:     rests && !t.Settings(q.QueueRef).DLX.Set,
-		transient: rests && q.Type == model.Classic && q.Durable,
+		transient: rests && q.Type == model.Classic,
 	}
 }
 
 func (f *fading) inspect(m *message.Message) {
 	ttl, expires := message.ParseExpiration(m.Properties.Expiration)
 	if f.rests && expires {
-		if f.expire == 0 || ttl < f.soonest {
+		f.expire++
+		if f.expire == 1 || ttl < f.soonest {
 			f.soonest = ttl
 		}
-		f.expire++
 	}
 
 	if f.transient && m.Properties.DeliveryMode != 2 {

@@ -123,8 +123,7 @@ func (t *checking) findLostHeaders(q *model.Queue, s model.Settings, route *mode
 func (t *checking) headersDecide(route *model.Route) bool {
 	other := func(at model.ExchangeRef) bool {
 		x, ok := t.Exchange(at)
-		all := ok && (x.Type == "fanout" || x.Type == "headers" || x.Type == "topic" && t.passesAll(at))
-		return !all
+		return !ok || x.Type != "fanout" && x.Type != "headers" && (x.Type != "topic" || !t.passesAll(at))
 	}
 	return slices.ContainsFunc(route.Through, t.decidesByHeaders) && !slices.ContainsFunc(route.Through, other)
 }

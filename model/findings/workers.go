@@ -30,23 +30,20 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 	t.foundIn(q, f)
 }
 
-// findIdleSpills finds queues without consumers that are full, so that what comes pushes out what waits: a worker that is
-// away, or one that is gone and still bound. It is no failure of these messages that they end where failures do.
+// findIdleSpills finds workers without consumers that are full, so that what comes pushes out what waits: they are
+// away, or gone and still bound. These messages did not fail, though they end where failures do.
 func (t *checking) findIdleSpills(q *model.Queue, s model.Settings) {
-	idle := q.Applications().Or(1) == 0 && !q.Polled()
-	spills := s.MaxLength.Value > 1 && s.DropsHead() && q.Ready.Or(0) >= s.MaxLength.Value && !s.TTL.Set
+	full := s.MaxLength.Value > 1 && s.DropsHead() && q.Ready.Or(0) >= s.MaxLength.Value
+	flow, _ := t.FlowOf(q.QueueRef)
 	targets := t.OverflowTargets(q.QueueRef)
-	if !idle || !spills || len(targets) == 0 || t.IsBuffer(q.QueueRef) || t.IsFailed(q.QueueRef) {
-		return
-	}
-	if flow, ok := t.FlowOf(q.QueueRef); ok && isIdle(q, flow) {
-		return // findWorkersWithoutConsumers tells it
+	if !full || len(targets) == 0 || !isAway(q) || !t.IsWorker(q.QueueRef) || len(flow.Buffers) > 0 {
+		return // with buffers, findWorkersWithoutConsumers tells it
 	}
 
 	t.foundIn(q, Finding{
 		Code:     "worker-without-consumers",
 		Message:  spell("%s has no consumers and is full: what comes pushes its oldest messages out to %v", q, targets),
-		Evidence: spell("0 consumers; %s", bounds(q, s)),
+		Evidence: "0 consumers; " + bounds(q, s),
 		Remedy: "start the application that consumes it; if there is none any more, remove the bindings of the queue, " +
 			"then replay or move what it has",
 	})
@@ -54,8 +51,10 @@ func (t *checking) findIdleSpills(q *model.Queue, s model.Settings) {
 
 // isIdle reports whether the worker of a flow with buffers has no consumers, as far as statistics show.
 func isIdle(worker *model.Queue, flow *model.Flow) bool {
-	return worker.Applications().Or(1) == 0 && !worker.Polled() && len(flow.Buffers) > 0
+	return isAway(worker) && len(flow.Buffers) > 0
 }
+
+func isAway(worker *model.Queue) bool { return worker.Applications().Or(1) == 0 && !worker.Polled() }
 
 // mostConfirmed bounds how many queues are counted before a finding says that they have no consumers.
 const mostConfirmed = 8
