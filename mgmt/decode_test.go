@@ -56,7 +56,8 @@ func TestDecodeQueue(t *testing.T) {
 	for _, test := range append(must.Cases[expected](t, "testdata/decode_queue.toml"), []expected{
 		{
 			"counts", "", `"messages_ready":3,"messages_unacknowledged":2,"consumers":1,"message_bytes_ready":77,
-			"messages_dlx":4,"messages_delayed":5,"messages_active_priorities":6,"next_delayed_at":1796090268146,"last_delayed_at":1796090272152,"state":"running"`,
+			"messages_dlx":4,"messages_delayed":5,"messages_active_priorities":6,
+			"next_delayed_at":1796090268146,"last_delayed_at":1796090272152,"state":"running"`,
 			model.Queue{
 				State: "running", Ready: some(3), Unacked: some(2), Consumers: some(1), ReadyBytes: some(77),
 				DeadLettering: some(4), Delayed: some(5), Priorities: some(6),

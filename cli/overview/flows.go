@@ -314,7 +314,7 @@ func endRow(t *model.Topology, ref model.QueueRef, role model.Role) flowRow {
 	}
 
 	if s := t.Settings(ref); s.TTL.Set {
-		row.after = model.Sayf("%s (%v)", s.TTL.Value, s.TTL.Source.String())
+		row.after = s.TTL.String()
 		target := "nowhere"
 		if s.DLX.Set {
 			target = through(t.ExpiredTargets(ref), s.DLX.Value)

@@ -47,7 +47,8 @@ func (t *checking) findRequeueLoops(q *model.Queue, s model.Settings) {
 	}
 
 	who := spell("a worker of %s", q)
-	switch polls := q.PollRate.Or(0); {
+	polls := q.PollRate.Or(0)
+	switch {
 	case polls > 0 && polls >= q.DeliverRate.Or(0):
 		who = spell("a program or person that asks %s by basic.get, %.1f times a second,", q, polls)
 	case !q.Consumed():

@@ -219,9 +219,8 @@ func (p *peekPlanner) quorum() {
 		p.cost("while it runs, dlxtop is the active consumer: an application that attaches waits until it ends")
 	}
 
-	if q.Priorities.Or(0) > 1 {
-		p.cost("its messages have %v priorities: returned, they leave in one line, where the first can hold up the rest",
-			q.Priorities.Or(0))
+	if n := q.Priorities.Or(0); n > 1 && p.settings.DLX.Set { // otherwise they wait for nothing
+		p.cost("its messages have %v priorities: returned, they leave in one line, where the first can hold up the rest", n)
 	}
 
 	p.deliveryLimit()

@@ -60,6 +60,8 @@ func described(text string) (q model.Queue, s model.Settings) {
 		case "overflow":
 			s.MaxLength = model.Setting[int64]{Value: 10, Set: true}
 			s.Overflow = model.Setting[string]{Value: value, Set: true}
+		case "dlx":
+			s.DLX = model.Setting[string]{Value: value, Set: true}
 		case "priorities":
 			q.Priorities = model.Some(n)
 		case "lease":
