@@ -392,7 +392,7 @@ func (g *Group) WorkerWords(t *model.Topology) []string {
 		names[i] = model.Printable(name)
 		_, exists := t.Queues[g.Queues[0].Of.Beside(name)]
 		if !exists && !strings.Contains(name, "/") { // that is one of another vhost
-			names[i] += " (no queue)"
+			names[i] += " (gone)"
 		}
 	}
 

@@ -120,7 +120,7 @@ func TestWorkersThatAreNoQueues(t *testing.T) {
 		queue mail.failed
 	`))
 	for worker, want := range map[string]string{
-		"mail": "mail", "mail.v1\n": `mail.v1\n (no queue)`, "eu/stock": "eu/stock",
+		"mail": "mail", "mail.v1\n": `mail.v1\n (gone)`, "eu/stock": "eu/stock",
 	} {
 		g := NewGroups()
 		g.Add(mail, numbered(1, "x", worker, 0))
