@@ -223,16 +223,8 @@ func flowRows(t *model.Topology) []flowRow {
 	var rows []flowRow
 	for _, f := range t.Flows() {
 		worker := t.Known(f.Worker.Queue)
-		row := flowRow{
-			flow:      worker.QueueRef.String(),
-			role:      string(model.WorkerRole),
-			name:      worker.Name,
-			q:         worker,
-			ready:     worker.Ready,
-			consumers: worker.Consumers.String(),
-			target:    carriedTo(t, worker.QueueRef),
-		}
-
+		row := rowOf(t, worker.QueueRef, model.WorkerRole)
+		row.flow = worker.QueueRef.String()
 		if worker.Polled() {
 			row.consumers = "polled"
 		}
@@ -263,16 +255,16 @@ func flowRows(t *model.Topology) []flowRow {
 		}
 
 		for _, m := range f.Failed {
-			rows = append(rows, endRow(t, m.Queue, model.FailedRole))
+			rows = append(rows, rowOf(t, m.Queue, model.FailedRole))
 		}
 		for _, m := range f.Parked {
-			rows = append(rows, endRow(t, m.Queue, model.ParkedRole))
+			rows = append(rows, rowOf(t, m.Queue, model.ParkedRole))
 		}
 	}
 
 	alone := func(members []model.Member, role model.Role) {
 		for _, m := range members {
-			row := endRow(t, m.Queue, role)
+			row := rowOf(t, m.Queue, role)
 			row.flow, row.name = "-", m.Queue.String()
 			rows = append(rows, row)
 		}
@@ -302,7 +294,8 @@ func carriedTo(t *model.Topology, ref model.QueueRef) string {
 	return strings.Join(words, ", ")
 }
 
-func endRow(t *model.Topology, ref model.QueueRef, role model.Role) flowRow {
+// rowOf is for a queue in which messages wait for a consumer, or for good, unless they expire there.
+func rowOf(t *model.Topology, ref model.QueueRef, role model.Role) flowRow {
 	q := t.Known(ref)
 	row := flowRow{
 		role:      string(role),

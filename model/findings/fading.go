@@ -41,7 +41,6 @@ func (f *fading) inspect(m *message.Message) {
 }
 
 func (f *fading) finding() (Finding, bool) {
-	found := Finding{Code: "failed-queue-forgets", Level: infoIf(f.expire == 0)}
 	var says, evidence, remedies []string
 	if f.expire > 0 {
 		says = append(says, spell("%v message(s) (has|have) an expiration of (its|their) own, and (is|are) lost then: after "+
@@ -56,9 +55,11 @@ func (f *fading) finding() (Finding, bool) {
 		remedies = append(remedies, "export them before a restart, and let their publisher set delivery_mode 2")
 	}
 
-	found.Message = strings.Join(says, "; ")
-	found.Evidence = strings.Join(evidence, "; ")
-	found.Remedy = strings.Join(remedies, "; ")
-
-	return found, len(says) > 0
+	return Finding{
+		Code:     "failed-queue-forgets",
+		Level:    infoIf(f.expire == 0),
+		Message:  strings.Join(says, "; "),
+		Evidence: strings.Join(evidence, "; "),
+		Remedy:   strings.Join(remedies, "; "),
+	}, len(says) > 0
 }

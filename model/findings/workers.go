@@ -121,13 +121,25 @@ func (t *checking) findBuffersWithConsumers(flow *model.Flow) {
 		if q == nil || b.Held {
 			continue
 		}
-		if n := q.Consumers.Or(0); n > 0 && t.FlowsOf(b.Queue)[0] == flow {
-			t.foundIn(q, Finding{
-				Code:     "buffer-with-consumers",
-				Message:  spell("the delay of %s is bypassed: consumers take its messages before they expire", q),
-				Evidence: spell("%v consumer(s), message-ttl %s", n, t.Settings(b.Queue).TTL),
-				Remedy:   "stop the consumers of the buffer: the application should consume " + model.Names(b.Targets),
-			})
+		n := q.Consumers.Or(0)
+		if n == 0 || t.FlowsOf(b.Queue)[0] != flow {
+			continue
 		}
+
+		f := Finding{
+			Code:     "buffer-with-consumers",
+			Message:  spell("the delay of %s is bypassed: consumers take its messages before they expire", q),
+			Evidence: spell("%v consumer(s), message-ttl %s", n, t.Settings(b.Queue).TTL),
+			Remedy:   "stop the consumers of the buffer: the application should consume " + model.Names(b.Targets),
+		}
+
+		// Counts show the same of a worker that is too slow.
+		if _, stated := t.StatedRole(q.QueueRef); !stated && !model.NamedForWaiting(q.Name) {
+			f.Level = LevelInfo
+			f.Message += spell("; or it is a worker whose late messages go on to %v", b.Targets)
+			f.Remedy += "; if it is a worker, state that in the configuration ([roles])"
+		}
+
+		t.foundIn(q, f)
 	}
 }
