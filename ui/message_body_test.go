@@ -267,7 +267,8 @@ func TestWidthsByContent(t *testing.T) {
 	const worker = "checkout.invoice-service"
 	o, channel := storyVHost(t, worker, worker+".failed")
 	dial.Queue(t, channel, worker+".retry", waitingFor(30_000, worker))
-	dial.Publish(t, channel, worker+".failed", amqp.Publishing{Body: []byte(`{"order": 1}`), Headers: amqp.Table{
+	body := []byte(`{"order": 1}`)
+	dial.Publish(t, channel, worker+".failed", amqp.Publishing{DeliveryMode: 2, Body: body, Headers: amqp.Table{
 		"x-exception-message": "customer 7 has no address for the invoice",
 		"x-exception-stacktrace": "java.lang.IllegalStateException: customer 7 has no address for the invoice\n" +
 			"\tat com.acme.AddressBook.require(AddressBook.java:88)\n\tat com.acme.Invoices.render(Invoices.java:142)",
