@@ -95,7 +95,7 @@ func (r *roles) bufferReason(q *Queue) string {
 	}
 	says := r.heard[q.QueueRef]
 	consumed := q.Consumed()
-	triesAgain := s.TTL.Set && r.triesAgain(targets, q.QueueRef)
+	triesAgain := s.TTL.Set && r.comeBack(targets, q.QueueRef, Rejected)
 	if r.isCommon(q) && !triesAgain {
 		rests := (says.buffer() == "" || s.TTL.Set && !r.waitsFor(q.QueueRef, targets)) && r.isCommonTTL(q)
 		if rests || says.failed != "" {
@@ -141,7 +141,7 @@ func (r *roles) bufferReason(q *Queue) string {
 		return "" // failures rest in it, until they expire into where they rest for good
 	case says.buffer() == "" && r.rejected[q.QueueRef] && !s.TTL.Set:
 		return "" // they rest: RabbitMQ takes a message's own TTL away when it dead-letters it (all versions)
-	case s.TTL.Set, r.anyConsumed(targets) && !r.returnsTo(targets, q.QueueRef):
+	case s.TTL.Set, r.anyConsumed(targets) && !r.comeBack(targets, q.QueueRef, Expired):
 		return why
 	case says.buffer() != "" && says.failed == "":
 		return why + name
@@ -359,19 +359,12 @@ func (r *roles) anyConsumed(targets []QueueRef) bool {
 	})
 }
 
-// returnsTo reports whether one of the targets delays its messages and sends them back: then the queue is the worker of
-// a retry loop, and the target its buffer.
-func (r *roles) returnsTo(targets []QueueRef, ref QueueRef) bool {
+// comeBack reports whether one of the targets sends its messages back for a reason. When they expire there, the queue
+// is the worker of a retry loop, and the target its buffer; when they are only rejected, it is the other way round.
+func (r *roles) comeBack(targets []QueueRef, ref QueueRef, reason Reason) bool {
 	return slices.ContainsFunc(targets, func(target QueueRef) bool {
-		return r.t.settings.of(target).TTL.Set && slices.Contains(r.t.ExpiredTargets(target), ref)
-	})
-}
-
-// triesAgain reports whether one of the targets keeps its messages until they are rejected, into the queue from which
-// they expire: whatever their names, that is a retry.
-func (r *roles) triesAgain(targets []QueueRef, ref QueueRef) bool {
-	return slices.ContainsFunc(targets, func(target QueueRef) bool {
-		return !r.t.settings.of(target).TTL.Set && slices.Contains(r.t.RejectedTargets(target), ref)
+		waits := r.t.settings.of(target).TTL.Set
+		return waits == (reason == Expired) && slices.Contains(r.t.targets(target, reason), ref)
 	})
 }
 
