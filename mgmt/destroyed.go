@@ -49,7 +49,7 @@ func (c *Client) destroyed(ctx context.Context, node, at string) (counts []loss.
 	}
 
 	// A firewall may drop what is sent to that port. The client's clock is that of the node that answers polls.
-	client := http.Client{Transport: bound{c.transport, &clock{}, c.most.list}, Timeout: 3 * time.Second}
+	client := http.Client{Transport: bound{c.transport, &clock{}, c.most.list}, Timeout: 6 * time.Second}
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
