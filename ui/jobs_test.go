@@ -1,7 +1,7 @@
 package ui
 
 import (
-	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,18 +70,18 @@ func TestJobsGolden(t *testing.T) {
 	})
 }
 
-// bells counts how often it rang.
+// bells keeps what rang.
 type bells struct {
 	lock
-	n int
+	rung []string
 }
 
 func (b *bells) Write(text []byte) (int, error) {
-	b.change(func() { b.n += bytes.Count(text, []byte("\a")) })
+	b.change(func() { b.rung = append(b.rung, string(text)) })
 	return len(text), nil
 }
 
-func (b *bells) count() int { return under(b, func() int { return b.n }) }
+func (b *bells) all() []string { return under(b, func() []string { return slices.Clone(b.rung) }) }
 
 // The first failed message, a new cause and one that is back ring once, also while other screens are shown. What was
 // there at the start does not, and neither does what an undo is bringing back.
@@ -103,8 +103,32 @@ func TestBell(t *testing.T) {
 	failsIn(t, channel, "w", "Gone", 1)
 	term.await("! new cause", "Gone").play("3", "Broken").awaitGone("! new cause").press("2")
 	failsIn(t, channel, "full", "Timeout", 1)
-	term.await("! cause back").awaitThat("it rang", func(string) bool { return rung.count() >= 3 })
-	assert.Equal(t, rung.count(), 3)
+	term.await("! cause back").awaitThat("it rang", func(string) bool { return len(rung.all()) >= 3 })
+	assert.Equal(t, len(rung.all()), 3, "%q", rung.all())
+}
+
+// What somebody holds is still in its queue: there is no first failed message when it comes back, however long it took.
+func TestWhatIsHeldIsNoNews(t *testing.T) {
+	failed := func(n, held int64) *model.Snapshot {
+		return recording(
+			queue("w", dlx(""), deadKey("w.failed")),
+			queue("w.failed", ready(n), func(q *model.Queue) { q.Unacked = model.Some(held) }),
+		)
+	}
+	clock, source := newClock(), &recorded{snapshot: failed(1, 0)}
+	term := lively(source, clock).open(t).await("1 failed")
+
+	empty := func(held int64) {
+		source.tell(failed(0, held))
+		term.awaitGone("1 failed")
+		clock.advance(2 * model.StatisticsLag)
+		source.tell(failed(1, 0))
+		term.await("1 failed")
+	}
+	empty(1)
+	term.lacks("first failed message", "it was held")
+	empty(0)
+	term.await("! first failed message")
 }
 
 func TestNotification(t *testing.T) {

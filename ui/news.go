@@ -85,13 +85,16 @@ func (a *app) shows(queue model.QueueRef) bool {
 	return ok && s.Shows(queue)
 }
 
-// firstFailed tells of messages in failed queues of flows that had none, for longer than statistics may be late: a look
-// of another program empties a queue for a moment, too. What an undo brings back is no news. before is the poll before
-// this one.
+// firstFailed tells of messages in failed queues of flows that had none, for longer than statistics may be late. What
+// somebody holds is not gone, and what an undo brings back is no news. before is the poll before this one.
 func (a *app) firstFailed(before *model.Topology) {
 	t := a.latest.Topology
 	for _, ref := range t.FailedQueues() {
-		ready, known := polls.ReadyOf(t, ref).Get()
+		q, ok := t.Queue(ref)
+		if !ok {
+			continue
+		}
+		depth, known := q.Depth()
 		if !known {
 			continue
 		}
@@ -104,12 +107,12 @@ func (a *app) firstFailed(before *model.Topology) {
 		}
 
 		switch {
-		case ready == 0 && since.IsZero():
+		case depth == 0 && since.IsZero():
 			since = a.Now()
-		case ready > 0:
+		case depth > 0:
 			empty := !since.IsZero() && a.Now().Sub(since) >= model.StatisticsLag
 			ours := a.Acting(ref) || slices.Contains(a.Unsettled(), ref)
-			if empty && !ours && a.only(ref, ready) {
+			if empty && !ours && a.only(ref) {
 				a.Tell("first failed message", ref, "in "+ref.Printable())
 			}
 			since = time.Time{}
@@ -119,9 +122,12 @@ func (a *app) firstFailed(before *model.Topology) {
 }
 
 // only reports whether no other failed queue of its flow has messages.
-func (a *app) only(ref model.QueueRef, ready int64) bool {
-	flow, ok := a.latest.Topology.FlowOf(ref)
-	return !ok || polls.ReadyIn(a.latest.Topology, causes.FailedRefs(a.latest, flow.Worker.Queue)).Or(0) <= ready
+func (a *app) only(ref model.QueueRef) bool {
+	t := a.latest.Topology
+	flow, ok := t.FlowOf(ref)
+	return !ok || !slices.ContainsFunc(causes.FailedRefs(a.latest, flow.Worker.Queue), func(other model.QueueRef) bool {
+		return other != ref && polls.ReadyOf(t, other).Or(0) > 0
+	})
 }
 
 // listen lets the causes be read while they are hidden: only with a bell, as looks cost the broker something.

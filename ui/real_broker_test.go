@@ -35,7 +35,10 @@ import (
 // testNode is a real broker. Each test has its own queues on it.
 var testNode shared.Node
 
-func TestMain(m *testing.M) { os.Exit(testNode.Run(m)) }
+func TestMain(m *testing.M) {
+	_ = os.Setenv("TERM", "xterm-kitty") // a terminal that gets the words of what rings
+	os.Exit(testNode.Run(m))
+}
 
 // onTheNode returns the node, for a test that runs in parallel with others on it: they mostly wait.
 func onTheNode(t *testing.T) *demo.Node {
