@@ -96,26 +96,20 @@ func (t *Topology) Waiting(b *Buffer) Opt[int64] {
 		}
 	}
 
-	var sum int64
-	known := false
+	var sum Opt[int64]
 	for _, ref := range b.Queues() {
-		q, ok := t.Queue(ref)
-		if !ok {
+		q := t.Known(ref)
+		n, known := q.Ready.Get()
+		if !known {
 			continue
 		}
-		if n, ok := q.Ready.Get(); ok {
-			sum, known = sum+n, true
-		}
 		if b.Held {
-			sum += q.Unacked.Or(0)
+			n += q.Unacked.Or(0)
 		}
+		sum = Some(sum.Or(0) + n)
 	}
 
-	if !known {
-		return Unknown[int64]()
-	}
-
-	return Some(sum)
+	return sum
 }
 
 // IsBuffer reports whether a queue is a buffer of a flow, or one of its levels.

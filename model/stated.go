@@ -125,9 +125,7 @@ func (t *Topology) ParkedQueues() (refs []QueueRef) {
 // Parked returns how many messages wait in parked queues, as far as known.
 func (t *Topology) Parked() (messages int64) {
 	for _, ref := range t.ParkedQueues() {
-		if q, ok := t.Queue(ref); ok {
-			messages += q.Ready.Or(0)
-		}
+		messages += t.Known(ref).Ready.Or(0)
 	}
 
 	return messages

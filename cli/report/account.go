@@ -477,11 +477,8 @@ func (p Printer) showProblems(a action.Action, account *plan.Account) {
 		reason := model.Printable(fmt.Sprintf("%s: %s", problem.Outcome, problem.Reason))
 		if !slices.Contains(reasons, reason) && len(reasons) < 10 {
 			reasons = append(reasons, reason)
+			p.Say("%s", reason)
 		}
-	}
-
-	for _, reason := range reasons {
-		p.Say("%s", reason)
 	}
 
 	p.Tell(slices.DeleteFunc(a.Outcomes(account), func(f action.Fact) bool {

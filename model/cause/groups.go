@@ -363,23 +363,22 @@ func (q *queueMessages) each() iter.Seq2[message.Fingerprint, member] {
 // WorkerNames returns the workers whose messages failed: as the messages say, or else those whose failures go to their
 // queues.
 func (g *Group) WorkerNames(t *model.Topology) []string {
-	names := []string{}
-	add := func(more []string) {
-		for _, name := range more {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+	var all []string
+	for _, w := range g.Workers {
+		all = append(all, t.FailedAt(g.Queues[0].Of.Beside(w.Of))...)
+	}
+
+	if len(all) == 0 {
+		for _, in := range g.Queues {
+			all = append(all, t.WorkersOf(in.Of)...)
 		}
 	}
 
-	for _, w := range g.Workers {
-		add(t.FailedAt(model.QueueRef{VHost: g.Queues[0].Of.VHost, Name: w.Of}))
-	}
-	if len(names) > 0 {
-		return names
-	}
-	for _, in := range g.Queues {
-		add(t.WorkersOf(in.Of))
+	names := []string{}
+	for _, name := range all {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 
 	return names

@@ -62,7 +62,7 @@ func (t *checking) findUncountedRetries() {
 func (t *checking) givesUp(worker model.QueueRef) bool {
 	for _, f := range t.FlowsOf(worker) {
 		for _, m := range f.Failed {
-			if q, ok := t.Queue(m.Queue); ok && f.Worker.Queue == worker && q.Published.Or(0) > 0 {
+			if f.Worker.Queue == worker && t.Known(m.Queue).Published.Or(0) > 0 {
 				return true
 			}
 		}
@@ -135,10 +135,7 @@ func (t *checking) findCrossedRetries() {
 	}
 }
 
-func (t *checking) consumed(ref model.QueueRef) bool {
-	q, ok := t.Queue(ref)
-	return ok && q.Consumed()
-}
+func (t *checking) consumed(ref model.QueueRef) bool { return t.Known(ref).Consumed() }
 
 // sharedKeys returns the keys with which messages arrive at a worker, first those that other workers bind, too: for a
 // pattern, only those show which keys exist.

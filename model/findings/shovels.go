@@ -127,8 +127,8 @@ func (t *checking) findShovelLoops() {
 
 // passesOn reports whether messages leave a queue by themselves: through consumers, or because they expire.
 func (t *checking) passesOn(ref model.QueueRef) bool {
-	q, ok := t.Queue(ref)
-	return ok && (q.Consumed() || q.Polled() || t.Settings(ref).TTL.Set)
+	q := t.Known(ref)
+	return q.Consumed() || q.Polled() || t.Settings(ref).TTL.Set
 }
 
 // circleOf returns the shortest way from a shovel's target back to the queue that it empties, which is the

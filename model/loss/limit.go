@@ -302,10 +302,9 @@ func heldBytes(q *model.Queue, holds model.Opt[int64]) (held int64, known bool) 
 
 // MeanSize returns the mean size of the bodies in a queue, in bytes.
 func MeanSize(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
-	if q, ok := t.Queue(ref); ok {
-		if bytes, ready := q.ReadyBytes.Or(0), q.Ready.Or(0); bytes > 0 && ready > 0 {
-			return model.Some((bytes + ready - 1) / ready)
-		}
+	q := t.Known(ref)
+	if bytes, ready := q.ReadyBytes.Or(0), q.Ready.Or(0); bytes > 0 && ready > 0 {
+		return model.Some((bytes + ready - 1) / ready)
 	}
 
 	return model.Unknown[int64]()

@@ -8,7 +8,7 @@ import "github.com/dlxtop/dlxtop/model"
 func (p *Plan) refuseDown(t *model.Topology) {
 	var down []model.Said
 	for _, r := range p.Recipients {
-		if q, ok := t.Queue(r.Queue); ok && q.Outage() != model.NoOutage {
+		if q := t.Known(r.Queue); q.Outage() != model.NoOutage {
 			down = append(down, targetDown(q))
 		}
 	}

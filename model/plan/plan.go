@@ -233,11 +233,8 @@ func (w ActionWant) depth(t *model.Topology) int {
 	if s.Limit > 0 && s.Fingerprints == nil && !s.ByContent() {
 		return s.Limit
 	}
-	if q, ok := t.Queue(w.From); ok {
-		return max(int(q.Ready.Or(0)), w.Planned)
-	}
 
-	return w.Planned
+	return max(int(t.Known(w.From).Ready.Or(0)), w.Planned)
 }
 
 // route works out where the sample goes, which queues it reaches and what it loses. It returns the sizes of the bodies

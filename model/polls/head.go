@@ -126,8 +126,8 @@ func (m *Seen) levelsDue(b *model.Buffer, now time.Time) story.DueTime {
 	below := time.Duration(0)
 	for _, ref := range b.Levels {
 		ttl := m.Topology.Settings(ref).TTL
-		q, ok := m.Topology.Queue(ref)
-		if ok && q.Ready.Or(0) > 0 {
+		q := m.Topology.Known(ref)
+		if q.Ready.Or(0) > 0 {
 			due := story.Due(&message.Message{Position: 1}, ttl, m.Sight(ref, q, now))
 			if due.Known() {
 				due = story.DueTime{Kind: story.DueAtMost, Time: due.Time.Add(below), Earliest: due.Earliest}
@@ -208,8 +208,8 @@ func (m *Seen) Soonest(f *model.Flow, now time.Time) HeadState {
 		}
 	}
 
-	q, ok := m.Topology.Queue(f.Worker.Queue)
-	if ok && q.Delayed.Or(0) > 0 && f.DelayedRetry.Type.Set {
+	q := m.Topology.Known(f.Worker.Queue)
+	if q.Delayed.Or(0) > 0 && f.DelayedRetry.Type.Set {
 		soonest.Waits = true
 		next, known := m.Topology.NextRetry(q).Get()
 		if known && (!soonest.Due.Known() || next.Before(soonest.Due.Time)) {
@@ -222,10 +222,7 @@ func (m *Seen) Soonest(f *model.Flow, now time.Time) HeadState {
 
 // ReadyOf returns how many messages are ready in a queue.
 func ReadyOf(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
-	if q, ok := t.Queue(ref); ok {
-		return q.Ready
-	}
-	return model.Unknown[int64]()
+	return t.Known(ref).Ready
 }
 
 // ReadyIn adds up what is ready in queues, as far as known; if nothing is, it is unknown, and without any queues 0.

@@ -138,8 +138,7 @@ func (w *Ways) follow(from model.QueueRef, keys []string, headers model.Table) (
 
 // expires reports whether the message leaves its queue only by expiry.
 func (w *Ways) expires(m *message.Message) bool {
-	q, ok := w.topology.Queue(w.queue)
-	return ok && q.Consumers.Or(1) == 0 &&
+	return w.topology.Known(w.queue).Consumers.Or(1) == 0 &&
 		(w.topology.Settings(w.queue).TTL.Set || m.Properties.Expiration != "")
 }
 

@@ -280,7 +280,7 @@ func (w *Watch) miss(at time.Time) {
 // settled returns how long statistics take to show what happened in these queues.
 func (w *Watch) settled(queues ...*watched) time.Duration {
 	for _, p := range queues {
-		if q, ok := w.topology.Queue(p.ref); ok && q.Type == model.Quorum {
+		if w.topology.Known(p.ref).Type == model.Quorum {
 			return model.LateStatistics + laterQuorum
 		}
 	}
