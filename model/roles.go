@@ -122,12 +122,13 @@ func (r *roles) bufferReason(q *Queue) string {
 	}
 
 	name := fmt.Sprintf("; %q in its name", says.buffer())
-	named := says.buffer() != "" && s.TTL.Set && r.waitsFor(q.QueueRef, targets)
+	delays := s.TTL.Value > 0
+	named := says.buffer() != "" && delays && r.waitsFor(q.QueueRef, targets)
 
 	switch {
 	case consumed && named:
 		return why + name + " (but consumers bypass the delay)"
-	case consumed && s.TTL.Set && r.delays(q, targets):
+	case consumed && delays && r.delays(q, targets):
 		return why + "; most have done so (but consumers bypass the delay)"
 	case consumed:
 		return ""
@@ -141,7 +142,7 @@ func (r *roles) bufferReason(q *Queue) string {
 		return "" // failures rest in it, until they expire into where they rest for good
 	case says.buffer() == "" && r.rejected[q.QueueRef] && !s.TTL.Set:
 		return "" // they rest: RabbitMQ takes a message's own TTL away when it dead-letters it (all versions)
-	case s.TTL.Set, r.anyConsumed(targets) && !r.comeBack(targets, q.QueueRef, Expired):
+	case s.TTL.Set, r.anyConsumed(targets) && !r.comeBack(targets, q.QueueRef, Expired) && !s.Full(q) && !r.works(q):
 		return why
 	case says.buffer() != "" && says.failed == "":
 		return why + name
@@ -183,22 +184,24 @@ func (r *roles) works(q *Queue) bool { return q.Consumed() || r.t.worked[q.Queue
 // publishes it to where it would have gone.
 func (r *roles) wasConsumed(q *Queue) bool {
 	sent, acked := q.Published.Or(0), q.Acked.Or(0)
-	mostly := r.heard[q.QueueRef].plain() && sent > 0 && 2*acked > sent
-	if mostly && r.t.settings.of(q.QueueRef).TTL.Set {
+	if r.t.settings.of(q.QueueRef).TTL.Set {
 		for _, ref := range r.t.ExpiredTargets(q.QueueRef) {
 			acked -= r.t.Queues[ref].Published.Or(0)
 		}
 	}
 
-	return mostly && 2*acked > sent
+	return r.heard[q.QueueRef].plain() && sent > 0 && 2*acked > sent
 }
 
 // undelivered returns how many messages have gone from a queue to another one without being delivered, at least: they
 // expired, or a limit pushed them out. Publishers are counted some seconds before consumers.
 func undelivered(from, to *Queue) int64 {
-	came := from.CameBack()
-	rejected := from.Published.Or(0) + came - from.Taken().Or(0)
-	return min(-came-from.Ready.Or(0), to.DeadLettered().Or(0)-rejected)
+	return min(-from.CameBack()-from.Ready.Or(0), to.DeadLettered().Or(0)-from.rejections())
+}
+
+// rejections returns how many of the messages that publishers sent to a queue its consumers rejected, about.
+func (q *Queue) rejections() int64 {
+	return max(q.Published.Or(0)+q.CameBack()-q.Taken().Or(0)-q.Unacked.Or(0), 0)
 }
 
 // keepsFailures reports whether a queue is named for failures alone, has no TTL, and nothing has left it by itself:
@@ -284,8 +287,8 @@ func (r *roles) keepsMissed(ref, of QueueRef) bool {
 	return after
 }
 
-// worksItself reports whether a queue keeps more than what another queue's consumers reject: the limit of that one
-// pushes messages out, or its consumers get others from publishers or an exchange, too.
+// worksItself reports whether a queue keeps more than what another queue's consumers reject: the limit of that one, or
+// a TTL of 0, sends most of it on, or its consumers get others from publishers or an exchange, too.
 func (r *roles) worksItself(ref QueueRef, hop *Hop) bool {
 	q := r.t.Queues[ref]
 	s := r.t.settings.of(hop.From)
@@ -293,7 +296,8 @@ func (r *roles) worksItself(ref QueueRef, hop *Hop) bool {
 	if r.heard[ref].failed != "" || !latest && !r.works(q) {
 		return false
 	}
-	spills := s.DropsHead() && !s.TTL.Set && 2*undelivered(r.t.Queues[hop.From], q) > q.DeadLettered().Or(0)
+	from := r.t.Queues[hop.From]
+	spills := s.TTL.Value == 0 && (s.TTL.Set || s.DropsHead()) && undelivered(from, q) > from.rejections()
 	if latest || spills || q.Published.Or(0) > 0 {
 		return true
 	}

@@ -151,6 +151,14 @@ func (s Settings) Bounded() bool { return s.MaxLength.Set || s.MaxBytes.Set }
 // DropsHead reports whether the queue drops its oldest messages when it is full.
 func (s Settings) DropsHead() bool { return s.Bounded() && s.Overflow.Value == DropHead }
 
+// Full reports whether the queue drops its oldest message for each one that comes, if that has the mean size.
+func (s Settings) Full(q *Queue) bool {
+	ready := q.Ready.Or(0)
+	long := s.MaxLength.Set && ready >= s.MaxLength.Value
+	heavy := s.MaxBytes.Set && ready > 0 && q.ReadyBytes.Or(0) > s.MaxBytes.Value-q.ReadyBytes.Or(0)/ready
+	return s.DropsHead() && (long || heavy)
+}
+
 // keepsLatest reports whether a queue only keeps the newest message: what it replaces leaves it, and has not failed.
 func (s Settings) keepsLatest() bool { return s.MaxLength.Value == 1 && s.DropsHead() && !s.TTL.Set }
 

@@ -90,6 +90,8 @@ func setting(word string) Setting {
 		return Consumers(number(text))
 	case "ready":
 		return Ready(number(text))
+	case "bytes":
+		return func(q *model.Queue) { q.ReadyBytes = model.Some(number(text)) }
 	case "acked":
 		return Counted(0, int64(number(text)))
 	case "delivered":
