@@ -113,17 +113,21 @@ func (s *session) findings(ctx context.Context, t *model.Topology, read bool, ou
 		t, counts = watched, loss.Since(counts, s.source.Destroyed(ctx))
 	}
 
-	found, heads := findings.Of(t), findings.Heads(t)
+	heads := findings.Heads(t)
 	if len(heads) > 0 && !read {
 		s.program.note("not looked at: whether a message holds up those behind it in %s; --read looks", heads)
 		heads = nil
 	}
 
+	var shown []findings.Finding
 	for _, ref := range heads {
-		for _, f := range s.findIn(ctx, t, ref) {
-			same := func(other findings.Finding) bool { return other.Identity() == f.Identity() }
-			found = append(slices.DeleteFunc(found, same), f) // the messages say more than counts
-		}
+		shown = append(shown, s.findIn(ctx, t, ref)...)
+	}
+
+	found := findings.Of(t)
+	for _, f := range shown {
+		same := func(other findings.Finding) bool { return other.Identity() == f.Identity() }
+		found = append(slices.DeleteFunc(found, same), f) // the messages say more than counts
 	}
 
 	return s.tellFindings(t, findings.Sort(findings.Destroyed(t, found, counts)), counts, output)
@@ -197,7 +201,8 @@ func (s *session) watch(ctx context.Context, t *model.Topology) *model.Topology 
 	return t
 }
 
-// findIn looks for findings in the first messages of a queue, unless returning them counts towards its delivery limit.
+// findIn looks for findings in the first messages of a queue, unless returning them counts towards its delivery limit,
+// and notes what they show of their ways.
 func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.QueueRef) []findings.Finding {
 	var why string
 	look := peek.For(t, ref, s.wants(peek.Want{Limit: mostHeads}))
@@ -212,7 +217,9 @@ func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.Queue
 		if err == nil {
 			s.program.note("looked at %s: %s", ref, look.Cost)
 			defer peeked.Messages.Close()
-			return findings.In(t, ref, peeked)
+			reading := findings.In(t, ref, peeked)
+			t.Snapshot.Seen = t.Snapshot.Seen.With(reading.Seen())
+			return reading.Found()
 		}
 
 		why = err.Error()

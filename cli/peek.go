@@ -104,7 +104,7 @@ func (s *session) peek(
 			peeked.Stopped)
 	}
 
-	for _, f := range findings.In(t, ref, peeked) {
+	for _, f := range findings.In(t, ref, peeked).Found() {
 		if f.Code != "failed-queue-forgets" || !want.Decides { // an action takes them out
 			s.program.note("%s: %s; %s", f.Level, f.Message, f.Remedy)
 		}

@@ -330,11 +330,11 @@ func TestFindingBlockedHead(t *testing.T) {
 	topology := s.known("falling")
 	falling := s.ref("falling")
 	now := time.Now().Add(time.Second) // timestamps have whole seconds
-	found := findings.In(topology, falling, lookAt(now, messages...))
+	found := findings.In(topology, falling, lookAt(now, messages...)).Found()
 	must.Equal(t, len(found), 1, "two messages wait for the first: %+v", found)
 	assert.Equal(t, found[0].Code, "head-of-line-blocked")
 	assert.Contains(t, found[0].Message, "2 messages")
-	found = findings.In(topology, falling, lookAt(now, messages[2:]...))
+	found = findings.In(topology, falling, lookAt(now, messages[2:]...)).Found()
 	assert.That(t, len(found) == 0, "nothing is before the last one: %+v", found)
 }
 
@@ -357,7 +357,7 @@ func TestFindingNearDeliveryLimit(t *testing.T) {
 	topology := s.known("a")
 	for round := range 4 {
 		d := s.take("a")
-		found := findings.In(topology, ref, lookAt(time.Now(), received(d)))
+		found := findings.In(topology, ref, lookAt(time.Now(), received(d))).Found()
 		// Where returns count, a look that takes a message at its limit rescues it: there is nothing left to warn of.
 		rescued := round == 3 && topology.Behaviour.ReturnCountsAsDelivery
 		assert.Equal(t, round >= 1 && !rescued, len(found) == 1, "after %d returns of 3: %+v", round, found)
@@ -375,10 +375,10 @@ func TestFindingCopies(t *testing.T) {
 	s.awaitDepth("b", 1) // the copy
 	ref := s.ref("a")
 	topology := model.NewTopology(poll(t, s.poll))
-	found := findings.In(topology, ref, lookAt(time.Now(), received(s.take("a"))))
+	found := findings.In(topology, ref, lookAt(time.Now(), received(s.take("a")))).Found()
 	must.Equal(t, len(found), 1, "a message with CC: %+v", found)
 	assert.Equal(t, found[0].Code, "copies")
-	found = findings.In(topology, ref, lookAt(time.Now(), received(s.take("a"))))
+	found = findings.In(topology, ref, lookAt(time.Now(), received(s.take("a")))).Found()
 	assert.That(t, len(found) == 0, "a message without: %+v", found)
 }
 

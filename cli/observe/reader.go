@@ -157,7 +157,7 @@ func (r *reader) read(ctx context.Context, seen *alarm.Seen, ref model.QueueRef)
 	if seen.Topology.IsFailed(ref) {
 		_ = message.Each(peeked.Messages, message.MaxEnvelope, func(m *message.Message) { r.groups.Add(ref, m) })
 	} else {
-		now.found = findings.In(seen.Topology, ref, peeked)
+		now.found = findings.In(seen.Topology, ref, peeked).Found()
 	}
 
 	r.looked[ref] = now

@@ -169,9 +169,8 @@ var (
 		(*checking).findRequeueLoops, (*checking).findEarlierTTLs, (*checking).findSkippedPolicies,
 		(*checking).findHiddenPolicies, (*checking).findCutAtLimits, (*checking).findShadowedPolicies,
 		(*checking).findKeysWithoutDLX, (*checking).findAtLeastOnceFallback, (*checking).findNegativeDeliveryLimits,
-		(*checking).findIgnoredOverflows, (*checking).findIdleSpills,
-		(*checking).findStuckDeadLetters, (*checking).findQueuesDown, (*checking).findQuorumAtRisk,
-		(*checking).findInactiveConsumers, (*checking).findHeldMessages,
+		(*checking).findIgnoredOverflows, (*checking).findStuckDeadLetters, (*checking).findQueuesDown,
+		(*checking).findQuorumAtRisk, (*checking).findInactiveConsumers, (*checking).findHeldMessages,
 	}
 	flowChecks = []func(*checking, *model.Flow){
 		(*checking).findWorkersWithoutConsumers, (*checking).findPollers, (*checking).findRejectsLost,

@@ -298,7 +298,8 @@ func TestRemediesOfBlockedHeads(t *testing.T) {
 		topology := build.TopologyOf(c.version, build.Text("queue w consumers=1"), c.queue)
 
 		said := ""
-		for _, f := range In(topology, build.Ref("q"), peek.Peeked{Messages: message.MessageList(c.messages), TakenAt: at}) {
+		look := peek.Peeked{Messages: message.MessageList(c.messages), TakenAt: at}
+		for _, f := range In(topology, build.Ref("q"), look).Found() {
 			said += f.Remedy
 		}
 
@@ -393,7 +394,7 @@ func TestFindingsInMessages(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.Name, func(t *testing.T) {
 			look := peek.Peeked{Messages: message.MessageList(test.Messages), TakenAt: at}
-			findings := In(build.TopologyOf("4.0.5", test.Parts...), build.Ref("q"), look)
+			findings := In(build.TopologyOf("4.0.5", test.Parts...), build.Ref("q"), look).Found()
 			assert.Equal(t, strings.Join(codes(findings), "; "), test.Want)
 			assert.That(t, len(findings) == 0 || strings.Contains(findings[0].Message, test.Says),
 				"it says %+v, want something with %q", findings, test.Says)

@@ -66,8 +66,8 @@ func (r *Reading) Found() []Finding {
 	return findings
 }
 
-// In returns the findings that only the messages of a peek show. It stops at the first message that cannot be read.
-func In(t *model.Topology, ref model.QueueRef, peeked peek.Peeked) []Finding {
+// In takes the messages of a peek. It stops at the first message that cannot be read.
+func In(t *model.Topology, ref model.QueueRef, peeked peek.Peeked) *Reading {
 	var waiting *story.Waiting
 	if t.Settings(ref).DLX.Set { // otherwise they wait for nothing
 		waiting = story.WaitingIn(t, ref, peeked, story.Sight{})
@@ -81,7 +81,7 @@ func In(t *model.Topology, ref model.QueueRef, peeked peek.Peeked) []Finding {
 		i++
 	})
 
-	return reading.Found()
+	return reading
 }
 
 // messageCheck examines the messages of a queue one by one, then reports what is wrong.

@@ -8,7 +8,7 @@ import (
 
 func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 	q, _ := t.Queue(flow.Worker.Queue)
-	if !isIdle(q, flow) {
+	if !isIdle(t.Topology, q, flow) {
 		return
 	}
 	waiting, coming := q.Ready.Or(0), int64(0)
@@ -22,7 +22,14 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 		Evidence: spell("0 consumers, %v message(s) ready, %v waiting in %s", waiting, coming, listBuffers(flow)),
 	}
 
-	if waiting > 0 {
+	switch {
+	case len(flow.Buffers) == 0:
+		f.Message = spell("%s has no consumers and is full: what comes pushes its oldest messages out to %v", q,
+			t.OverflowTargets(q.QueueRef))
+		f.Evidence = "0 consumers; " + bounds(q, t.Settings(q.QueueRef))
+		f.Remedy = "start the application that consumes it; if there is none any more, remove the bindings of the queue, " +
+			"then replay or move what it has"
+	case waiting > 0:
 		f.Level = LevelError
 		f.Message = model.Printable(q.Name) + " has no consumers: messages are stuck in it"
 	}
@@ -30,31 +37,15 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 	t.foundIn(q, f)
 }
 
-// findIdleSpills finds workers without consumers that are full, so that what comes pushes out what waits: they are
-// away, or gone and still bound. These messages did not fail, though they end where failures do.
-func (t *checking) findIdleSpills(q *model.Queue, s model.Settings) {
-	full := s.MaxLength.Value > 1 && s.DropsHead() && q.Ready.Or(0) >= s.MaxLength.Value
-	flow, _ := t.FlowOf(q.QueueRef)
-	targets := t.OverflowTargets(q.QueueRef)
-	if !full || len(targets) == 0 || !isAway(q) || !t.IsWorker(q.QueueRef) || len(flow.Buffers) > 0 {
-		return // with buffers, findWorkersWithoutConsumers tells it
-	}
-
-	t.foundIn(q, Finding{
-		Code:     "worker-without-consumers",
-		Message:  spell("%s has no consumers and is full: what comes pushes its oldest messages out to %v", q, targets),
-		Evidence: "0 consumers; " + bounds(q, s),
-		Remedy: "start the application that consumes it; if there is none any more, remove the bindings of the queue, " +
-			"then replay or move what it has",
-	})
+// isIdle reports whether the worker of a flow has no consumers, as far as statistics show, and buffers feed it or it is
+// full, so that what comes pushes out what waits: it is away, or gone and still bound. What it pushes out did not fail,
+// though it ends where failures do.
+func isIdle(t *model.Topology, worker *model.Queue, flow *model.Flow) bool {
+	away := worker.Applications().Or(1) == 0 && !worker.Polled()
+	full := t.Settings(worker.QueueRef).Full(worker) && worker.Ready.Or(0) > 1
+	spills := full && len(t.OverflowTargets(worker.QueueRef)) > 0
+	return away && (spills || len(flow.Buffers) > 0)
 }
-
-// isIdle reports whether the worker of a flow with buffers has no consumers, as far as statistics show.
-func isIdle(worker *model.Queue, flow *model.Flow) bool {
-	return isAway(worker) && len(flow.Buffers) > 0
-}
-
-func isAway(worker *model.Queue) bool { return worker.Applications().Or(1) == 0 && !worker.Polled() }
 
 // mostConfirmed bounds how many queues are counted before a finding says that they have no consumers.
 const mostConfirmed = 8
@@ -65,7 +56,7 @@ func Unconfirmed(t *model.Topology) (refs []model.QueueRef) {
 	for f := range model.Each(t.Flows()) {
 		q, _ := t.Queue(f.Worker.Queue)
 		declare, _ := t.Countable(q.QueueRef)
-		if isIdle(q, f) && declare && len(refs) < mostConfirmed {
+		if isIdle(t, q, f) && declare && len(refs) < mostConfirmed {
 			refs = append(refs, q.QueueRef)
 		}
 	}
@@ -117,12 +108,9 @@ func (t *checking) findAutomaticAcknowledgements(flow *model.Flow) {
 
 func (t *checking) findBuffersWithConsumers(flow *model.Flow) {
 	for _, b := range flow.Buffers {
-		q, _ := t.Queue(b.Queue)
-		if q == nil || b.Held {
-			continue
-		}
+		q := t.Known(b.Queue)
 		n := q.Consumers.Or(0)
-		if n == 0 || t.FlowsOf(b.Queue)[0] != flow {
+		if n == 0 || b.Held || t.FlowsOf(b.Queue)[0] != flow {
 			continue
 		}
 
