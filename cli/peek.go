@@ -221,27 +221,22 @@ func (p *Program) showPeeked(peeked peek.Peeked, t *model.Topology, ref model.Qu
 // shownBody is how many bytes of a body are read for display: up to the maximum of an envelope.
 const shownBody = 4 << 20
 
-// shown returns a message as far as it is displayed; it says what of its deaths cannot be read.
-func (p *Program) shown(messages message.Messages, i int) (message.Message, error) {
-	m, err := messages.At(i, shownBody)
-	if said := unreadableDeaths(&m); err == nil && said != "" {
-		p.note("%s", said)
-	}
-	return m, err
-}
-
 // showTable writes messages of a buffer, or of another queue, as a table, in two passes: the first measures it.
 func (p *Program) showTable(messages message.Messages, buffer bool) error {
 	table := &print.Table{Right: []bool{true, false, false, false, false, true}}
 	head := []string{"#", "MESSAGE ID", "ROUTING KEY", "DEATHS", message.FailureTitle(buffer), "SIZE", "BODY"}
 	table.Measure(head)
+	var unread unreadDeaths
 	for i := range messages.Len() {
-		m, err := p.shown(messages, i)
+		m, err := messages.At(i, shownBody)
 		if err != nil {
 			return err
 		}
+		unread.see(&m)
 		table.Measure(messageCells(&m, buffer))
 	}
+
+	p.tellUnread(unread)
 
 	table.Fit(p.Out)
 	buffered := bufio.NewWriterSize(p.Out, 64<<10)
@@ -287,7 +282,7 @@ type messageRun struct {
 	from, to int    // indexes
 	done     int    // the index after the last one in text; the rest is written in parts
 	text     []byte // each with the comma and the indentation in front
-	said     []string
+	unread   unreadDeaths
 	err      error
 	ready    chan struct{} // closed when it is encoded
 }
@@ -326,23 +321,22 @@ func (p *Program) writePeeked(head peekJSON, messages message.Messages) error {
 		}
 	})
 
+	var unread unreadDeaths
 	for run := range runs {
 		<-run.ready
-		for _, said := range run.said {
-			p.note("%s", said)
-		}
-
+		unread.add(run.unread)
 		_, _ = buffered.Write(run.text)
 		if run.err != nil {
 			return run.err
 		}
 		for i := run.done; i < run.to; i++ {
-			if err := p.writeLarge(buffered, messages, i); err != nil {
+			if err := writeLarge(buffered, messages, i, &unread); err != nil {
 				return err
 			}
 		}
 	}
 
+	p.tellUnread(unread)
 	_, _ = buffered.WriteString("\n  ]\n}\n")
 	return buffered.Flush()
 }
@@ -356,9 +350,7 @@ func (r *messageRun) work(messages message.Messages) {
 		if len(m.Body) < m.BodyBytes || text.Len() >= runBytes {
 			return errRunEnds
 		}
-		if said := unreadableDeaths(m); said != "" {
-			r.said = append(r.said, said)
-		}
+		r.unread.see(m)
 		if err := writeInList(&text, m, nil, r.done); err != nil {
 			return err
 		}
@@ -376,11 +368,12 @@ func (r *messageRun) work(messages message.Messages) {
 var errRunEnds = errors.New("the run ends")
 
 // writeLarge writes a message with only a part of its body in memory at a time.
-func (p *Program) writeLarge(out io.Writer, messages message.Messages, i int) error {
-	m, err := p.shown(messages, i)
+func writeLarge(out io.Writer, messages message.Messages, i int, unread *unreadDeaths) error {
+	m, err := messages.At(i, shownBody)
 	if err != nil {
 		return err
 	}
+	unread.see(&m)
 
 	return writeInList(out, &m, message.BodyOf(messages, i), i)
 }
@@ -397,10 +390,25 @@ func writeInList(out io.Writer, m *message.Message, body io.ReaderAt, i int) err
 	return m.WriteJSON(out, body, "    ", "  ")
 }
 
-// unreadableDeaths says what is unreadable in a message's deaths, "" when nothing is.
-func unreadableDeaths(m *message.Message) string {
-	if m.DeathsError == "" {
-		return ""
+// unreadDeaths counts the messages whose x-death cannot be read in full.
+type unreadDeaths struct {
+	n     int
+	first string
+}
+
+func (u *unreadDeaths) see(m *message.Message) {
+	if m.DeathsError != "" {
+		u.add(unreadDeaths{1, fmt.Sprintf("message %d: %s", m.Position, m.DeathsError)})
 	}
-	return fmt.Sprintf("message %d: its x-death cannot be read in full: %s", m.Position, m.DeathsError)
+}
+
+func (u *unreadDeaths) add(more unreadDeaths) {
+	u.n += more.n
+	u.first = cmp.Or(u.first, more.first)
+}
+
+func (p *Program) tellUnread(u unreadDeaths) {
+	if u.n > 0 {
+		p.note("the x-death of %v message(s) cannot be read in full; %s", u.n, u.first)
+	}
 }
