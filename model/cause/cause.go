@@ -68,7 +68,7 @@ func Of(in model.QueueRef, m *message.Message) Cause { return readFailed(in, m).
 func readFailed(in model.QueueRef, m *message.Message) Failed {
 	f, ok := m.Failure()
 	read := Failed{Error: f, Worker: workerOf(in, m)}
-	d := m.FailingDeath()
+	d := m.FailedBy()
 	switch {
 	case !ok:
 		read.Cause = Cause{Evidence: Nothing, Queue: in.String()}

@@ -48,7 +48,7 @@ func (m *Message) Failure() (Failure, bool) {
 		}
 	}
 
-	if d := m.FailingDeath(); d != nil {
+	if d := m.FailedBy(); d != nil {
 		return Failure{Kind: Died(d.Reason, 1), Message: inQueue(d.Queue), Source: FromDeaths}, true
 	}
 
@@ -89,6 +89,19 @@ func (m *Message) FailingDeath() *Death {
 	}
 
 	return newest
+}
+
+// FailedBy is FailingDeath, but of a message that a limit pushed out of a queue the newest death before, by a rejection
+// or a delivery limit, if there is one: a limit fails nothing, and a failed queue can have one.
+func (m *Message) FailedBy() *Death {
+	last := m.FailingDeath()
+	for d := range model.Each(m.Deaths) {
+		if last.Reason == model.MaxLen && d.Reason != model.MaxLen && d.Reason != model.Expired {
+			return d
+		}
+	}
+
+	return last
 }
 
 // FailureTitle returns the title of the column with the failures of a queue's messages. In a buffer they have not
