@@ -284,7 +284,12 @@ func (m *Messages) Outcomes(a *plan.Account) []Fact {
 		unknown = "the connection or the queue's node was lost: they may still be there; the journal has them"
 	}
 
-	f.outcome("moved", a.Moved, "", Good)
+	moved := "moved"
+	if a.Operation == plan.Undo { // on the list of jobs
+		moved = "undone"
+	}
+
+	f.outcome(moved, a.Moved, "", Good)
 	f.outcome("dropped", a.Dropped, "", Good)
 	f.outcome("returned", a.Returned, "no queue took them: they stay where they were", Stressed)
 	f.outcome("refused", a.Refused, "they are where they were", Stressed)

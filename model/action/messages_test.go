@@ -25,6 +25,11 @@ func TestNamesAreShortened(t *testing.T) {
 	}
 }
 
+func TestAJobThatUndoes(t *testing.T) {
+	facts := new(Messages).Outcomes(&plan.Account{Operation: plan.Undo, Moved: 2})
+	assert.Equal(t, facts[0].Label, "undone")
+}
+
 // The copies that came back are in the queue with what came later: neither count is beside the other one.
 func TestWhatCameBackCameLater(t *testing.T) {
 	for back, want := range map[int64]string{
