@@ -324,7 +324,7 @@ func (p *Program) writePeeked(head peekJSON, messages message.Messages) error {
 	var unread unreadDeaths
 	for run := range runs {
 		<-run.ready
-		unread.add(run.unread)
+		unread = append(unread, run.unread...)
 		_, _ = buffered.Write(run.text)
 		if run.err != nil {
 			return run.err
@@ -390,25 +390,17 @@ func writeInList(out io.Writer, m *message.Message, body io.ReaderAt, i int) err
 	return m.WriteJSON(out, body, "    ", "  ")
 }
 
-// unreadDeaths counts the messages whose x-death cannot be read in full.
-type unreadDeaths struct {
-	n     int
-	first string
-}
+// unreadDeaths are the messages whose x-death cannot be read in full, and why.
+type unreadDeaths []string
 
 func (u *unreadDeaths) see(m *message.Message) {
 	if m.DeathsError != "" {
-		u.add(unreadDeaths{1, fmt.Sprintf("message %d: %s", m.Position, m.DeathsError)})
+		*u = append(*u, fmt.Sprintf("message %d: %s", m.Position, m.DeathsError))
 	}
 }
 
-func (u *unreadDeaths) add(more unreadDeaths) {
-	u.n += more.n
-	u.first = cmp.Or(u.first, more.first)
-}
-
 func (p *Program) tellUnread(u unreadDeaths) {
-	if u.n > 0 {
-		p.note("the x-death of %v message(s) cannot be read in full; %s", u.n, u.first)
+	if len(u) > 0 {
+		p.note("the x-death of %v message(s) cannot be read in full; %s", len(u), u[0])
 	}
 }

@@ -59,7 +59,7 @@ func (s *session) export(
 	ctx context.Context, t *model.Topology, ref model.QueueRef, path string, insist bool, only plan.Selection, again bool,
 ) (err error) {
 	look := peek.Want{Insist: insist, ForAction: true}
-	if q, ok := t.Queue(ref); ok && q.Type == model.Stream {
+	if t.Known(ref).Type == model.Stream {
 		look = peek.Want{Insist: insist, Limit: peek.MaxPage} // nothing is taken out of it
 	}
 

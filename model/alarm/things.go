@@ -266,8 +266,8 @@ func (s *Seen) age(at time.Time) time.Duration {
 }
 
 func (g *group) worker(flow *model.Flow) {
-	q, ok := g.Topology.Queue(flow.Worker.Queue)
-	if !ok || !g.first(q.QueueRef) && len(flow.Failed) == 0 {
+	q := g.Topology.Known(flow.Worker.Queue)
+	if !g.first(q.QueueRef) && len(flow.Failed) == 0 {
 		return
 	}
 	consumers := q.Applications()

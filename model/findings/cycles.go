@@ -238,9 +238,9 @@ func (t *checking) findUncappedLoops(flow *model.Flow) {
 // goesRound reports whether the messages of a worker may go round so fast that polls show it soon: none is
 // acknowledged, and in loopSpan it gets more than there are; where there is no rate yet, its total decides.
 func goesRound(t *model.Topology, flow *model.Flow) bool {
-	q, ok := t.Queue(flow.Worker.Queue)
+	q := t.Known(flow.Worker.Queue)
 	comesBack := slices.ContainsFunc(flow.Buffers, func(b *model.Buffer) bool { return b.Rejected })
-	if !ok || !comesBack || q.AckRate.Or(0) > 0 {
+	if !comesBack || q.AckRate.Or(0) > 0 {
 		return false
 	}
 	inside, _ := q.Depth()

@@ -40,8 +40,8 @@ type AtLimit struct {
 // atLimit also weighs the arrivals. The queue is nil where it drops or refuses nothing.
 func atLimit(t *model.Topology, ref model.QueueRef, a *Arrivals, counts model.CountsByQueue) (AtLimit, *model.Queue) {
 	s := t.Settings(ref)
-	q, exists := t.Queue(ref)
-	if !exists || a.Messages == 0 || !s.Bounded() {
+	q := t.Known(ref)
+	if a.Messages == 0 || !s.Bounded() {
 		return AtLimit{}, nil
 	}
 	holds, newer := q.Ready, counts[ref]

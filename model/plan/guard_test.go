@@ -16,6 +16,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
+var toWorker, toAudit = build.Bind("x", "k", "w"), build.Bind("x", "k", "audit")
+
 // guarded returns a plan through the exchange x with these parts, and its guard.
 func guarded(t *testing.T, kind string, parts ...build.Part) (*Guard, func(more ...build.Part) *model.Topology, *Run) {
 	t.Helper()
@@ -65,8 +67,8 @@ func wantRead(t *testing.T, g *Guard, topology *model.Topology, want string) {
 }
 
 func TestGuardCountsWhatIsUnsure(t *testing.T) {
-	g, with, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
-	wantRead(t, g, with(build.Bind("x", "k", "audit")),
+	g, with, plan := guarded(t, "direct", toWorker)
+	wantRead(t, g, with(toAudit),
 		"exchange x, key k now also reaches audit") // before anything was published
 	send(t, g, plan, 3, "1")
 	assert.That(t, g.Needed(), "nothing is to be looked at")
@@ -76,16 +78,16 @@ func TestGuardCountsWhatIsUnsure(t *testing.T) {
 	wantRead(t, g, with(), "")
 	send(t, g, plan, 1, "1")
 	g.Reading()
-	wantRead(t, g, with(build.Bind("x", "k", "audit")), "exchange x, key k now also reaches audit; 3 in audit")
+	wantRead(t, g, with(toAudit), "exchange x, key k now also reaches audit; 3 in audit")
 	send(t, g, plan, 1, "1") // in flight
-	wantRead(t, g, with(build.Bind("x", "k", "audit")), "exchange x, key k now also reaches audit; 4 in audit")
+	wantRead(t, g, with(toAudit), "exchange x, key k now also reaches audit; 4 in audit")
 	g.Reading()
 	wantRead(t, g, with(), "")
 	assert.That(t, !g.Unsure(), "something is left to be looked at")
 }
 
 func TestGuardOfAQueueThatIsGone(t *testing.T) {
-	g, _, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
+	g, _, plan := guarded(t, "direct", toWorker)
 	send(t, g, plan, 1, "1")
 	wantRead(t, g, build.TopologyOf("3.10.8", build.Text(`
 		exchange direct x
@@ -96,7 +98,7 @@ func TestGuardOfAQueueThatIsGone(t *testing.T) {
 }
 
 func TestGuardKnowsNothing(t *testing.T) {
-	g, with, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
+	g, with, plan := guarded(t, "direct", toWorker)
 	send(t, g, plan, 1, "1")
 	snapshot := *with().Snapshot
 	snapshot.Bindings = nil
@@ -156,7 +158,7 @@ func TestGuardIsNotNeeded(t *testing.T) {
 
 // What the alternate exchange received before another queue was bound is reported, too.
 func TestGuardBetweenTwoChanges(t *testing.T) {
-	g, _, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
+	g, _, plan := guarded(t, "direct", toWorker)
 	send(t, g, plan, 3, "1")
 	parts := []build.Part{
 		build.Text(`
@@ -176,7 +178,7 @@ func TestGuardBetweenTwoChanges(t *testing.T) {
 		added+"; exchange x, key k does not reach w any more; 3 in audit; 3 in spare")
 
 	// While the worker is bound, the alternate exchange gets nothing.
-	wantRead(t, g, build.TopologyOf("3.10.8", append(parts, build.Bind("x", "k", "w"))...), added+"; 3 in audit")
+	wantRead(t, g, build.TopologyOf("3.10.8", append(parts, toWorker)...), added+"; 3 in audit")
 }
 
 // Messages published until a change stopped the run may have gone where only a later reading shows.
@@ -186,7 +188,7 @@ func TestGuardReadsOnceMore(t *testing.T) {
 		bind x k w
 	`))
 	send(t, g, plan, 3, "1")
-	changes, _ := g.Read(with(build.Bind("x", "k", "audit")))
+	changes, _ := g.Read(with(toAudit))
 	must.Equal(t, len(changes), 1, "%+v", changes)
 	must.That(t, g.Changed(), "%+v", changes)
 	send(t, g, plan, 1, "1")
@@ -203,7 +205,7 @@ func TestGuardReadsOnceMore(t *testing.T) {
 
 // What was bound to a deleted exchange is unknown.
 func TestGuardOfADeletedExchange(t *testing.T) {
-	g, with, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
+	g, with, plan := guarded(t, "direct", toWorker)
 	send(t, g, plan, 3, "1")
 	assert.Equal(t, g.Hidden(), "", "is hidden")
 	changes, _ := g.Read(build.TopologyOf("3.10.8", build.Text(`
@@ -212,9 +214,9 @@ func TestGuardOfADeletedExchange(t *testing.T) {
 	`)))
 	assert.Equal(t, len(changes), 1, "%+v, hidden is %q", changes, g.Hidden())
 	assert.Equal(t, g.Hidden(), "x")
-	g, _, plan = guarded(t, "direct", build.Bind("x", "k", "w"))
+	g, _, plan = guarded(t, "direct", toWorker)
 	send(t, g, plan, 3, "1")
-	_, _ = g.Read(with(build.Bind("x", "k", "audit")))
+	_, _ = g.Read(with(toAudit))
 	assert.That(t, g.Hidden() == "", "%s is hidden", g.Hidden())
 }
 

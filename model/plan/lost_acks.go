@@ -24,8 +24,7 @@ type LostAcks struct {
 
 // LostAcks prepares the search in the queue that the record's messages come from; nil when none can be lost.
 func (r *Record) LostAcks(t *model.Topology, from model.QueueRef) *LostAcks {
-	q, exists := t.Queue(from)
-	if !exists || q.Type != model.Quorum || !r.Unfinished() || r.Operation == Rescue || r.Intent == nil {
+	if t.Known(from).Type != model.Quorum || !r.Unfinished() || r.Operation == Rescue || r.Intent == nil {
 		return nil
 	}
 	return &LostAcks{more: -r.Intent.Depth}

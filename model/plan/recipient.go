@@ -24,15 +24,12 @@ type Recipient struct {
 
 func RecipientOf(t *model.Topology, ref model.QueueRef) Recipient {
 	r := Recipient{Queue: ref}
-	if q, exists := t.Queue(ref); exists {
-		s := t.Settings(ref)
-		r.Consumers, r.Taken = q.Consumers, q.Taken()
-		of := t.Snapshot
+	q, of := t.Known(ref), t.Snapshot
+	r.Consumers, r.Taken = q.Consumers, q.Taken()
+	if t.Settings(ref).Refuses() {
 		alone := len(of.Nodes) == 1 || of.Nodes == nil && q.Node == of.Overview.Node
-		if s.Refuses() {
-			r.Rejects = alone || q.Type == model.Quorum
-			r.Copies = t.OverflowTargets(ref)
-		}
+		r.Rejects = alone || q.Type == model.Quorum
+		r.Copies = t.OverflowTargets(ref)
 	}
 
 	return r

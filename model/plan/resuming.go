@@ -51,7 +51,7 @@ func (r *Record) Resumable() bool {
 // Down returns why a queue of the record cannot be used; nil when all can, or are gone.
 func (r *Record) Down(t *model.Topology) error {
 	for _, ref := range r.Queues() {
-		if q, there := t.Queue(ref); there && q.Outage() != model.NoOutage {
+		if t.Known(ref).Outage() != model.NoOutage {
 			return model.Errorf("%v: %w", ref, model.ErrQueueDown)
 		}
 	}

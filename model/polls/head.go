@@ -89,8 +89,8 @@ func (m *Seen) Head(b *model.Buffer, now time.Time) HeadState {
 		return h
 	}
 
-	q, ok := m.Topology.Queue(b.Queue)
-	if !h.Waits || !ok || q.Ready.Or(0) == 0 || q.Consumers.Or(0) > 0 || b.InExchange != "" {
+	q := m.Topology.Known(b.Queue)
+	if !h.Waits || q.Ready.Or(0) == 0 || q.Consumers.Or(0) > 0 || b.InExchange != "" {
 		return h
 	}
 	seen := m.Sight(b.Queue, q, now)

@@ -56,8 +56,8 @@ type Waiting struct {
 // It is nil for a queue that may have consumers, so that messages do not leave by expiry alone, and for one without
 // messages.
 func WaitingIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head Sight) *Waiting {
-	q, ok := t.Queue(ref)
-	if !ok || q.Type == model.Stream || mayBeConsumed(q) || peeked.Messages.Len() == 0 {
+	q := t.Known(ref)
+	if q.Type == model.Stream || mayBeConsumed(q) || peeked.Messages.Len() == 0 {
 		return nil
 	}
 	w := Waits{Queue: ref, TakenAt: peeked.TakenAt, Depth: peeked.Depth, TTL: t.Settings(ref).TTL}

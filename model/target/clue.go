@@ -130,20 +130,17 @@ func (t *Target) diedElsewhere(r *model.Topology, m *message.Message) (c Clue, o
 	p := passages[0]
 	directly := p.Known && slices.Contains(r.Possible(t.From.VHost, p.Into), t.From)
 	d := m.FailingDeath()
-	switch {
-	case d == nil && (!directly || p.Queue == ""):
+	here := d != nil && !directly && t.deadLettersHere(r, t.From.Beside(d.Queue))
+	if here || d == nil && (!directly || p.Queue == "") {
 		return c, false
-	case d == nil:
-		c = Clue{Kind: ByRejection, Queue: model.QueueRef{VHost: p.VHost, Name: p.Queue}}
-	case !directly && t.deadLettersHere(r, t.From.Beside(d.Queue)):
-		return c, false
-	default:
-		c = Clue{Kind: ByRejection, Queue: model.QueueRef{VHost: p.VHost, Name: d.Queue}, Reason: d.Reason}
 	}
 
-	c.Gone = true
-	c.Elsewhere = p.VHost
+	c = Clue{Kind: ByRejection, Queue: model.QueueRef{VHost: p.VHost, Name: p.Queue}, Gone: true, Elsewhere: p.VHost}
 	c.Passage = p
+	if d != nil {
+		c.Queue.Name, c.Reason = d.Queue, d.Reason
+	}
+
 	return c, true
 }
 
@@ -294,11 +291,9 @@ func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok
 		if _, exists := r.Exchange(model.ExchangeRef{VHost: t.From.VHost, Name: exchange}); !exists {
 			continue
 		}
-		if part[2] == "retry" {
-			if ref := t.From.Beside(key); r.Works(ref) {
-				found[key] = true
-				continue
-			}
+		if part[2] == "retry" && r.Works(t.From.Beside(key)) {
+			found[key] = true
+			continue
 		}
 
 		if route := r.Route(t.From.VHost, exchange, []string{key}, nil); route.Exact && len(route.Queues) == 1 &&
