@@ -37,25 +37,23 @@ func TestWhatIsUncertainWhenTheChannelGoes(t *testing.T) {
 		"forgotten": errForgotten,
 	}
 
-	for _, test := range must.Cases[channel](t, "testdata/uncertain.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			l := &ledger{account: plan.Account{Operation: plan.Replay, Moved: 250 * test.Batches}}
-			s := &source{plan: peek.Plan{Type: test.Kind}, holding: &amqp.Channel{}}
-			a := &acknowledger{source: s, ledger: l, outcome: plan.Moved}
+	must.Run(t, "testdata/uncertain.toml", func(t *testing.T, test channel) {
+		l := &ledger{account: plan.Account{Operation: plan.Replay, Moved: 250 * test.Batches}}
+		s := &source{plan: peek.Plan{Type: test.Kind}, holding: &amqp.Channel{}}
+		a := &acknowledger{source: s, ledger: l, outcome: plan.Moved}
 
-			must.That(t, ends[test.Ends] != nil, "a channel does not end in this way: %s", test.Ends)
-			began := time.Now().Add(-test.Every * time.Duration(test.Batches-1))
-			for i := range test.Batches {
-				a.sent = append(a.sent, sentAcks{s.commands.Add(1), began.Add(time.Duration(i) * test.Every), make([]int, 250)})
-				s.applied.Store(min(test.Applied, s.commands.Load()))
-				a.forget()
-			}
+		must.That(t, ends[test.Ends] != nil, "a channel does not end in this way: %s", test.Ends)
+		began := time.Now().Add(-test.Every * time.Duration(test.Batches-1))
+		for i := range test.Batches {
+			a.sent = append(a.sent, sentAcks{s.commands.Add(1), began.Add(time.Duration(i) * test.Every), make([]int, 250)})
+			s.applied.Store(min(test.Applied, s.commands.Load()))
+			a.forget()
+		}
 
-			a.doubt(ends[test.Ends])
-			assert.Equal(t, l.account.Unknown, test.Uncertain, "of %d moved", l.account.Moved)
-			assert.Equal(t, l.account.Moved, 250*test.Batches-test.Uncertain)
-			a.doubt(ends[test.Ends])
-			assert.Equal(t, l.account.Unknown, test.Uncertain, "after it was reported again")
-		})
-	}
+		a.doubt(ends[test.Ends])
+		assert.Equal(t, l.account.Unknown, test.Uncertain, "of %d moved", l.account.Moved)
+		assert.Equal(t, l.account.Moved, 250*test.Batches-test.Uncertain)
+		a.doubt(ends[test.Ends])
+		assert.Equal(t, l.account.Unknown, test.Uncertain, "after it was reported again")
+	})
 }

@@ -129,7 +129,7 @@ func TestImportOfABadMessage(t *testing.T) {
 	a, c := besideOthers(t)
 	q := a.queue("q", model.Classic)
 	into := resume.ImportPlan{Into: plan.Recipient{Queue: q.QueueRef}, Undelays: true}
-	account, err := c.Import(t.Context(), into, func(add message.Visit) error {
+	account := must.Get(c.Import(t.Context(), into, func(add message.Visit) error {
 		for _, m := range []message.Message{
 			{Properties: message.Properties{MessageID: "1", UserID: "somebody else"}},
 			{Properties: message.Properties{MessageID: "2", Expiration: "tomorrow"}},
@@ -145,9 +145,7 @@ func TestImportOfABadMessage(t *testing.T) {
 		}
 
 		return nil
-	}, nil)
-
-	must.Do(t, err)
+	}, nil))(t)
 	wantOutcome(t, account, outcome{Planned: 6, Moved: 4, Refused: 2})
 	must.Equal(t, len(account.Problems), 2, "%+v", account.Problems)
 	assert.Contains(t, account.Problems[0].Reason, "expiration")

@@ -58,40 +58,39 @@ func TestConnectErrors(t *testing.T) {
 		"alerting": oddServer(t, []byte{21, 3, 3, 0, 2, 2, 10}),
 	}
 
-	for _, test := range must.Cases[struct {
+	type expected struct {
 		Name, URL, VHost, Says string
 		Kind                   trouble.Kind
-	}](t, "testdata/connect_errors.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			address := os.Expand(test.URL, func(name string) string { return places[name] })
-			timeout := 10 * time.Second
-			silence := strings.Contains(test.Says, "said nothing")
-			if silence {
-				timeout = 200 * time.Millisecond
-			}
-
-			var e *trouble.Error
-			for until := time.Now().Add(patience); ; {
-				c := newClient(t, broker.Options{URL: address, Timeout: timeout})
-				err := c.Check(t.Context(), cmp.Or(test.VHost, "/"))
-				must.That(t, errors.As(err, &e), "%v", err)
-				// A busy machine had not even connected in time, or not yet found out what else is listening there.
-				late := silence && strings.Contains(e.Cause, "did not answer within") ||
-					test.Says == "speaks HTTP" && !strings.Contains(e.Cause, test.Says)
-				if !late || time.Now().After(until) {
-					break
-				}
-				timeout *= 2
-			}
-
-			t.Log(e)
-			assert.Equal(t, e.Kind, test.Kind, "%v", e)
-			assert.Contains(t, e.Cause, test.Says)
-			assert.That(t, e.Next != "", "%v", e)
-			assert.Lacks(t, e.Error(), "sesame")
-			assert.Lacks(t, e.Error(), "\n")
-		})
 	}
+	must.Run(t, "testdata/connect_errors.toml", func(t *testing.T, test expected) {
+		address := os.Expand(test.URL, func(name string) string { return places[name] })
+		timeout := 10 * time.Second
+		silence := strings.Contains(test.Says, "said nothing")
+		if silence {
+			timeout = 200 * time.Millisecond
+		}
+
+		var e *trouble.Error
+		for until := time.Now().Add(patience); ; {
+			c := newClient(t, broker.Options{URL: address, Timeout: timeout})
+			err := c.Check(t.Context(), cmp.Or(test.VHost, "/"))
+			must.That(t, errors.As(err, &e), "%v", err)
+			// A busy machine had not even connected in time, or not yet found out what else is listening there.
+			late := silence && strings.Contains(e.Cause, "did not answer within") ||
+				test.Says == "speaks HTTP" && !strings.Contains(e.Cause, test.Says)
+			if !late || time.Now().After(until) {
+				break
+			}
+			timeout *= 2
+		}
+
+		t.Log(e)
+		assert.Equal(t, e.Kind, test.Kind, "%v", e)
+		assert.Contains(t, e.Cause, test.Says)
+		assert.That(t, e.Next != "", "%v", e)
+		assert.Lacks(t, e.Error(), "sesame")
+		assert.Lacks(t, e.Error(), "\n")
+	})
 }
 
 // oddServer accepts connections, and answers with some bytes and the end.

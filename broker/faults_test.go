@@ -351,7 +351,7 @@ const blocked = "blocks publishers" // reported during an alarm
 func wentOn(s *stage) {
 	assert.That(s, s.account.Complete(), "it did not go on: %+v", s.account)
 	assert.Equal(s, s.account.Waiting, "")
-	assert.That(s, strings.Contains(s.under.waited, blocked), "it reported that it waits for %q", s.under.waited)
+	assert.Contains(s, s.under.waited, blocked, "it reported that it waits for")
 }
 
 // fault is something that happens to a broker, or to the connection, while messages are moved or dropped.

@@ -136,16 +136,14 @@ func TestLimitEndsNoLook(t *testing.T) {
 	queue := a.filled("q", model.Classic, numbered(5)...)
 	c, _ := limited(t, rabbithole.UserLimitsValues{"max-channels": 2})
 	n := 0
-	read, err := c.Read(t.Context(), planPeek(queue, peek.Want{Limit: 5}),
+	read := must.Get(c.Read(t.Context(), planPeek(queue, peek.Want{Limit: 5}),
 		func(*message.Message) error {
 			if n++; n == 1 {
 				_, err := c.Count(t.Context(), []model.QueueRef{queue.QueueRef})
 				atLimit(t, err, "may have 2 open channels")
 			}
 			return nil
-		})
-
-	must.Do(t, err)
+		}))(t)
 	assert.Equal(t, n, 5, "were read: %s", read.Stopped)
 	assert.Equal(t, read.Stopped, "")
 	a.await(queue, 5)

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
@@ -225,7 +224,7 @@ func TestFirstLookTakesTurns(t *testing.T) {
 	e := <-ended
 	must.Do(t, e)
 	must.Do(t, err)
-	assert.NoDiff(t, cmp.Diff(count(n), seen))
+	assert.Same(t, count(n), seen)
 
 	for _, name := range turns.names {
 		assert.Equal(t, name, turns.names[0], "they take turns at")

@@ -168,7 +168,7 @@ func (a *app) send(exchange, key string, messages ...amqp.Publishing) {
 			a.confirmed(confirms[i-500])
 		}
 		confirms[i], err = a.channel.PublishWithDeferredConfirm(exchange, key, false, false, m)
-		must.That(a, err == nil, "%v", err)
+		must.Do(a, err)
 	}
 
 	for _, c := range confirms[max(0, len(confirms)-500):] {
@@ -459,7 +459,7 @@ func viaExchange(from *model.Queue, n int, exchange string) plan.ActionWant {
 func planned(t testing.TB, topology *model.Topology, want plan.ActionWant) plan.Run {
 	t.Helper()
 	p := plan.New(topology, want)
-	must.That(t, !p.Refusal.Refused(), "%v", p.Refusal.Words())
+	must.Equal(t, p.Refusal.Words(), "")
 	return p.On(topology)
 }
 

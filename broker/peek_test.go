@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
@@ -42,17 +41,17 @@ func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
 		if look == 0 {
 			order = peeked
 		}
-		must.NoDiff(t, cmp.Diff(order[:limit], peeked), "look %d", look+1)
+		must.Same(t, order[:limit], peeked, "look %d", look+1)
 		a.await(q, n)
 	}
 
-	assert.NoDiff(t, cmp.Diff(order, ids(a.drain(q, n))))
+	assert.Same(t, order, ids(a.drain(q, n)))
 }
 
 func TestPeekReadsTheFirstOnly(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		q := a.filled("q", kind, numbered(100)...)
-		assert.NoDiff(t, cmp.Diff(count(7), messageIDs(lookAt(t, c, q, peek.Want{Limit: 7}).Messages)))
+		assert.Same(t, count(7), messageIDs(lookAt(t, c, q, peek.Want{Limit: 7}).Messages))
 		for i, d := range a.drain(q, 100) {
 			assert.Equal(t, d.MessageId, fmt.Sprint(i+1), "message %d, redelivered %v", i+1, d.Redelivered)
 			assert.Equal(t, d.Redelivered, i < 7, "%v", i+1)
@@ -92,7 +91,7 @@ func TestLookDoesNotBelieveThatAQueueIsEmpty(t *testing.T) {
 	a.publish(q, numbered(n)...)
 	ended := withoutLeaderFor7s(t, q)
 	assert.Equal(t, depth.Of(t, a.channel, q.Name), 0, "messages, by the broker")
-	assert.NoDiff(t, cmp.Diff(count(n), read()))
+	assert.Same(t, count(n), read())
 	<-ended
 }
 
@@ -132,9 +131,9 @@ func TestPeekLeavesAnAutoDeleteQueueInPlace(t *testing.T) {
 	q := a.autoDelete()
 	a.publish(q, numbered(20)...)
 	for range 2 {
-		assert.NoDiff(t, cmp.Diff(count(20), messageIDs(lookAt(t, c, q, peek.Want{}).Messages)))
+		assert.Same(t, count(20), messageIDs(lookAt(t, c, q, peek.Want{}).Messages))
 	}
-	assert.NoDiff(t, cmp.Diff(count(20), ids(a.drain(q, 20))))
+	assert.Same(t, count(20), ids(a.drain(q, 20)))
 }
 
 func TestPeekPastAnExclusiveConsumer(t *testing.T) {
@@ -147,7 +146,7 @@ func TestPeekPastAnExclusiveConsumer(t *testing.T) {
 	_, err := c.Peek(t.Context(), planPeek(q, peek.Want{}))
 	assert.That(t, errors.Is(err, model.ErrConsumeRefused), "consume: %v", err)
 	q.ExclusiveHeld = true
-	assert.NoDiff(t, cmp.Diff(count(20)[5:], messageIDs(lookAt(t, c, q, peek.Want{}).Messages)))
+	assert.Same(t, count(20)[5:], messageIDs(lookAt(t, c, q, peek.Want{}).Messages))
 	a.await(q, 15)
 }
 
@@ -156,8 +155,8 @@ func TestPeekOfASingleActiveConsumerQueue(t *testing.T) {
 		q := a.queue("q", kind, "x-single-active-consumer", true)
 		a.publish(q, numbered(20)...)
 		q.SingleActive = true
-		assert.NoDiff(t, cmp.Diff(count(20), messageIDs(lookAt(t, c, q, peek.Want{}).Messages)))
-		assert.NoDiff(t, cmp.Diff(count(20), ids(a.drain(q, 20))))
+		assert.Same(t, count(20), messageIDs(lookAt(t, c, q, peek.Want{}).Messages))
+		assert.Same(t, count(20), ids(a.drain(q, 20)))
 	})
 }
 
@@ -227,7 +226,7 @@ func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
 
 		m := lookAt(t, c, q, peek.Want{}).Messages[0]
 		want := everyTypeIn[model.Table](model.Decimal{Scale: 2, Value: 12345})
-		assert.NoDiff(t, cmp.Diff(want, m.Headers))
+		assert.Same(t, want, m.Headers)
 
 		properties := message.Properties{
 			ContentType: "application/json", ContentEncoding: "gzip", DeliveryMode: 2, CorrelationID: "c", ReplyTo: "r",
@@ -235,7 +234,7 @@ func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
 			MessageID:  "m", Timestamp: time.Unix(1_700_000_001, 0), Type: "t", UserID: "guest", AppID: "a",
 		}
 
-		assert.NoDiff(t, cmp.Diff(properties, m.Properties))
+		assert.Same(t, properties, m.Properties)
 		assert.That(t, bytes.Equal(m.Body, []byte{0xff, 0}), "%+v", m)
 		assert.Equal(t, m.Exchange, "")
 		assert.Equal(t, m.RoutingKey, q.Name)
@@ -271,7 +270,7 @@ func TestPeekHoldsNoMoreThanMaxBytes(t *testing.T) {
 		peeked = lookAt(t, c, q, peek.Want{MaxBytes: 100_000})
 		assert.Equal(t, len(peeked.Messages), 10, "known size, stopped %q", peeked.Stopped)
 		assert.Equal(t, peeked.Stopped, "")
-		assert.NoDiff(t, cmp.Diff(count(50), ids(a.drain(q, 50))))
+		assert.Same(t, count(50), ids(a.drain(q, 50)))
 	})
 }
 
@@ -486,8 +485,7 @@ func TestPeekOfAQueueThatStandsStill(t *testing.T) {
 	must.Get(node.Control(t.Context(), "eval", look))(t)
 
 	c := client(t)
-	peeked, err := c.Peek(t.Context(), planPeek(queue, peek.Want{Limit: messages, Timeout: time.Minute}))
-	must.Do(t, err)
+	peeked := must.Get(c.Peek(t.Context(), planPeek(queue, peek.Want{Limit: messages, Timeout: time.Minute})))(t)
 	defer peeked.Messages.Close()
 	assert.Equal(t, peeked.Messages.Len(), messages, "stopped: %q", peeked.Stopped)
 }

@@ -93,67 +93,65 @@ func TestEvidenceIsReadTheSame(t *testing.T) {
 		Last            time.Time
 	}
 
-	for _, c := range must.Cases[expected](t, "testdata/evidence.toml") {
-		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.declare(c.Broker)
-			m := must.Get(message.ParseMessage([]byte(c.Message)))(t)
-			w.publish(c.Exchange, cmp.Or(c.Key, c.Queue), "m1", func(p *amqp.Publishing) {
-				p.Headers, p.Body = wire.Table(m.Headers), m.Body
-			})
-			w.depth(c.Queue, 1)
-
-			var peeked struct{ Messages []json.RawMessage }
-			w.answers(&peeked, "peek", c.Queue)
-			must.Equal(t, len(peeked.Messages), 1)
-			seen := must.Get(message.ParseMessage(peeked.Messages[0]))(t)
-			failure, _ := seen.Failure()
-			assert.Equal(t, failure.String(), c.Failure, "peek")
-
-			var read struct {
-				Causes []struct {
-					Cause   string
-					Workers []string
-					Last    time.Time
-				}
-			}
-			w.answers(&read, "causes")
-			must.Equal(t, len(read.Causes), 1)
-			assert.Contains(t, read.Causes[0].Cause, c.Failure)
-			assert.Equal(t, strings.Join(read.Causes[0].Workers, " "), c.Worker, "causes")
-			assert.That(t, read.Causes[0].Last.Equal(c.Last), "causes: last %v", read.Causes[0].Last)
-
-			var topology *model.Topology
-			must.Await(t, "statistics", func() (known bool) {
-				topology, known = w.topology()
-				return known
-			})
-			in := model.QueueRef{VHost: w.vhost, Name: c.Queue}
-			for _, e := range story.Of(&seen, in) {
-				if e.Kind == story.Failed {
-					assert.Equal(t, e.Detail, c.Failure, "story")
-					assert.That(t, e.Time.Equal(c.Last), "story: failed at %v", e.Time)
-				}
-			}
-
-			if c.Counts > 0 {
-				assert.Equal(t, story.TriesOf(topology, &seen, in, time.Now()).Least, c.Counts, "story")
-			}
-
-			var plan struct {
-				Recipients []string
-				Resets     []struct{ Was int64 }
-			}
-			w.answers(&plan, "replay", c.Queue, "--dry-run")
-			assert.Equal(t, strings.Join(plan.Recipients, " "), c.Worker, "plan")
-			var most int64
-			for _, r := range plan.Resets {
-				most = max(most, r.Was)
-			}
-			assert.Equal(t, most, c.Counts, "plan")
+	must.Run(t, "testdata/evidence.toml", func(t *testing.T, c expected) {
+		t.Parallel()
+		w := newWorld(t)
+		w.declare(c.Broker)
+		m := must.Get(message.ParseMessage([]byte(c.Message)))(t)
+		w.publish(c.Exchange, cmp.Or(c.Key, c.Queue), "m1", func(p *amqp.Publishing) {
+			p.Headers, p.Body = wire.Table(m.Headers), m.Body
 		})
-	}
+		w.depth(c.Queue, 1)
+
+		var peeked struct{ Messages []json.RawMessage }
+		w.answers(&peeked, "peek", c.Queue)
+		must.Equal(t, len(peeked.Messages), 1)
+		seen := must.Get(message.ParseMessage(peeked.Messages[0]))(t)
+		failure, _ := seen.Failure()
+		assert.Equal(t, failure.String(), c.Failure, "peek")
+
+		var read struct {
+			Causes []struct {
+				Cause   string
+				Workers []string
+				Last    time.Time
+			}
+		}
+		w.answers(&read, "causes")
+		must.Equal(t, len(read.Causes), 1)
+		assert.Contains(t, read.Causes[0].Cause, c.Failure)
+		assert.Equal(t, strings.Join(read.Causes[0].Workers, " "), c.Worker, "causes")
+		assert.That(t, read.Causes[0].Last.Equal(c.Last), "causes: last %v", read.Causes[0].Last)
+
+		var topology *model.Topology
+		must.Await(t, "statistics", func() (known bool) {
+			topology, known = w.topology()
+			return known
+		})
+		in := model.QueueRef{VHost: w.vhost, Name: c.Queue}
+		for _, e := range story.Of(&seen, in) {
+			if e.Kind == story.Failed {
+				assert.Equal(t, e.Detail, c.Failure, "story")
+				assert.That(t, e.Time.Equal(c.Last), "story: failed at %v", e.Time)
+			}
+		}
+
+		if c.Counts > 0 {
+			assert.Equal(t, story.TriesOf(topology, &seen, in, time.Now()).Least, c.Counts, "story")
+		}
+
+		var plan struct {
+			Recipients []string
+			Resets     []struct{ Was int64 }
+		}
+		w.answers(&plan, "replay", c.Queue, "--dry-run")
+		assert.Equal(t, strings.Join(plan.Recipients, " "), c.Worker, "plan")
+		var most int64
+		for _, r := range plan.Resets {
+			most = max(most, r.Was)
+		}
+		assert.Equal(t, most, c.Counts, "plan")
+	})
 }
 
 // answers reads the JSON of a command.

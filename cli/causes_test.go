@@ -435,8 +435,8 @@ func TestStatesOfCauses(t *testing.T) {
 	v := newVHost(t, "mail.failed")
 	v.failing("mail.failed", "order", "ValueError: no order %", 3)
 	v.causes(func(c causesContract) bool { return c.Read == 3 })
-	source, err := program(nil, nil, nil).Source(config.Connection{API: node.API(), User: "guest", Password: "guest"})
-	must.Do(t, err)
+	connection := config.Connection{API: node.API(), User: "guest", Password: "guest"}
+	source := must.Get(program(nil, nil, nil).Source(connection))(t)
 	defer source.Close()
 	overview := must.Get(source.Check(t.Context()))(t)
 

@@ -48,7 +48,7 @@ func connectionOf(t *testing.T, env, args string) (c config.Connection, status i
 		}
 	}, append([]string{"flows"}, strings.Fields(args)...)...)
 
-	assert.That(t, r.out == "", "standard output has %q", r.out)
+	assert.Equal(t, r.out, "", "standard output has")
 
 	return c, r.status, r.stderr
 }
@@ -115,14 +115,12 @@ func TestConnection(t *testing.T) {
 		Want                    config.Connection
 	}
 
-	for _, test := range must.Cases[connection](t, "testdata/connections.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			got, status, stderr := connectionOf(t, with(t, test.Config, test.Env), test.Args)
-			assert.That(t, reflect.DeepEqual(got, test.Want),
-				"it connects to\n%s\ninstead of\n%s\n%s", spelled(got), spelled(test.Want), stderr)
-			assert.That(t, status == cli.ExitRefused, "exit status %d: %s", status, stderr)
-		})
-	}
+	must.Run(t, "testdata/connections.toml", func(t *testing.T, test connection) {
+		got, status, stderr := connectionOf(t, with(t, test.Config, test.Env), test.Args)
+		assert.That(t, reflect.DeepEqual(got, test.Want),
+			"it connects to\n%s\ninstead of\n%s\n%s", spelled(got), spelled(test.Want), stderr)
+		assert.That(t, status == cli.ExitRefused, "exit status %d: %s", status, stderr)
+	})
 }
 
 // What --help and the man page begin with works where it is pasted: it needs no name of somewhere else.
@@ -157,13 +155,11 @@ func TestConnectionMistakes(t *testing.T) {
 		Want                    []string
 	}
 
-	for _, test := range must.Cases[mistake](t, "testdata/connection_mistakes.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			_, status, stderr := connectionOf(t, with(t, test.Config, test.Env), test.Args)
-			assert.Equal(t, status, cli.ExitUsage, "exit status")
-			checkSentence(t, stderr, test.Want...)
-		})
-	}
+	must.Run(t, "testdata/connection_mistakes.toml", func(t *testing.T, test mistake) {
+		_, status, stderr := connectionOf(t, with(t, test.Config, test.Env), test.Args)
+		assert.Equal(t, status, cli.ExitUsage, "exit status")
+		checkSentence(t, stderr, test.Want...)
+	})
 }
 
 // A password in a file that every user of the machine can read causes a warning; a file without one does not.
@@ -189,7 +185,7 @@ func TestConfigThatOthersRead(t *testing.T) {
 		line, _, _ := strings.Cut(stderr, "\n")
 		told := strings.HasPrefix(line, "warning: ") && strings.Contains(line, "chmod 600 "+path)
 		assert.That(t, told == test.told, "%+v: %q", test, stderr)
-		assert.That(t, !strings.Contains(stderr, "s3cr3t"), "a password is shown: %s", stderr)
+		assert.Lacks(t, stderr, "s3cr3t", "a password is shown")
 	}
 }
 

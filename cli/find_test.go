@@ -221,7 +221,7 @@ func TestFindWhile(t *testing.T) {
 		r := run(t.Context(), v, func() {
 			for _, name := range []string{"a", "b"} {
 				_, err := v.channel.QueueDelete(name, false, false, false)
-				assert.That(t, err == nil, "%v", err)
+				assert.Succeeds(t, err)
 			}
 		})
 
@@ -351,56 +351,55 @@ func TestLooksOfManyRuns(t *testing.T) {
 	t.Parallel()
 	const n, runs, limit = 25, 10, 6
 	counts := behaviour().ReturnCountsAsDelivery
-	for _, test := range must.Cases[struct {
+	type expected struct {
 		Name string
 		Args []string
 		Free bool // it needs no look
 		Says string
-	}](t, "testdata/costly_looks.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			t.Parallel()
-			v := newVHost(t)
-			v.declare("q", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int32(limit)})
-			v.declare("other", nil)
-			v.bind("other", "k", "amq.direct")
-			v.fill("q", n)
-
-			refused := 0
-			for run := range runs {
-				args := slices.Clone(test.Args)
-				if args[0] == "export" {
-					args = append(args, filepath.Join(t.TempDir(), fmt.Sprint(run)))
-				}
-
-				r := v.run(args...)
-				switch {
-				case r.status == cli.ExitRefused:
-					refused++
-					assert.Contains(t, r.stderr, "2 looks left of 6", "run %d", run+1)
-				case counts && r.status != cli.ExitDone, counts && !strings.Contains(r.stderr, test.Says):
-					t.Errorf("run %d: exit status %d: %s", run+1, r.status, r.stderr)
-				}
-			}
-
-			want := 0
-			if counts && !test.Free {
-				want = runs - limit + 2
-			}
-
-			// On a busy machine a look can cost two: a consumer that is cancelled while a message is on its way. One that comes
-			// before the queue shows returned messages costs none.
-			assert.That(t, refused >= want-2, "%d runs were refused, want the last %d", refused, want)
-			assert.That(t, want != 0 || refused <= 0, "%d runs were refused, want the last %d", refused, want)
-			assert.That(t, refused <= want+3, "%d runs were refused, want the last %d", refused, want)
-			v.holds("q", n)
-			d, ok, err := v.channel.Get("q", true)
-			must.Do(t, err)
-			assert.That(t, ok, "the first message: %v %v", err, d.Redelivered)
-			assert.That(t, !counts || !test.Free || !d.Redelivered, "the first message: %v %v", err, d.Redelivered)
-			came, _ := d.Headers["x-delivery-count"].(int64)
-			assert.That(t, !counts || came <= limit-2 && (came != 0 || test.Free), "the first message came back %d times", came)
-		})
 	}
+	must.Run(t, "testdata/costly_looks.toml", func(t *testing.T, test expected) {
+		t.Parallel()
+		v := newVHost(t)
+		v.declare("q", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int32(limit)})
+		v.declare("other", nil)
+		v.bind("other", "k", "amq.direct")
+		v.fill("q", n)
+
+		refused := 0
+		for run := range runs {
+			args := slices.Clone(test.Args)
+			if args[0] == "export" {
+				args = append(args, filepath.Join(t.TempDir(), fmt.Sprint(run)))
+			}
+
+			r := v.run(args...)
+			switch {
+			case r.status == cli.ExitRefused:
+				refused++
+				assert.Contains(t, r.stderr, "2 looks left of 6", "run %d", run+1)
+			case counts && r.status != cli.ExitDone, counts && !strings.Contains(r.stderr, test.Says):
+				t.Errorf("run %d: exit status %d: %s", run+1, r.status, r.stderr)
+			}
+		}
+
+		want := 0
+		if counts && !test.Free {
+			want = runs - limit + 2
+		}
+
+		// On a busy machine a look can cost two: a consumer that is cancelled while a message is on its way. One that comes
+		// before the queue shows returned messages costs none.
+		assert.That(t, refused >= want-2, "%d runs were refused, want the last %d", refused, want)
+		assert.That(t, want != 0 || refused <= 0, "%d runs were refused, want the last %d", refused, want)
+		assert.That(t, refused <= want+3, "%d runs were refused, want the last %d", refused, want)
+		v.holds("q", n)
+		d, ok, err := v.channel.Get("q", true)
+		must.Do(t, err)
+		assert.That(t, ok, "the first message: %v %v", err, d.Redelivered)
+		assert.That(t, !counts || !test.Free || !d.Redelivered, "the first message: %v %v", err, d.Redelivered)
+		came, _ := d.Headers["x-delivery-count"].(int64)
+		assert.That(t, !counts || came <= limit-2 && (came != 0 || test.Free), "the first message came back %d times", came)
+	})
 }
 
 // On a read-only connection rescues cannot be agreed to, and messages at their limit are not lost either.

@@ -178,8 +178,7 @@ func TestPeek(t *testing.T) {
 		assert.That(t, d.Count != 0, "death of message %d: %+v", i+1, d)
 		assert.That(t, d.Exchange != nil, "death of message %d: %+v", i+1, d)
 		assert.That(t, len(d.RoutingKeys) > 0, "death of message %d: %+v", i+1, d)
-		when, err := time.Parse("2006-01-02T15:04:05.000Z07:00", d.Time)
-		must.Do(t, err)
+		when := must.Get(time.Parse("2006-01-02T15:04:05.000Z07:00", d.Time))(t)
 		assert.That(t, time.Since(when) <= 24*time.Hour, "the time of its death is %q", d.Time)
 	}
 

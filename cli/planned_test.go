@@ -18,7 +18,7 @@ import (
 // Plans are written, changed, shown and applied, while the broker changes.
 func TestPlansInFiles(t *testing.T) {
 	t.Parallel()
-	for _, test := range must.Cases[struct {
+	type expected struct {
 		Name  string
 		Steps []struct {
 			Do, Run string
@@ -26,25 +26,24 @@ func TestPlansInFiles(t *testing.T) {
 			Says    []string
 			Holds   map[string]int
 		}
-	}](t, "testdata/plans.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			v := newVHost(t)
-			v.boundWorker("direct", 3)
-			file := strings.NewReplacer("@", t.TempDir()+string(filepath.Separator))
-
-			for _, step := range test.Steps {
-				if step.Do != "" {
-					v.change(strings.Split(file.Replace(step.Do), " "))
-				} else {
-					v.run(file.Replace(step.Run)).ends(t, step.Status, step.Says...)
-				}
-
-				for queue, n := range step.Holds {
-					v.holds(queue, n)
-				}
-			}
-		})
 	}
+	must.Run(t, "testdata/plans.toml", func(t *testing.T, test expected) {
+		v := newVHost(t)
+		v.boundWorker("direct", 3)
+		file := strings.NewReplacer("@", t.TempDir()+string(filepath.Separator))
+
+		for _, step := range test.Steps {
+			if step.Do != "" {
+				v.change(strings.Split(file.Replace(step.Do), " "))
+			} else {
+				v.run(file.Replace(step.Run)).ends(t, step.Status, step.Says...)
+			}
+
+			for queue, n := range step.Holds {
+				v.holds(queue, n)
+			}
+		}
+	})
 }
 
 // change changes the broker, or a file.

@@ -35,8 +35,7 @@ func TestPrometheusFiresAndResolves(t *testing.T) {
 		}[name == "dlxtop.rules.yml"]...).CombinedOutput()
 		must.That(t, err == nil, "promtool: %s", said)
 	}
-	config, err := os.OpenFile(filepath.Join(dir, "prometheus.yml"), os.O_APPEND|os.O_WRONLY, 0)
-	must.Do(t, err)
+	config := must.Get(os.OpenFile(filepath.Join(dir, "prometheus.yml"), os.O_APPEND|os.O_WRONLY, 0))(t)
 	must.Get(config.WriteString("global: {evaluation_interval: 1s}\n"))(t)
 	must.Do(t, config.Close())
 

@@ -47,19 +47,18 @@ func TestCannotConnect(t *testing.T) {
 		return os.Expand(text, func(name string) string { return places[name] })
 	}
 
-	for _, test := range must.Cases[struct {
+	type expected struct {
 		Name, URL, API string
 		Want           []string
-	}](t, "testdata/unreachable.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			address, api := placed(test.URL), placed(cmp.Or(test.API, "http://$api"))
-			for _, command := range [][]string{{"flows"}, {"peek", "q"}, {"drop", "q", "--yes"}, {"findings"}} {
-				run(t, append(command, "--url", address, "--api", api)...).refuses(t, cli.ExitConnect, test.Want...)
-			}
-
-			noDashboard(t, address, api).refuses(t, cli.ExitConnect, test.Want...)
-		})
 	}
+	must.Run(t, "testdata/unreachable.toml", func(t *testing.T, test expected) {
+		address, api := placed(test.URL), placed(cmp.Or(test.API, "http://$api"))
+		for _, command := range [][]string{{"flows"}, {"peek", "q"}, {"drop", "q", "--yes"}, {"findings"}} {
+			run(t, append(command, "--url", address, "--api", api)...).refuses(t, cli.ExitConnect, test.Want...)
+		}
+
+		noDashboard(t, address, api).refuses(t, cli.ExitConnect, test.Want...)
+	})
 }
 
 // A host that is down, or says nothing, costs seconds and nothing else.
@@ -134,7 +133,7 @@ func TestSilentAPI(t *testing.T) {
 	assert.Contains(t, said[0], "within 2s: dlxtop asks again")
 	assert.Contains(t, said[1], "within 4s: dlxtop asks again")
 	checkSentence(t, said[2], "RabbitMQ answers at", "accepted the connection and gave no answer within 8s")
-	assert.That(t, !strings.Contains(r.stderr, "enable"), "it is to be enabled: %s", r.stderr)
+	assert.Lacks(t, r.stderr, "enable", "it is to be enabled")
 }
 
 // impatient makes a program wait two seconds for the management API's first answer.

@@ -22,7 +22,7 @@ func checkSentence(t *testing.T, stderr string, words ...string) {
 		assert.Contains(t, stderr, word)
 	}
 
-	assert.That(t, !strings.Contains(stderr, "s3cr3t"), "the password is in %q", stderr)
+	assert.Lacks(t, stderr, "s3cr3t", "the password is in")
 	assert.That(t, !strings.ContainsFunc(strings.TrimSuffix(stderr, "\n"), func(r rune) bool { return r < ' ' }),
 		"a control character is in %q", stderr)
 }
@@ -175,5 +175,5 @@ func TestCompletion(t *testing.T) {
 	assert.Contains(t, offered("journal", "undo", ""), words, "records")
 
 	resumable := run(t, "__complete --url", v.url(), "--api", node.API(), "journal", "resume", "").out
-	assert.That(t, !strings.Contains(resumable, words), "a complete record is offered to resume")
+	assert.Lacks(t, resumable, words, "a complete record is offered to resume")
 }

@@ -267,7 +267,7 @@ func TestDockerCommands(t *testing.T) {
 	assert.That(t, strings.HasSuffix(run, " rabbitmq:4-management"), "it ends with another image: %s", run)
 	got := strings.Join(dockerControl(l, "stop_app"), " ")
 	want := "docker exec dlxtop-1-1 rabbitmqctl stop_app"
-	assert.That(t, got == want, "got %s, want %s", got, want)
+	assert.Equal(t, got, want)
 }
 
 func TestControl(t *testing.T) {

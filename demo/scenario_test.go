@@ -279,7 +279,7 @@ func remove(t *testing.T, declared topology) {
 	channel := must.Get(conn.Channel())(t)
 	for _, q := range declared.queues {
 		_, err := channel.QueueDelete(q.name, false, false, false)
-		assert.That(t, err == nil, "%v", err)
+		assert.Succeeds(t, err)
 	}
 
 	for _, e := range declared.exchanges {

@@ -725,8 +725,7 @@ func (c *clusterTrial) goOn(status, twice int) {
 
 	command, out := c.start("journal", "resume", strconv.Itoa(record), "--yes", "-o", "json")
 	_ = command.Wait()
-	assert.That(c.t, !strings.Contains(out.String(), "ended a look"),
-		"the fault is taken for a message that cannot be read")
+	assert.Lacks(c.t, out.String(), "ended a look", "the fault is taken for a message that cannot be read")
 	c.settle()
 	wrong := map[string]int{}
 	found := c.find()

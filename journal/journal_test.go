@@ -145,7 +145,7 @@ func TestWhatWasDone(t *testing.T) {
 		assert.That(t, message.FingerprintOf(e.Message) == e.Fingerprint, "%d is another message: %+v", e.Position, e.Message)
 	}
 
-	assert.NoDiff(t, cmp.Diff([]plan.Outcome{plan.Dropped, plan.Dropped, plan.Dropped, ""}, outcomes))
+	assert.Same(t, []plan.Outcome{plan.Dropped, plan.Dropped, plan.Dropped, ""}, outcomes)
 	records := must.Get(j.Records(t.Context(), 10))(t)
 	must.Equal(t, len(records), 1, "%+v", records)
 	assert.Equal(t, records[0].Who(), "ann as guest@localhost:5672")
@@ -449,7 +449,7 @@ func TestCopiesOfRefusedMessages(t *testing.T) {
 	}
 
 	check(t, j.Finish(id, nil, plan.Account{Refused: 7, Copies: copies}))
-	assert.NoDiff(t, cmp.Diff(copies, must.Get(j.Record(t.Context(), id))(t).Account.Copies))
+	assert.Same(t, copies, must.Get(j.Record(t.Context(), id))(t).Account.Copies)
 }
 
 // intended returns a replay from the queue a, its message, and how that one will be published.
@@ -499,11 +499,11 @@ func TestCopiesOfAKilledReplay(t *testing.T) {
 		asFirstVersion(t, path)
 		old := must.Get(j.Replayed(t.Context(), "b:5672", ""))(t)
 		assert.That(t, reflect.DeepEqual(old, sent), "%s: written by 1.0.0 %+v, now %+v", name, old, sent)
-		topology := build.TopologyOf("3.10.8", build.Text(`
+		topology := build.Described("3.10.8", `
 			queue w consumers=1
 			queue a
 			queue b
-		`))
+		`)
 		got := plan.New(topology, plan.ActionWant{
 			Operation: plan.Replay, From: build.Ref("b"), Sample: message.MessageList{*m}, Planned: 1,
 			Options: plan.Options{Mark: true},

@@ -164,7 +164,7 @@ func TestLooksThatCannotBeKept(t *testing.T) {
 			assert.That(t, strings.HasPrefix(said, path+" "), "%v %v", begun, err)
 			assert.Contains(t, said, "move it away")
 			assert.Lacks(t, said, "\n")
-			assert.NoDiff(t, cmp.Diff(0, len(lookedIn(t, dir))))
+			assert.Same(t, 0, len(lookedIn(t, dir)))
 		})
 	}
 }
@@ -255,7 +255,7 @@ func ended(t *testing.T) (path string, id int64) {
 func wantClaimed(t *testing.T, err error, by int64, state plan.ClaimState) {
 	t.Helper()
 	var claimed *plan.ClaimedError
-	must.That(t, errors.As(err, &claimed), "%v instead of %d by %d", err, state, by)
+	must.That(t, errors.As(err, &claimed), "%v instead of %s by %d", err, state, by)
 	assert.Equal(t, claimed.By, by)
 	assert.Equal(t, claimed.State, state)
 }
@@ -271,7 +271,7 @@ func TestWhatOneUndoHasIsGivenToNoOther(t *testing.T) {
 	}
 	one, granted, err := claim(first, nil, 1, 2, 3, 4)
 	check(t, err)
-	assert.NoDiff(t, cmp.Diff([]int{1, 2, 3, 4}, granted))
+	assert.Same(t, []int{1, 2, 3, 4}, granted)
 	_, _, err = claim(second, nil, 1, 2, 3)
 	wantClaimed(t, err, one, plan.ClaimRunning)
 	records, _ := second.Records(t.Context(), 0)
@@ -296,7 +296,7 @@ func TestWhatOneUndoHasIsGivenToNoOther(t *testing.T) {
 	wantClaimed(t, err, one, plan.ClaimDone)
 	_, granted, err = claim(second, []int64{one}, 1, 2, 3, 4, 5, 6)
 	must.Do(t, err)
-	assert.NoDiff(t, cmp.Diff([]int{2, 3, 4, 5, 6}, granted))
+	assert.Same(t, []int{2, 3, 4, 5, 6}, granted)
 }
 
 // Of many claims of the same positions, each position goes to one.
@@ -320,7 +320,7 @@ func TestClaimsAtOnce(t *testing.T) {
 	}
 
 	all.Wait()
-	assert.NoDiff(t, cmp.Diff(map[int]int{1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1}, given))
+	assert.Same(t, map[int]int{1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1}, given)
 }
 
 // Any bodies and headers survive byte for byte, also headers with the names of what is written beside a body.
@@ -351,7 +351,7 @@ func TestWholeMessages(t *testing.T) {
 	for i, e := range got {
 		assert.Equal(t, string(e.Message.Body), bodies[i], "%q became %q", bodies[i], e.Message.Body)
 		assert.Equal(t, message.FingerprintOf(e.Message), entries[i].Fingerprint, "%v", bodies[i])
-		assert.NoDiff(t, cmp.Diff(odd, e.Message.Headers), "headers of %q", bodies[i])
+		assert.Same(t, odd, e.Message.Headers, "headers of %q", bodies[i])
 	}
 }
 

@@ -79,31 +79,30 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		return os.Expand(text, func(name string) string { return places[name] })
 	}
 
-	for _, test := range must.Cases[struct {
+	type expected struct {
 		Name, URL, VHost, Cause, Next string
 		Kind                          trouble.Kind
 		Trusts                        bool
-	}](t, "testdata/connect_errors.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			options := Options{URL: placed(test.URL), VHost: test.VHost}
-			if test.Trusts {
-				options.TLS = trust
-			}
-
-			c := client(t, options)
-			_, checkErr := c.Check(t.Context())
-			_, snapshotErr := c.Snapshot(t.Context())
-			for _, err := range []error{checkErr, snapshotErr} {
-				connect := connectError(t, err)
-				assert.Equal(t, connect.Kind, test.Kind, "%v", connect)
-				assert.Contains(t, connect.Cause, placed(test.Cause))
-				assert.Contains(t, connect.Next, placed(test.Next))
-				for _, secret := range []string{"wrongpass", manage.Password, "guest:guest"} {
-					assert.That(t, !strings.Contains(connect.Error(), secret), "the error shows a password: %v", connect)
-				}
-			}
-		})
 	}
+	must.Run(t, "testdata/connect_errors.toml", func(t *testing.T, test expected) {
+		options := Options{URL: placed(test.URL), VHost: test.VHost}
+		if test.Trusts {
+			options.TLS = trust
+		}
+
+		c := client(t, options)
+		_, checkErr := c.Check(t.Context())
+		_, snapshotErr := c.Snapshot(t.Context())
+		for _, err := range []error{checkErr, snapshotErr} {
+			connect := connectError(t, err)
+			assert.Equal(t, connect.Kind, test.Kind, "%v", connect)
+			assert.Contains(t, connect.Cause, placed(test.Cause))
+			assert.Contains(t, connect.Next, placed(test.Next))
+			for _, secret := range []string{"wrongpass", manage.Password, "guest:guest"} {
+				assert.That(t, !strings.Contains(connect.Error(), secret), "the error shows a password: %v", connect)
+			}
+		}
+	})
 
 	t.Run("vhost without a permission", func(t *testing.T) {
 		_, err := client(t, Options{URL: b.as("clerk", manage.Password), VHost: closed}).Check(t.Context())

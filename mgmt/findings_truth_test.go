@@ -177,14 +177,12 @@ func TestFinding(t *testing.T) {
 		t.Run(name, func(t *testing.T) { truth(t, newStage(t)) })
 	}
 
-	for _, test := range must.Cases[struct{ Name, Steps string }](t, "testdata/truths.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			s := newStage(t)
-			for line := range strings.Lines(test.Steps) {
-				s.play(line)
-			}
-		})
-	}
+	must.Run(t, "testdata/truths.toml", func(t *testing.T, test struct{ Name, Steps string }) {
+		s := newStage(t)
+		for line := range strings.Lines(test.Steps) {
+			s.play(line)
+		}
+	})
 }
 
 // play is one line of a case: what happens, to which queue, and how many it then holds; or an object of build.Text. A

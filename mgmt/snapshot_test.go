@@ -90,12 +90,12 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 	wanted := scenario.Queues()
 	slices.Sort(queues)
 	slices.Sort(wanted)
-	assert.NoDiff(t, cmp.Diff(wanted, queues), "queues (-declared +reported)")
+	assert.Same(t, wanted, queues, "queues (-declared +reported)")
 	retry := find(t, s, "ucenter@user@retry")
 	delete(retry.Arguments, "x-queue-type") // 4.x adds it
-	assert.NoDiff(t, cmp.Diff(model.Table{
+	assert.Same(t, model.Table{
 		"x-dead-letter-exchange": "master", "x-dead-letter-routing-key": "ucenter@user", "x-message-ttl": int64(30000),
-	}, retry.Arguments), "arguments (-declared +reported)")
+	}, retry.Arguments, "arguments (-declared +reported)")
 
 	if failed := find(t, s, "ucenter@user@failed"); failed.ReadyBytes.Or(0) <= 0 || failed.Unacked.Or(-1) != 0 ||
 		failed.Consumers.Or(-1) != 0 {
@@ -154,7 +154,7 @@ func wantPubsubBindings(t *testing.T, s *model.Snapshot, vhost string) {
 	}
 
 	slices.Sort(declared)
-	assert.NoDiff(t, cmp.Diff(declared, bindings), "bindings (-declared +reported)")
+	assert.Same(t, declared, bindings, "bindings (-declared +reported)")
 }
 
 func TestPoliciesAreJoined(t *testing.T) {
@@ -201,8 +201,8 @@ func TestPoliciesAreJoined(t *testing.T) {
 	a := find(t, s, "a")
 	assert.Equal(t, a.Policy, "ttl", "operator policy %q", a.OperatorPolicy)
 	assert.Equal(t, a.OperatorPolicy, "cap")
-	assert.NoDiff(t, cmp.Diff(model.Table{"message-ttl": int64(30000), "dead-letter-exchange": "x"},
-		a.PolicyDefinition), "effective definition (-wanted +reported)")
+	assert.Same(t, model.Table{"message-ttl": int64(30000), "dead-letter-exchange": "x"},
+		a.PolicyDefinition, "effective definition (-wanted +reported)")
 	q := find(t, s, "q")
 	assert.Equal(t, q.Type, model.Quorum, "quorum queue %+v", q)
 	assert.That(t, q.SingleActive, "quorum queue %+v", q)
@@ -219,22 +219,22 @@ func TestPoliciesAreJoined(t *testing.T) {
 		}
 		assert.Equal(t, x.Policy, "alternate", "exchange %+v", x)
 		assert.That(t, x.Internal, "exchange %+v", x)
-		assert.NoDiff(t, cmp.Diff(model.Table{"alternate-exchange": "amq.fanout"}, x.PolicyDefinition), "%v", x)
-		assert.NoDiff(t, cmp.Diff(model.Table{"x-note": model.Table{"n": 1.5, "list": []any{int64(1), "two"}}},
-			x.Arguments), "arguments of the exchange (-wanted +reported)")
+		assert.Same(t, model.Table{"alternate-exchange": "amq.fanout"}, x.PolicyDefinition, "%v", x)
+		assert.Same(t, model.Table{"x-note": model.Table{"n": 1.5, "list": []any{int64(1), "two"}}},
+			x.Arguments, "arguments of the exchange (-wanted +reported)")
 	}
 
 	slices.SortFunc(s.Policies, func(x, y model.Policy) int { return strings.Compare(x.Name, y.Name) })
-	assert.NoDiff(t, cmp.Diff(policies, s.Policies), "policies (-wanted +reported)")
+	assert.Same(t, policies, s.Policies, "policies (-wanted +reported)")
 
 	i := slices.IndexFunc(s.Bindings, func(b model.Binding) bool { return b.ToExchange })
 	must.That(t, i >= 0, "the binding between exchanges is missing")
 
-	assert.NoDiff(t, cmp.Diff(model.Binding{
+	assert.Same(t, model.Binding{
 		VHost: vhost, Source: "x", Destination: "y", ToExchange: true, RoutingKey: "k.*",
 		PropertiesKey: s.Bindings[i].PropertiesKey,
 		Arguments:     model.Table{"x-match": "all", "count": int64(3), "share": 0.5},
-	}, s.Bindings[i]), "binding (-wanted +reported)")
+	}, s.Bindings[i], "binding (-wanted +reported)")
 }
 
 func TestAFreshQueueHasNoStatistics(t *testing.T) {
@@ -262,7 +262,7 @@ func TestAFreshQueueHasNoStatistics(t *testing.T) {
 	assert.Equal(t, q.Ready.Or(-1), 1, "a fresh queue has %s ready and policy %q %v", q.Ready, q.Policy,
 		q.PolicyDefinition)
 	assert.Equal(t, q.Policy, "ttl")
-	assert.NoDiff(t, cmp.Diff(model.Table{"message-ttl": int64(60000)}, q.PolicyDefinition))
+	assert.Same(t, model.Table{"message-ttl": int64(60000)}, q.PolicyDefinition)
 
 	must.Await(t, "a poll sees a quorum queue before its statistics", func() bool {
 		tries++
@@ -381,43 +381,42 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 		b.queue(vhost, name, amqp.Table{"x-message-ttl": 1000})
 	}
 
-	for _, test := range must.Cases[struct {
+	type expected struct {
 		Name, List, Element string
 		Instead             string         // JSON; "": the element, with other values
 		Values              map[string]any // in JSON; "": gone
 		Queues              int
 		Missing             []string
-	}](t, "testdata/odd_elements.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			changed := b.before(func(path string, body []byte) []byte {
-				switch {
-				case !strings.Contains(path, "/api/"+test.List):
-					return body
-				case test.Element == "":
-					return []byte("<html>")
-				}
-
-				return damage(t, body, test.Element, func(element map[string]any) any {
-					if test.Instead != "" {
-						return json.RawMessage(test.Instead)
-					}
-					maps.Copy(element, test.Values)
-					maps.DeleteFunc(element, func(_ string, value any) bool { return value == "" })
-					return element
-				})
-			})
-
-			s := poll(t, client(t, Options{URL: changed, VHost: vhost}))
-			must.Equal(t, len(s.Queues), test.Queues, "queues, missing %q", s.Missing)
-			must.Equal(t, len(s.Missing), len(test.Missing))
-
-			for i, words := range test.Missing {
-				assert.That(t, strings.HasPrefix(s.Missing[i], words), "missing %q, want %q", s.Missing[i], words)
+	}
+	must.Run(t, "testdata/odd_elements.toml", func(t *testing.T, test expected) {
+		changed := b.before(func(path string, body []byte) []byte {
+			switch {
+			case !strings.Contains(path, "/api/"+test.List):
+				return body
+			case test.Element == "":
+				return []byte("<html>")
 			}
 
-			assert.That(t, test.Element != "" || s.Bindings == nil, "bindings that could not be read are not nil")
+			return damage(t, body, test.Element, func(element map[string]any) any {
+				if test.Instead != "" {
+					return json.RawMessage(test.Instead)
+				}
+				maps.Copy(element, test.Values)
+				maps.DeleteFunc(element, func(_ string, value any) bool { return value == "" })
+				return element
+			})
 		})
-	}
+
+		s := poll(t, client(t, Options{URL: changed, VHost: vhost}))
+		must.Equal(t, len(s.Queues), test.Queues, "queues, missing %q", s.Missing)
+		must.Equal(t, len(s.Missing), len(test.Missing))
+
+		for i, words := range test.Missing {
+			assert.That(t, strings.HasPrefix(s.Missing[i], words), "missing %q, want %q", s.Missing[i], words)
+		}
+
+		assert.That(t, test.Element != "" || s.Bindings == nil, "bindings that could not be read are not nil")
+	})
 }
 
 // What is said about routes must hold for all bindings.
@@ -466,7 +465,7 @@ func TestCountsWithoutStatistics(t *testing.T) {
 	must.Equal(t, len(s.Missing), 1)
 	assert.Contains(t, s.Missing[0], "switched off")
 	assert.Equal(t, q.Policy, "ttl", "%v: the policy list should have its definition", q.PolicyDefinition)
-	assert.NoDiff(t, cmp.Diff(model.Table{"message-ttl": int64(60000)}, q.PolicyDefinition))
+	assert.Same(t, model.Table{"message-ttl": int64(60000)}, q.PolicyDefinition)
 }
 
 // RabbitMQ accepts a queue whose arguments are nested deeper than encoding/json reads. It must not hide the others.

@@ -357,7 +357,7 @@ func TestFirstRequestsAtOnce(t *testing.T) {
 		for _, c := range clients {
 			wg.Go(func() {
 				_, _, err := c.queues(t.Context(), false)
-				assert.That(t, err == nil, "%v", err)
+				assert.Succeeds(t, err)
 			})
 		}
 

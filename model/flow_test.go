@@ -24,7 +24,7 @@ func TestFlows(t *testing.T) {
 			parts, ok := build.ScenarioParts[test.Scenario]
 			must.That(t, ok, "no such topology")
 			topology := build.TopologyOf("3.10.8", parts...)
-			assert.NoDiff(t, cmp.Diff(test.Want, build.Told(topology.Flows())))
+			assert.Same(t, test.Want, build.Told(topology.Flows()))
 
 			for _, f := range topology.Flows() {
 				for _, m := range append([]model.Member{f.Worker}, f.Failed...) {
@@ -51,7 +51,7 @@ func TestTheFiveSystemsSideBySide(t *testing.T) {
 	}
 
 	want := []string{"RetryQueue", "example.delay.heaven", "ucenter@user", "worker-queue"}
-	assert.NoDiff(t, cmp.Diff(want, names))
+	assert.Same(t, want, names)
 }
 
 func TestMovesBetween(t *testing.T) {
@@ -70,21 +70,20 @@ func TestMovesBetween(t *testing.T) {
 		return s
 	}
 
-	for _, test := range must.Cases[struct {
+	type expected struct {
 		Name          string
 		Before, After counts
 		Came, Went    int64
 		None          bool
-	}](t, "testdata/moves_between.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			m, moved := model.MovesBetween(at(0, test.Before), at(2, test.After))[build.Ref("q")]
-			must.Equal(t, moved, !test.None)
-			if moved {
-				assert.Equal(t, m.Came, model.Some(test.Came))
-				assert.Equal(t, m.Went, model.Some(test.Went))
-			}
-		})
 	}
+	must.Run(t, "testdata/moves_between.toml", func(t *testing.T, test expected) {
+		m, moved := model.MovesBetween(at(0, test.Before), at(2, test.After))[build.Ref("q")]
+		must.Equal(t, moved, !test.None)
+		if moved {
+			assert.Equal(t, m.Came, model.Some(test.Came))
+			assert.Equal(t, m.Went, model.Some(test.Went))
+		}
+	})
 
 	t.Run("the first poll has none", func(t *testing.T) {
 		moves := model.MovesBetween(nil, at(2, nil))
@@ -241,13 +240,13 @@ func TestWhatWasSeenBefore(t *testing.T) {
 		From: ways{build.Ref("buffer"): build.Refs("w")}, Counted: model.QueueSet{build.Ref("buffer"): true},
 	})
 
-	assert.NoDiff(t, cmp.Diff(ways{build.Ref("buffer"): build.Refs("b")}, before.To))
+	assert.Same(t, ways{build.Ref("buffer"): build.Refs("b")}, before.To)
 	assert.That(t, len(before.From)+len(before.Counted) == 0, "%+v", before)
 
-	assert.NoDiff(t, cmp.Diff(model.Seen{
+	assert.Same(t, model.Seen{
 		To:   ways{build.Ref("buffer"): build.Refs("a", "b"), build.Ref("other"): build.Refs("c")},
 		From: ways{build.Ref("buffer"): build.Refs("w")}, Counted: model.QueueSet{build.Ref("buffer"): true},
-	}, after))
+	}, after)
 }
 
 // Going by its bindings, publishers fill the buffer; messages in it show which of its workers sends them back.
@@ -301,16 +300,14 @@ func TestCarried(t *testing.T) {
 		Want    string // of the failed queue: the origin and the count
 	}
 
-	for _, test := range must.Cases[expected](t, "testdata/carried.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			c, _ := build.TopologyOf(test.Version, test.Parts...).Carried(build.Ref("failed"))
-			got := fmt.Sprintf("%s %d", c.From.Name, c.Count)
+	must.Run(t, "testdata/carried.toml", func(t *testing.T, test expected) {
+		c, _ := build.TopologyOf(test.Version, test.Parts...).Carried(build.Ref("failed"))
+		got := fmt.Sprintf("%s %d", c.From.Name, c.Count)
 
-			if c.Count == math.MaxInt64 {
-				got = c.From.Name + " any"
-			}
+		if c.Count == math.MaxInt64 {
+			got = c.From.Name + " any"
+		}
 
-			assert.Equal(t, got, test.Want)
-		})
-	}
+		assert.Equal(t, got, test.Want)
+	})
 }

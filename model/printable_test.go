@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
@@ -50,7 +49,7 @@ func TestPrintableLines(t *testing.T) {
 		{"\x1b[1m", []string{`\x1b[1m`}},
 		{"  a \n ", []string{"  a ", " "}},
 	} {
-		assert.NoDiff(t, cmp.Diff(c.want, model.PrintableLines(c.in)), "%q", c.in)
+		assert.Same(t, c.want, model.PrintableLines(c.in), "%q", c.in)
 	}
 }
 

@@ -11,10 +11,10 @@ import (
 
 // The delay grows by the minimum with each failure that counts, up to the maximum (4.3.6).
 func TestDelaysOfRetries(t *testing.T) {
-	topology := build.TopologyOf("4.3.6", build.Text(`
+	topology := build.Described("4.3.6", `
 		quorum grows x-delayed-retry-type=all x-delayed-retry-min=20000 x-delayed-retry-max=50000
 		quorum stays x-delayed-retry-type=all x-delayed-retry-min=20000
-	`))
+	`)
 	grows := topology.Settings(build.Ref("grows")).DelayedRetry
 	for failed, want := range map[int64]time.Duration{
 		0: 20 * time.Second, 1: 20 * time.Second, 2: 40 * time.Second, 3: 50 * time.Second, 1 << 62: 50 * time.Second,

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -55,7 +53,7 @@ func TestRoute(t *testing.T) {
 			assert.That(t, got.Exact == (got.Why == ""), "exact is %v, and the reason against it is %q", got.Exact, got.Why)
 			got.Through, got.Why = nil, ""
 			test.Want.Queues = build.Refs(strings.Fields(test.Queues)...)
-			assert.NoDiff(t, cmp.Diff(test.Want, got))
+			assert.Same(t, test.Want, got)
 		})
 	}
 }
@@ -161,7 +159,7 @@ func TestFlowsOfMessagesThatKeepTheirKeys(t *testing.T) {
 			hop, _ := topology.Hop(build.Ref("delay:5s"), model.Expired)
 			assert.That(t, hop.Route.Keys == test.keys, "keys of kind %d, want %d: %s", hop.Route.Keys, test.keys, hop.Route.Why)
 
-			assert.NoDiff(t, cmp.Diff(test.reaches, hop.Route.Queues))
+			assert.Same(t, test.reaches, hop.Route.Queues)
 		})
 	}
 }
@@ -169,14 +167,14 @@ func TestFlowsOfMessagesThatKeepTheirKeys(t *testing.T) {
 // A worker whose rejected messages keep their keys must not be said to lose them, nor to have other workers' failed
 // queues.
 func TestRejectsThatKeepTheirKeys(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Text(`
+	topology := build.Described("4.0.5", `
 		exchange direct in
 		exchange direct dead
 		queue w consumers=1 dlx=dead
 		bind in w w
 		queue v.dead
 		bind dead v v.dead
-	`))
+	`)
 	for _, exit := range topology.Exits(build.Ref("w")) {
 		assert.Equal(t, exit.Fate, model.Unclear, "%v", exit.Reason)
 		assert.Contains(t, exit.Why, "keeps its own routing keys", "%v", exit.Reason)
@@ -195,15 +193,13 @@ func TestRejectsThatKeepKeysOfPatterns(t *testing.T) {
 		Flows []string
 	}
 
-	for _, test := range must.Cases[expected](t, "testdata/patterns.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			topology := build.TopologyOf("4.0.5", test.Parts...)
+	must.Run(t, "testdata/patterns.toml", func(t *testing.T, test expected) {
+		topology := build.TopologyOf("4.0.5", test.Parts...)
 
-			assert.NoDiff(t, cmp.Diff(test.Flows, build.Told(topology.Flows())))
-			hop, _ := topology.Hop(build.Ref("orders"), model.Rejected)
-			assert.Equal(t, hop.Route.Keys, test.Kind, "%s", hop.Route.Why)
-		})
-	}
+		assert.Same(t, test.Flows, build.Told(topology.Flows()))
+		hop, _ := topology.Hop(build.Ref("orders"), model.Rejected)
+		assert.Equal(t, hop.Route.Keys, test.Kind, "%s", hop.Route.Why)
+	})
 }
 
 func TestDeadLettered(t *testing.T) {

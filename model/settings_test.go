@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -34,18 +32,16 @@ func TestEffectiveSettings(t *testing.T) {
 		Want                []string
 	}
 
-	for _, test := range must.Cases[expected](t, "testdata/effective_settings.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			s := build.Broker(test.Version, test.Queue)
-			q := &s.Queues[0]
-			maps.Copy(q.Arguments, test.Arguments)
-			if test.Operator != nil {
-				q.OperatorPolicy, q.PolicyDefinition = "op", test.Operator
-			}
+	must.Run(t, "testdata/effective_settings.toml", func(t *testing.T, test expected) {
+		s := build.Broker(test.Version, test.Queue)
+		q := &s.Queues[0]
+		maps.Copy(q.Arguments, test.Arguments)
+		if test.Operator != nil {
+			q.OperatorPolicy, q.PolicyDefinition = "op", test.Operator
+		}
 
-			assert.NoDiff(t, cmp.Diff(test.Want, setIn(model.NewTopology(s).Settings(q.QueueRef))))
-		})
-	}
+		assert.Same(t, test.Want, setIn(model.NewTopology(s).Settings(q.QueueRef)))
+	})
 }
 
 func TestTheSourceOfAMergedPolicy(t *testing.T) {
@@ -68,10 +64,10 @@ func TestTheSourceOfAMergedPolicy(t *testing.T) {
 
 // A worker that has just started counts before the statistics know of it; dlxtop's own consumer does not.
 func TestConfirmedConsumers(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Text(`
+	topology := build.Described("3.10.8", `
 		queue mail
 		queue letters
-	`))
+	`)
 	worker := build.Ref("mail")
 	read := build.Ref("letters")
 	one := build.Some(1)
@@ -85,7 +81,7 @@ func TestConfirmedConsumers(t *testing.T) {
 // Statistics have nothing of a new queue: a count says that it has no consumers.
 func TestUnknownConsumersAreCounted(t *testing.T) {
 	unknown := func(q *model.Queue) { q.Consumers = model.Opt[int64]{} }
-	topology := build.TopologyOf("4.3.6", build.Text("queue w consumers=1"), build.Buffer("in", "w", 1, unknown))
+	topology := build.Described("4.3.6", "queue w consumers=1", build.Buffer("in", "w", 1, unknown))
 	in := topology.WithoutStatistics()[0]
 	topology = topology.Confirmed(model.CountsByQueue{in: {Consumers: build.Some(0)}}, false)
 	assert.Contains(t, topology.Flows()[0].Buffers[0].Reason, "no consumers;")

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -46,7 +44,7 @@ func TestStatedRoles(t *testing.T) {
 	}) {
 		t.Run(test.Name, func(t *testing.T) {
 			topology := build.TopologyOf("4.0.5", test.Queues, stated(slices.Concat(test.Stated...)...))
-			assert.NoDiff(t, cmp.Diff(test.Want, build.Told(topology.Flows())))
+			assert.Same(t, test.Want, build.Told(topology.Flows()))
 
 			var parked, alone []string
 			for _, ref := range topology.ParkedQueues() {
@@ -55,12 +53,12 @@ func TestStatedRoles(t *testing.T) {
 				assert.That(t, topology.IsFailed(ref), "messages do not rest in %s", ref)
 			}
 
-			assert.NoDiff(t, cmp.Diff(test.Parked, parked))
+			assert.Same(t, test.Parked, parked)
 			for _, m := range topology.FailedWithoutFlow() {
 				alone = append(alone, m.Queue.String())
 			}
 
-			assert.NoDiff(t, cmp.Diff(test.Alone, alone))
+			assert.Same(t, test.Alone, alone)
 			reasons := map[model.QueueRef]string{}
 			for _, f := range topology.Flows() {
 				for _, m := range slices.Concat(f.Failed, f.Parked, []model.Member{f.Worker}) {
@@ -82,7 +80,7 @@ func TestStatedRoles(t *testing.T) {
 
 // A queue in which messages end, whatever its name: only its owner can say that these are failures.
 func TestAbandoned(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Text(`
+	topology := build.Described("4.0.5", `
 		queue graveyard ready=3
 		queue empty ready=0
 		queue busy ready=3 consumers=1
@@ -91,9 +89,9 @@ func TestAbandoned(t *testing.T) {
 		queue jobs.failed ready=3
 		queue named_error ready=3
 		stream log ready=3
-	`))
+	`)
 	assert.List(t, topology.Abandoned(), build.Refs("graveyard"))
 
-	topology = build.TopologyOf("4.0.5", build.Text("queue graveyard ready=3"), stated("graveyard", "ignored"))
+	topology = build.Described("4.0.5", "queue graveyard ready=3", stated("graveyard", "ignored"))
 	assert.List(t, topology.Abandoned(), nil)
 }

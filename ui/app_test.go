@@ -305,7 +305,7 @@ func TestWhatPollsAndCountsKnow(t *testing.T) {
 	}
 
 	got := h.HeadArrived(at(600), ref("q"))
-	assert.That(t, got.Since == at(0), "after ten minutes it is there since %v", got.Since)
+	assert.Equal(t, got.Since, at(0), "after ten minutes it is there since")
 }
 
 // The bound on the next due time shrinks while nothing leaves, and starts again when something may have left.

@@ -432,11 +432,9 @@ func TestGolden(t *testing.T) {
 	}
 
 	sizes := map[int][]string{1: allSizes[2:], 2: allSizes[:2], 3: allSizes}
-	for _, scene := range must.Cases[scene](t, "testdata/scenes.toml") {
-		t.Run(scene.Name, func(t *testing.T) {
-			at(t, sizes[scene.Sizes], func(t *testing.T, width, height int) {
-				opens[scene.Open](t, width, height).play(scene.Steps...).golden()
-			})
+	must.Run(t, "testdata/scenes.toml", func(t *testing.T, scene scene) {
+		at(t, sizes[scene.Sizes], func(t *testing.T, width, height int) {
+			opens[scene.Open](t, width, height).play(scene.Steps...).golden()
 		})
-	}
+	})
 }

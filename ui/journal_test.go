@@ -49,12 +49,10 @@ func journaled(t *testing.T, messages, dropped int) Options {
 // writeDrop records an unfinished drop of n messages, the first dropped of which have an outcome.
 func writeDrop(t *testing.T, j *journal.Journal, n, dropped int) int64 {
 	t.Helper()
-	id, err := j.Begin(t.Context(), plan.Record{
+	id := must.Get(j.Begin(t.Context(), plan.Record{
 		Operation: plan.Drop, From: ref(failedQueue), User: "guest",
 		Broker: "mq1:5672", Planned: n,
-	})
-
-	must.Do(t, err)
+	}))(t)
 	var entries []plan.Entry
 
 	var settled []plan.Settled
@@ -278,7 +276,7 @@ func interrupted(t *testing.T) Options {
 	o, b, _ := failedOptions(5)
 	kept := journal.Options{Path: filepath.Join(t.TempDir(), "journal.db"), Now: b.clock.now}
 	j := journal.New(kept)
-	id, err := j.Begin(t.Context(), plan.Record{
+	id := must.Get(j.Begin(t.Context(), plan.Record{
 		Operation: plan.Replay, From: ref(failedQueue), To: "queue:ucenter@user", User: "guest", Broker: "mq1:5672",
 		Planned: 5,
 		Intent: &plan.Intent{
@@ -286,9 +284,7 @@ func interrupted(t *testing.T) Options {
 			Fixed: model.Address{RoutingKey: "ucenter@user"}, Options: plan.Options{Mark: true, MarkName: "MARK"},
 			Recipients: []plan.Recipient{{Queue: ref("ucenter@user"), Consumers: build.Some(1)}},
 		},
-	})
-
-	must.Do(t, err)
+	}))(t)
 
 	var entries []plan.Entry
 	for i, m := range b.messages[ref(failedQueue)][:3] {

@@ -218,7 +218,7 @@ func TestChoicesOfAnyFile(t *testing.T) {
 	assert.That(t, len(c.Commands) == shell.MostCommands, "%d commands are remembered", len(c.Commands))
 	text := fmt.Sprintf(`{"commands":[%q,"flows"]}`, strings.Repeat("x", 10_000))
 	c = shell.ChoicesIn([]byte(text))
-	assert.That(t, len(c.Commands) == 1, "a command of 10,000 letters is remembered: %d", len(c.Commands))
+	assert.Equal(t, len(c.Commands), 1, "a command of 10,000 letters is remembered")
 }
 
 // ↑ brings commands of earlier starts, drawn printable.

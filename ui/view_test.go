@@ -168,37 +168,35 @@ func (m askedMessages) ReadBody(i int, b []byte, from int64) (int, error) {
 // What is drawn was worked out by Update, on each screen and with each dialog, also after each change of the size;
 // drawing it again gives the same.
 func TestViewAsksNoBroker(t *testing.T) {
-	for _, view := range must.Cases[scene](t, "testdata/views.toml") {
-		t.Run(view.Name, func(t *testing.T) {
-			o, _, c := failedOptions(5)
+	must.Run(t, "testdata/views.toml", func(t *testing.T, view scene) {
+		o, _, c := failedOptions(5)
 
-			withJournal(t, &o, 3)
-			o.Broker = askedBroker{o.Broker}
-			o.Journal = askedRecords{o.Journal}
+		withJournal(t, &o, 3)
+		o.Broker = askedBroker{o.Broker}
+		o.Journal = askedRecords{o.Journal}
 
-			o.Now = func() time.Time {
-				outsideView("the clock")
-				return c.now()
-			}
+		o.Now = func() time.Time {
+			outsideView("the clock")
+			return c.now()
+		}
 
-			d := drive(t, o)
-			d.app.Env.Clipboard = io.Discard
-			d.await("ucenter@user")
+		d := drive(t, o)
+		d.app.Env.Clipboard = io.Discard
+		d.await("ucenter@user")
 
-			for i := 0; i < len(view.Steps); i += 2 {
-				d.press(view.Steps[i])
-				d.await(view.Steps[i+1])
-			}
+		for i := 0; i < len(view.Steps); i += 2 {
+			d.press(view.Steps[i])
+			d.await(view.Steps[i+1])
+		}
 
-			for _, size := range []tea.WindowSizeMsg{
-				{Width: 120, Height: 36}, {Width: 80, Height: 24}, {Width: 200, Height: 50},
-			} {
-				d.take(size)
-				first, second := d.app.View(), d.app.View()
-				assert.That(t, first == second, "at %s two views differ:\n%s\n%s", fmt.Sprint(size), first, second)
-			}
-		})
-	}
+		for _, size := range []tea.WindowSizeMsg{
+			{Width: 120, Height: 36}, {Width: 80, Height: 24}, {Width: 200, Height: 50},
+		} {
+			d.take(size)
+			first, second := d.app.View(), d.app.View()
+			assert.That(t, first == second, "at %s two views differ:\n%s\n%s", fmt.Sprint(size), first, second)
+		}
+	})
 }
 
 // A frame is a screen without a terminal: the first one, or what a command opens, with what it reads.
@@ -229,22 +227,20 @@ func TestFrameThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	there := filepath.Join(t.TempDir(), "there")
 	must.Do(t, os.WriteFile(there, nil, 0o600))
-	for _, test := range must.Cases[struct{ Name, Path, Open, Want string }](t, "testdata/refused_frames.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			t.Parallel()
-			if test.Path == "there" {
-				test.Path = there
-			} else {
-				test.Path = filepath.Join(t.TempDir(), test.Path)
-			}
-			err := WriteFrame(t.Context(), dashboard.Frame{Path: test.Path, Open: test.Open, Width: 120, Height: 36}, failed(5))
-			must.Fails(t, err, test.Want)
-			assert.Lacks(t, err.Error(), "\x1b")
-			info, err := os.Stat(test.Path)
-			assert.That(t, err != nil || info.Size() <= 0, "it was written: %v", err)
-			assert.That(t, err == nil || test.Path != there, "it was written: %v", err)
-		})
-	}
+	must.Run(t, "testdata/refused_frames.toml", func(t *testing.T, test struct{ Name, Path, Open, Want string }) {
+		t.Parallel()
+		if test.Path == "there" {
+			test.Path = there
+		} else {
+			test.Path = filepath.Join(t.TempDir(), test.Path)
+		}
+		err := WriteFrame(t.Context(), dashboard.Frame{Path: test.Path, Open: test.Open, Width: 120, Height: 36}, failed(5))
+		must.Fails(t, err, test.Want)
+		assert.Lacks(t, err.Error(), "\x1b")
+		info, err := os.Stat(test.Path)
+		assert.That(t, err != nil || info.Size() <= 0, "it was written: %v", err)
+		assert.That(t, err == nil || test.Path != there, "it was written: %v", err)
+	})
 }
 
 // snapshotOfQueues writes the queues into a file, and reads it.

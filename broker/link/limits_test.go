@@ -109,7 +109,7 @@ func TestAnswersInTime(t *testing.T) {
 	var none roundTrips
 	fails := func() (time.Duration, error) { return 0, net.ErrClosed }
 	_, err := none.inTime(time.Second, fails)
-	assert.That(t, err == net.ErrClosed, "a channel that closed: %v", err)
+	assert.Equal(t, err, net.ErrClosed, "a channel that closed")
 }
 
 // A channel may end with deliveries on their way: those that were not claimed do not outlive the look.

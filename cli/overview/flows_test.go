@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -113,7 +111,7 @@ func TestFlowsWithRedeliveries(t *testing.T) {
 				rows = append(rows, strings.Join(strings.Fields(line), " "))
 			}
 
-			assert.NoDiff(t, cmp.Diff(test.rows, rows))
+			assert.Same(t, test.rows, rows)
 			raw := must.Get(json.Marshal(Flows(looping(test.rate))))(t)
 			text := string(raw)
 			assert.Contains(t, text, test.inJSON)

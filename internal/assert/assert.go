@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // test is a test, or a property that is tried with many values.
@@ -67,6 +69,12 @@ func Fails(t test, err error, part string, of ...any) {
 		return
 	}
 	Contains(t, err.Error(), part, of...)
+}
+
+// Same reports how values differ that have parts.
+func Same(t test, want, got any, of ...any) {
+	t.Helper()
+	NoDiff(t, cmp.Diff(want, got), of...)
 }
 
 // NoDiff reports a difference that cmp.Diff found.

@@ -2,6 +2,8 @@
 package must
 
 import (
+	"reflect"
+	"testing"
 	"time"
 
 	"github.com/BurntSushi/toml"
@@ -64,10 +66,10 @@ func Fails(t test, err error, part string, of ...any) {
 	assert.Fails(ends{t}, err, part, of...)
 }
 
-// NoDiff is assert.NoDiff, but ends the test.
-func NoDiff(t test, diff string, of ...any) {
+// Same is assert.Same, but ends the test.
+func Same(t test, want, got any, of ...any) {
 	t.Helper()
-	assert.NoDiff(ends{t}, diff, of...)
+	assert.Same(ends{t}, want, got, of...)
 }
 
 // Cases reads the cases of a test from a file of TOML, [[case]] each, in which every key is known.
@@ -78,6 +80,14 @@ func Cases[C any](t test, path string) []C {
 	Do(t, err)
 	That(t, len(read.Undecoded()) == 0, "%s: unknown keys %v", path, read.Undecoded())
 	return file.Case
+}
+
+// Run runs a test for each case of a file, under the case's field Name.
+func Run[C any](t *testing.T, path string, run func(*testing.T, C)) {
+	t.Helper()
+	for _, c := range Cases[C](t, path) {
+		t.Run(reflect.ValueOf(c).FieldByName("Name").String(), func(t *testing.T) { run(t, c) })
+	}
 }
 
 // ends turns a reported error into the end of the test.

@@ -41,6 +41,11 @@ func TopologyOf(version string, parts ...Part) *model.Topology {
 	return model.NewTopology(Broker(version, parts...))
 }
 
+// Described returns the topology of a broker that has what a text says (Text), and these parts.
+func Described(version, text string, parts ...Part) *model.Topology {
+	return TopologyOf(version, append([]Part{Text(text)}, parts...)...)
+}
+
 // Ref returns a queue of the vhost /.
 func Ref(name string) model.QueueRef { return model.QueueRef{VHost: "/", Name: name} }
 

@@ -341,8 +341,7 @@ func FuzzRecall(f *testing.F) {
 		assert.That(t, g.Read() == e.Messages, "%d messages are here of %d", g.Read(), e.Messages)
 		again := NewGroups()
 		if kept := g.encode("rabbit@one", mail, e); kept != nil {
-			same, err := again.recall(kept, "rabbit@one", mail)
-			must.Do(t, err)
+			same := must.Get(again.recall(kept, "rabbit@one", mail))(t)
 			assert.Equal(t, same, e)
 		}
 	})

@@ -115,10 +115,10 @@ func TestGroups(t *testing.T) {
 // stay exact.
 // What a message says about its worker is shown with what the broker knows of such a queue.
 func TestWorkersThatAreNoQueues(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Text(`
+	topology := build.Described("3.10.8", `
 		queue mail consumers=1 dlx= key=mail.failed
 		queue mail.failed
-	`))
+	`)
 	for worker, want := range map[string]string{
 		"mail": "mail", "mail.v1\n": `mail.v1\n (gone)`, "eu/stock": "eu/stock",
 	} {
@@ -500,7 +500,7 @@ func TestStatesFile(t *testing.T) {
 // The file stays small: causes that were only seen are forgotten first.
 func TestStatesAreBounded(t *testing.T) {
 	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
-	text, err := WithStates(nil, "a", func(s States) {
+	text := must.Get(WithStates(nil, "a", func(s States) {
 		for i := range 3 * mostMarks {
 			id := ID(fmt.Sprintf("%012x", i))
 			s[id] = Mark{State: Seen, At: now.Add(time.Duration(i) * time.Second)}
@@ -508,9 +508,7 @@ func TestStatesAreBounded(t *testing.T) {
 				s[id] = Mark{State: Resolved, At: now}
 			}
 		}
-	})
-
-	must.Do(t, err)
+	}))(t)
 	s, err := StatesIn(text, "a")
 	must.Do(t, err)
 	must.Equal(t, len(s), mostMarks, "%d are left: %v", len(s), err)

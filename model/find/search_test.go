@@ -72,66 +72,65 @@ func TestSearch(t *testing.T) {
 		"lost":    &trouble.Error{Kind: trouble.Unreachable, Cause: "mq1 is gone", Next: "start it"},
 	}
 
-	for _, c := range must.Cases[struct {
+	type expected struct {
 		Name                string
 		Want                find.Want
 		Errors              map[string]string // of a queue
 		Hits, Missed, Looks string
 		Fails               bool
-	}](t, "testdata/searches.toml") {
-		t.Run(c.Name, func(t *testing.T) {
-			broken := map[string]error{}
-			for queue, kind := range c.Errors {
-				broken[queue] = errs[kind]
-			}
+	}
+	must.Run(t, "testdata/searches.toml", func(t *testing.T, c expected) {
+		broken := map[string]error{}
+		for queue, kind := range c.Errors {
+			broken[queue] = errs[kind]
+		}
 
-			topology := build.TopologyOf("4.0.5", build.Text(`
+		topology := build.Described("4.0.5", `
 				queue a ready=3
 				queue b ready=2
 				queue c ready=1
 				queue empty
-			`))
+			`)
 
-			broker := &told{map[string]int{"a": 3, "b": 2, "c": 1}, broken, nil}
-			want := c.Want
-			want.Filter, _ = filter.Parse("message")
-			want.Limit, want.Hits = cmp.Or(want.Limit, 100), cmp.Or(want.Hits, 100)
-			search := find.New(broker, find.Queues(topology, want), want, nil)
+		broker := &told{map[string]int{"a": 3, "b": 2, "c": 1}, broken, nil}
+		want := c.Want
+		want.Filter, _ = filter.Parse("message")
+		want.Limit, want.Hits = cmp.Or(want.Limit, 100), cmp.Or(want.Hits, 100)
+		search := find.New(broker, find.Queues(topology, want), want, nil)
 
-			var result find.Result
-			var err error
-			var running sync.WaitGroup
-			running.Go(func() { result, err = search.Run(t.Context()) })
+		var result find.Result
+		var err error
+		var running sync.WaitGroup
+		running.Go(func() { result, err = search.Run(t.Context()) })
 
-			var hits []string
-			for more := true; more; {
-				var found []find.Hit
-				found, _, more = search.Next()
-				for i := range found {
-					hits = append(hits, fmt.Sprint(found[i].Queue.Name, found[i].Position))
-				}
+		var hits []string
+		for more := true; more; {
+			var found []find.Hit
+			found, _, more = search.Next()
+			for i := range found {
+				hits = append(hits, fmt.Sprint(found[i].Queue.Name, found[i].Position))
 			}
+		}
 
-			running.Wait()
-			got := strings.Join(hits, " ")
-			assert.Equal(t, got, c.Hits)
-			assert.Equal(t, result.Hits, len(hits))
-			got = reasons(result.NotRead)
-			assert.That(t, got == c.Missed || c.Want.Longest != 0 && strings.HasPrefix(got, c.Missed),
-				"not read: %s", got)
-			got = strings.Join(broker.looks, " ")
-			assert.Equal(t, got, c.Looks)
-			assert.Equal(t, err != nil, c.Fails, "looked at %s: %v", got, err)
-		})
-	}
+		running.Wait()
+		got := strings.Join(hits, " ")
+		assert.Equal(t, got, c.Hits)
+		assert.Equal(t, result.Hits, len(hits))
+		got = reasons(result.NotRead)
+		assert.That(t, got == c.Missed || c.Want.Longest != 0 && strings.HasPrefix(got, c.Missed),
+			"not read: %s", got)
+		got = strings.Join(broker.looks, " ")
+		assert.Equal(t, got, c.Looks)
+		assert.Equal(t, err != nil, c.Fails, "looked at %s: %v", got, err)
+	})
 }
 
 // A cancelled search reads no further queue, and names all that it did not read.
 func TestSearchStops(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Text(`
+	topology := build.Described("4.0.5", `
 		queue a ready=3
 		queue b ready=2
-	`))
+	`)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	stop()
 	want := find.Want{Filter: &filter.Filter{}, Limit: 9, Hits: 9}
@@ -145,10 +144,10 @@ func TestSearchStops(t *testing.T) {
 // A queue that is empty by the statistics is counted before it is skipped, even where peeking has a cost: messages in
 // it are read or reported, and an empty queue costs nothing.
 func TestSearchDoesNotBelieveLateStatistics(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Text(`
+	topology := build.Described("4.0.5", `
 		quorum late
 		quorum empty
-	`))
+	`)
 	for _, c := range []struct {
 		name          string
 		costly        bool
@@ -211,7 +210,7 @@ func TestMatch(t *testing.T) {
 }
 
 func TestQueues(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Text(`
+	topology := build.Described("4.0.5", `
 		queue a-worker dlx=dead ready=3 consumers=1
 		queue b.failed ready=2
 		buffer c-retry a-worker 30000 ready=1
@@ -221,7 +220,7 @@ func TestQueues(t *testing.T) {
 		stream log
 		exchange direct dead
 		bind dead a-worker b.failed
-	`))
+	`)
 
 	names := func(want find.Want) string {
 		var all []string

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -76,7 +74,7 @@ func TestFlowsOfEachConvention(t *testing.T) {
 	}...) {
 		t.Run(test.Name, func(t *testing.T) {
 			topology := build.TopologyOf("4.3.6", test.Parts...)
-			assert.NoDiff(t, cmp.Diff(test.Want, build.Told(topology.Flows())))
+			assert.Same(t, test.Want, build.Told(topology.Flows()))
 
 			for _, f := range topology.Flows() {
 				for _, b := range f.Buffers {
@@ -89,7 +87,7 @@ func TestFlowsOfEachConvention(t *testing.T) {
 				alone = append(alone, m.Queue.String())
 			}
 
-			assert.NoDiff(t, cmp.Diff(test.Alone, alone))
+			assert.Same(t, test.Alone, alone)
 			for _, f := range Of(topology) {
 				assert.That(t, f.Code != "buffer-with-consumers", "%s: %s", f.Queue, f.Message)
 			}
@@ -100,7 +98,7 @@ func TestFlowsOfEachConvention(t *testing.T) {
 // A loop delivers the same messages again and again; the finding says how many there are, how fast they cycle, and how
 // often they were delivered.
 func TestRequeueLoop(t *testing.T) {
-	for _, test := range must.Cases[struct {
+	type expected struct {
 		Name   string
 		Rates  [2]float64 // redeliveries and acknowledgements
 		Counts [3]int64   // ready, unacknowledged, redelivered
@@ -108,35 +106,34 @@ func TestRequeueLoop(t *testing.T) {
 		Polls  float64    // of a queue without consumers
 		Beside float64    // polls beside a consumer
 		Want   []string   // in message and evidence; none: there is no loop
-	}](t, "testdata/requeue_loops.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			w := build.Queue("w", build.Consumers(1), func(q *model.Queue) {
-				q.RedeliverRate, q.AckRate = model.Some(test.Rates[0]), model.Some(test.Rates[1])
-				q.Ready, q.Unacked = model.Some(test.Counts[0]), model.Some(test.Counts[1])
-				q.Redelivered = model.Some(test.Counts[2])
-				if test.Acked > 0 {
-					q.Acked = model.Some(test.Acked)
-				}
-				if test.Polls > 0 {
-					q.Consumers, q.PollRate = build.Some(0), model.Some(test.Polls)
-				}
-				if test.Beside > 0 {
-					q.DeliverRate, q.PollRate = model.Some(test.Rates[0]), model.Some(test.Beside)
-				}
-			})
-
-			found := Of(build.TopologyOf("4.3.6", w))
-			must.That(t, (len(found) == 1) == (test.Want != nil), "%v", codes(found))
-
-			for _, f := range found {
-				for _, words := range test.Want {
-					assert.That(t, strings.Contains(f.Message+"\n"+f.Evidence, words),
-						"nothing of %q in: %s\n%s", words, f.Message, f.Evidence)
-				}
-				assert.That(t, f.Happening, "it does not say that it happens now")
+	}
+	must.Run(t, "testdata/requeue_loops.toml", func(t *testing.T, test expected) {
+		w := build.Queue("w", build.Consumers(1), func(q *model.Queue) {
+			q.RedeliverRate, q.AckRate = model.Some(test.Rates[0]), model.Some(test.Rates[1])
+			q.Ready, q.Unacked = model.Some(test.Counts[0]), model.Some(test.Counts[1])
+			q.Redelivered = model.Some(test.Counts[2])
+			if test.Acked > 0 {
+				q.Acked = model.Some(test.Acked)
+			}
+			if test.Polls > 0 {
+				q.Consumers, q.PollRate = build.Some(0), model.Some(test.Polls)
+			}
+			if test.Beside > 0 {
+				q.DeliverRate, q.PollRate = model.Some(test.Rates[0]), model.Some(test.Beside)
 			}
 		})
-	}
+
+		found := Of(build.TopologyOf("4.3.6", w))
+		must.That(t, (len(found) == 1) == (test.Want != nil), "%v", codes(found))
+
+		for _, f := range found {
+			for _, words := range test.Want {
+				assert.That(t, strings.Contains(f.Message+"\n"+f.Evidence, words),
+					"nothing of %q in: %s\n%s", words, f.Message, f.Evidence)
+			}
+			assert.That(t, f.Happening, "it does not say that it happens now")
+		}
+	})
 }
 
 // A slow loop in a queue that was worked off before shows between polls: the same messages, and no acknowledgement.
@@ -221,10 +218,10 @@ func TestLooksAreNoLoop(t *testing.T) {
 	looked := func(q *model.Queue) {
 		q.RedeliverRate, q.Ready, q.Redelivered = model.Some(6.0), build.Some(6), build.Some(60)
 	}
-	found := codes(Of(build.TopologyOf("3.10.8", build.Text(`
+	found := codes(Of(build.Described("3.10.8", `
 		exchange fanout dead
 		queue mail dlx=dead consumers=1
-	`),
+	`,
 		build.Queue("mail.dlq", looked), build.Bind("dead", "", "mail.dlq"))))
 	assert.That(t, !slices.Contains(found, "error requeue-loop mail.dlq"), "found %v", found)
 }
@@ -332,7 +329,7 @@ func TestUnroutableOwnKeys(t *testing.T) {
 
 		topology := build.TopologyOf("4.0.5", build.CopyKeyParts...)
 		want := []string{"error losing-now delay:5s"}
-		assert.NoDiff(t, cmp.Diff(want, codes(LosingNow(topology, moves, 12*time.Second))))
+		assert.Same(t, want, codes(LosingNow(topology, moves, 12*time.Second)))
 		moves[build.Ref("user:save")] = model.Movement{In: model.Some(2.0)}
 		found := LosingNow(topology, moves, 12*time.Second)
 		assert.That(t, len(found) == 0, "%v", codes(found))

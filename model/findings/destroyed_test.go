@@ -12,38 +12,37 @@ import (
 )
 
 func TestDestroyed(t *testing.T) {
-	for _, test := range must.Cases[struct {
+	type expected struct {
 		Name, Queues   string
 		Counts         []destroyedCase
 		Findings, Says string
 		Lacks          string
-	}](t, "testdata/destroyed.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			s := build.Broker("4.0.5", build.Text(test.Queues))
-			for q := range model.Each(s.Queues) {
-				q.Node = "n1"
-			}
-
-			var earlier, counts []loss.Destroyed
-			for _, c := range test.Counts {
-				before, now := c.counts()
-				earlier, counts = append(earlier, before), append(counts, now)
-			}
-
-			topology := model.NewTopology(s)
-			found := Sort(Destroyed(topology, Of(topology), loss.Since(earlier, counts)))
-			var places, evidence []string
-			for _, f := range found {
-				places = append(places, strings.Join([]string{string(f.Level), f.Code, f.Node + f.Queue}, " "))
-				evidence = append(evidence, f.Evidence)
-			}
-			assert.Equal(t, strings.Join(places, "; "), test.Findings)
-			assert.Contains(t, strings.Join(evidence, "\n"), test.Says)
-			if test.Lacks != "" {
-				assert.Lacks(t, strings.Join(evidence, "\n"), test.Lacks)
-			}
-		})
 	}
+	must.Run(t, "testdata/destroyed.toml", func(t *testing.T, test expected) {
+		s := build.Broker("4.0.5", build.Text(test.Queues))
+		for q := range model.Each(s.Queues) {
+			q.Node = "n1"
+		}
+
+		var earlier, counts []loss.Destroyed
+		for _, c := range test.Counts {
+			before, now := c.counts()
+			earlier, counts = append(earlier, before), append(counts, now)
+		}
+
+		topology := model.NewTopology(s)
+		found := Sort(Destroyed(topology, Of(topology), loss.Since(earlier, counts)))
+		var places, evidence []string
+		for _, f := range found {
+			places = append(places, strings.Join([]string{string(f.Level), f.Code, f.Node + f.Queue}, " "))
+			evidence = append(evidence, f.Evidence)
+		}
+		assert.Equal(t, strings.Join(places, "; "), test.Findings)
+		assert.Contains(t, strings.Join(evidence, "\n"), test.Says)
+		if test.Lacks != "" {
+			assert.Lacks(t, strings.Join(evidence, "\n"), test.Lacks)
+		}
+	})
 }
 
 // destroyedCase is what a node counts, at first and some seconds later.

@@ -11,14 +11,14 @@ import (
 
 // What an application published into a failed queue may not stay there, though the queue forgets nothing.
 func TestFailedMessagesThatDoNotStay(t *testing.T) {
-	topology := build.TopologyOf("4.3.6", build.Text(`
+	topology := build.Described("4.3.6", `
 		queue mail consumers=1 dlx= key=mail.failed
 		queue mail.failed
 		queue stock consumers=1 dlx= key=stock.failed
 		buffer stock.failed rest 60000
 		queue rest
 		queue pay consumers=1 dlx= key=pay.failed
-	`), build.Queue("pay.failed", build.OfType(model.Quorum)))
+	`, build.Queue("pay.failed", build.OfType(model.Quorum)))
 	expires, brief := &message.Message{}, &message.Message{}
 	expires.Properties = message.Properties{Expiration: "86400000", DeliveryMode: 2}
 	brief.Properties = message.Properties{Expiration: "60000", DeliveryMode: 2}

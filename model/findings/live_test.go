@@ -34,24 +34,22 @@ func TestLosingNow(t *testing.T) {
 		buffer b w 1000
 	`))
 
-	for _, test := range must.Cases[expected](t, "testdata/losing_now.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			if test.Parts == nil {
-				test.Parts = flow
-			}
+	must.Run(t, "testdata/losing_now.toml", func(t *testing.T, test expected) {
+		if test.Parts == nil {
+			test.Parts = flow
+		}
 
-			moves := model.Moves{}
-			for queue, move := range test.Moves {
-				moves[build.Ref(queue)] = model.Movement{In: model.Some(move[0]), Dead: model.Some(move[1])}
-			}
+		moves := model.Moves{}
+		for queue, move := range test.Moves {
+			moves[build.Ref(queue)] = model.Movement{In: model.Some(move[0]), Dead: model.Some(move[1])}
+		}
 
-			s := build.Broker("3.10.8", test.Parts...)
-			s.Overview.RatesMode, s.Overview.StatsOff = test.Rates, test.StatsOff
+		s := build.Broker("3.10.8", test.Parts...)
+		s.Overview.RatesMode, s.Overview.StatsOff = test.Rates, test.StatsOff
 
-			found := LosingNow(model.NewTopology(s), moves, cmp.Or(test.Over, 12*time.Second))
-			assert.Equal(t, strings.Join(codes(found), "; "), test.Want)
-		})
-	}
+		found := LosingNow(model.NewTopology(s), moves, cmp.Or(test.Over, 12*time.Second))
+		assert.Equal(t, strings.Join(codes(found), "; "), test.Want)
+	})
 }
 
 func state(words, node string) build.Setting {
@@ -130,7 +128,7 @@ func TestNodeFindings(t *testing.T) {
 
 // A plan into a queue that is down is refused, or has a warning if others receive its messages, too.
 func TestPlansIntoQueuesThatAreDown(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Text("queue failed ready=3"),
+	topology := build.Described("3.10.8", "queue failed ready=3",
 		build.Queue("w", state("down", "rabbit@b")), build.Text(`
 			queue other
 			exchange fanout all
@@ -165,10 +163,10 @@ func TestPlansIntoQueuesThatAreDown(t *testing.T) {
 
 // Every plan that publishes warns that publishers are blocked; a drop does not publish.
 func TestPlansInAnAlarm(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Text(`
+	topology := build.Described("3.10.8", `
 		queue failed ready=3
 		queue w consumers=1
-	`),
+	`,
 		nodes(model.Node{Name: "rabbit@a", Running: true, DiskAlarm: true}))
 	says := func(warnings []plan.Warning) bool {
 		return slices.ContainsFunc(warnings, func(w plan.Warning) bool {
@@ -239,7 +237,7 @@ func TestReleasedForEver(t *testing.T) {
 		{"looked at", "4.3.6", 0, 1722, 0, false},
 		{"before 4.3", "4.0.5", 1, 1722, 0, false},
 	} {
-		topology := build.TopologyOf(c.version, build.Text("quorum q ready=1"))
+		topology := build.Described(c.version, "quorum q ready=1")
 		q, _ := topology.Queue(build.Ref("q"))
 		q.Consumers = model.Some(c.consumers)
 		r := ReadingOf(topology, q.QueueRef, time.Now(), nil)
@@ -295,7 +293,7 @@ func TestRemediesOfBlockedHeads(t *testing.T) {
 			"use one buffer for each TTL, with the TTL on the queue and no priorities",
 		},
 	} {
-		topology := build.TopologyOf(c.version, build.Text("queue w consumers=1"), c.queue)
+		topology := build.Described(c.version, "queue w consumers=1", c.queue)
 
 		said := ""
 		look := peek.Peeked{Messages: message.MessageList(c.messages), TakenAt: at}

@@ -27,7 +27,7 @@ func TestRemedyOfADeliveryLimit(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			found := Of(build.TopologyOf(c.version, build.Text("queue w consumers=1 dlx= key=w.failed\n"+c.failed)))
+			found := Of(build.Described(c.version, "queue w consumers=1 dlx= key=w.failed\n"+c.failed))
 			must.Equal(t, len(found), 1, "findings %v", codes(found))
 			assert.Contains(t, found[0].Remedy, c.want)
 		})

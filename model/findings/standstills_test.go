@@ -42,29 +42,27 @@ func TestLoopsAndStandstills(t *testing.T) {
 		Want, Says    string
 	}
 
-	for _, test := range must.Cases[expected](t, "testdata/standstills.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			s := build.Broker(test.Version, test.Parts...)
-			s.Shovels = test.Shovels
-			for q := range model.Each(s.Queues) {
-				if state, odd := test.States[q.Name]; odd {
-					states[state](q)
-				}
+	must.Run(t, "testdata/standstills.toml", func(t *testing.T, test expected) {
+		s := build.Broker(test.Version, test.Parts...)
+		s.Shovels = test.Shovels
+		for q := range model.Each(s.Queues) {
+			if state, odd := test.States[q.Name]; odd {
+				states[state](q)
 			}
+		}
 
-			var found []string
-			said := ""
-			for _, f := range Of(model.NewTopology(s)) {
-				if slices.Contains(codes, f.Code) {
-					found = append(found, string(f.Level)+" "+f.Code+" "+f.Queue)
-					said += f.Message + "\n"
-				}
+		var found []string
+		said := ""
+		for _, f := range Of(model.NewTopology(s)) {
+			if slices.Contains(codes, f.Code) {
+				found = append(found, string(f.Level)+" "+f.Code+" "+f.Queue)
+				said += f.Message + "\n"
 			}
+		}
 
-			assert.Equal(t, strings.Join(found, "; "), test.Want)
-			assert.Contains(t, said, test.Says)
-		})
-	}
+		assert.Equal(t, strings.Join(found, "; "), test.Want)
+		assert.Contains(t, said, test.Says)
+	})
 }
 
 // A worker on a failed queue crashes, and no poll but perhaps the first finds it connected. One poll looks the
@@ -102,28 +100,27 @@ func TestCrashesOnAFailedQueue(t *testing.T) {
 
 // What another queue counted in a message is neither this queue's loop nor near its limit.
 func TestCountsOfAnotherQueue(t *testing.T) {
-	for _, test := range must.Cases[struct {
+	type expected struct {
 		Name, Version string
 		Kind          model.QueueType
 		Again         int64  // redeliveries that this queue counted
 		Message       string // in JSON
 		Deaths        []message.Death
 		Want          string
-	}](t, "testdata/counts_of_another_queue.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			topology := build.TopologyOf(test.Version, build.Queue("q", build.OfType(test.Kind), build.Consumers(1),
-				build.DeliveryLimit(6), func(q *model.Queue) { q.Redelivered = model.Some(test.Again) }))
-			m := must.Get(message.ParseMessage([]byte(test.Message)))(t)
-			m.Position, m.Redelivered, m.Deaths = 1, true, test.Deaths
-
-			r := ReadingOf(topology, build.Ref("q"), build.Noon, nil)
-			r.See(&m)
-
-			var found []string
-			for _, f := range r.Found() {
-				found = append(found, f.Code)
-			}
-			assert.Equal(t, strings.Join(found, "; "), test.Want)
-		})
 	}
+	must.Run(t, "testdata/counts_of_another_queue.toml", func(t *testing.T, test expected) {
+		topology := build.TopologyOf(test.Version, build.Queue("q", build.OfType(test.Kind), build.Consumers(1),
+			build.DeliveryLimit(6), func(q *model.Queue) { q.Redelivered = model.Some(test.Again) }))
+		m := must.Get(message.ParseMessage([]byte(test.Message)))(t)
+		m.Position, m.Redelivered, m.Deaths = 1, true, test.Deaths
+
+		r := ReadingOf(topology, build.Ref("q"), build.Noon, nil)
+		r.See(&m)
+
+		var found []string
+		for _, f := range r.Found() {
+			found = append(found, f.Code)
+		}
+		assert.Equal(t, strings.Join(found, "; "), test.Want)
+	})
 }

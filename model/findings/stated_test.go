@@ -19,29 +19,27 @@ func TestMisfitRoles(t *testing.T) {
 		Says string
 	}
 
-	for _, test := range must.Cases[misfit](t, "testdata/misfits.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			topology := build.TopologyOf("4.0.5", build.Text(`
+	must.Run(t, "testdata/misfits.toml", func(t *testing.T, test misfit) {
+		topology := build.Described("4.0.5", `
 				queue w consumers=1
 				queue w.parking
 				queue attic
 				queue lossy ttl=1000
-			`),
-				func(s *model.Snapshot) { s.Stated = model.NewStatedRoles(test.All) })
-			var found []string
+			`,
+			func(s *model.Snapshot) { s.Stated = model.NewStatedRoles(test.All) })
+		var found []string
 
-			said, lossy := "", false
-			for _, f := range Of(topology) {
-				lossy = lossy || f.Queue == "lossy"
-				if f.Code == "stated-role" {
-					found = append(found, string(f.Level)+" "+f.Code+" "+f.Queue)
-					said = f.Message
-				}
+		said, lossy := "", false
+		for _, f := range Of(topology) {
+			lossy = lossy || f.Queue == "lossy"
+			if f.Code == "stated-role" {
+				found = append(found, string(f.Level)+" "+f.Code+" "+f.Queue)
+				said = f.Message
 			}
+		}
 
-			assert.Equal(t, strings.Join(found, "; "), test.Want)
-			assert.Contains(t, said, test.Says)
-			assert.Equal(t, lossy, !strings.Contains(test.Name, "ignored"), "ttl-without-dlx of lossy")
-		})
-	}
+		assert.Equal(t, strings.Join(found, "; "), test.Want)
+		assert.Contains(t, said, test.Says)
+		assert.Equal(t, lossy, !strings.Contains(test.Name, "ignored"), "ttl-without-dlx of lossy")
+	})
 }

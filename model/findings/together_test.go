@@ -14,7 +14,7 @@ import (
 // Levels of one ladder share a finding, with the evidence of each; another flow, a level of another kind and what
 // happens now stay apart.
 func TestEqualFindingsOfBuffersAreOne(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Text(`
+	topology := build.Described("3.10.8", `
 		queue w consumers=1
 		queue w.failed
 		queue w.10s ttl=10000 x-expires=20000 dlx= key=w
@@ -25,7 +25,7 @@ func TestEqualFindingsOfBuffersAreOne(t *testing.T) {
 		queue v consumers=1
 		queue v.failed
 		queue v.10s ttl=10000 x-expires=20000 dlx= key=v
-	`))
+	`)
 
 	found := Of(topology)
 	together := Together(topology, found)
@@ -67,7 +67,7 @@ func TestEqualFindingsOfManyFlowsAreOne(t *testing.T) {
 				"queue tenant%02[1]d.retry ttl=%[2]d dlx= key=tenant%02[1]d\n", i, 10_000+i)
 		}
 		text.WriteString("queue odd consumers=1 dlx= key=odd.retry\nqueue odd.retry ttl=1000 dlx= key=gone\n")
-		topology := build.TopologyOf("3.10.8", build.Text(text.String()))
+		topology := build.Described("3.10.8", text.String())
 		return Together(topology, Of(topology))
 	}
 

@@ -3,8 +3,6 @@ package findings
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -17,16 +15,14 @@ func TestUpgrades(t *testing.T) {
 		Want           []string
 		Parts          []build.Part
 	}
-	for _, test := range must.Cases[upgraded](t, "testdata/upgrades.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			var got []string
-			found := Upgrade(build.TopologyOf(test.From, test.Parts...), model.ParseVersion(test.To), upgrade.Use{})
-			for _, f := range found {
-				got = append(got, string(f.Level)+" "+f.Code+" "+f.Queue+f.Exchange)
-			}
-			must.NoDiff(t, cmp.Diff(test.Want, got))
-		})
-	}
+	must.Run(t, "testdata/upgrades.toml", func(t *testing.T, test upgraded) {
+		var got []string
+		found := Upgrade(build.TopologyOf(test.From, test.Parts...), model.ParseVersion(test.To), upgrade.Use{})
+		for _, f := range found {
+			got = append(got, string(f.Level)+" "+f.Code+" "+f.Queue+f.Exchange)
+		}
+		must.Same(t, test.Want, got)
+	})
 }
 
 func TestUpgradeOfWhatIsInUse(t *testing.T) {
@@ -39,10 +35,10 @@ func TestUpgradeOfWhatIsInUse(t *testing.T) {
 
 	transient := build.Queue("gone", func(q *model.Queue) { q.Durable = false })
 	found := Upgrade(build.TopologyOf("4.2.0", transient), model.ParseVersion("4.3"), use)
-	must.NoDiff(t, cmp.Diff(codes(found), []string{
+	must.Same(t, codes(found), []string{
 		"error upgrade-feature-flags ", "error upgrade-transient-queues gone", "warning upgrade-amqp10-addresses ",
 		"warning upgrade-deprecated-features ",
-	}))
+	})
 	found = Upgrade(build.TopologyOf("4.0.5"), model.ParseVersion("4.1"), use)
 	must.Equal(t, len(found), 3, "%v", codes(found))
 	must.Equal(t, found[1].Evidence, "frame_max 4,096: a")

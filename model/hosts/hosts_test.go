@@ -24,19 +24,18 @@ func TestClusterName(t *testing.T) {
 
 // The nodes that the cluster names come after the given ones, at the ports where they listen for the same protocol.
 func TestMembers(t *testing.T) {
-	for _, test := range must.Cases[struct {
+	type expected struct {
 		Name      string
 		Nodes     []string
 		Listeners []Listener
 		Given     string
 		Want      []string
-	}](t, "testdata/members.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			cluster := &Cluster{}
-			cluster.Learn(test.Nodes, test.Listeners)
-			assert.List(t, New(cluster, AMQPS, test.Given).all(), test.Want)
-		})
 	}
+	must.Run(t, "testdata/members.toml", func(t *testing.T, test expected) {
+		cluster := &Cluster{}
+		cluster.Learn(test.Nodes, test.Listeners)
+		assert.List(t, New(cluster, AMQPS, test.Given).all(), test.Want)
+	})
 }
 
 func TestHostsAreTried(t *testing.T) {

@@ -39,13 +39,11 @@ func TestFailureOfEachConvention(t *testing.T) {
 		Deaths        []Death
 	}
 
-	for _, c := range must.Cases[expected](t, "testdata/failures.toml") {
-		t.Run(c.Name, func(t *testing.T) {
-			m := must.Get(ParseMessage([]byte(`{"headers":` + cmp.Or(c.Headers, "{}") + `}`)))(t)
-			m.Body, m.BodyBytes, m.Deaths = []byte(c.Body), len(c.Body), append(m.Deaths, c.Deaths...)
-			wantFailure(t, &m, c.Want, c.Text)
-		})
-	}
+	must.Run(t, "testdata/failures.toml", func(t *testing.T, c expected) {
+		m := must.Get(ParseMessage([]byte(`{"headers":` + cmp.Or(c.Headers, "{}") + `}`)))(t)
+		m.Body, m.BodyBytes, m.Deaths = []byte(c.Body), len(c.Body), append(m.Deaths, c.Deaths...)
+		wantFailure(t, &m, c.Want, c.Text)
+	})
 }
 
 func wantFailure(t *testing.T, m *Message, want, text string) {

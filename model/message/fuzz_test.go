@@ -34,8 +34,7 @@ func FuzzParseMessage(f *testing.F) {
 
 		assert.Equal(t, m.Fingerprint, FingerprintOf(&m))
 		assert.Equal(t, m.BodyBytes, len(m.Body))
-		same, err := ParseMessage(line)
-		must.Do(t, err)
+		same := must.Get(ParseMessage(line))(t)
 		assert.Equal(t, same.Fingerprint, m.Fingerprint)
 		written := build.CheckLine(t, m.JSON())
 		again, err := ParseMessage(written)
@@ -164,7 +163,7 @@ func FuzzEnvelope(f *testing.F) {
 		assert.Equal(t, model.Printable(e.Does), e.Does)
 		assert.Equal(t, len(o.Body), o.BodyBytes)
 		for _, doubt := range e.Doubts {
-			assert.That(t, model.Printable(doubt) == doubt, "doubt %q", doubt)
+			assert.Equal(t, model.Printable(doubt), doubt, "doubt")
 		}
 
 		_, valid := ParseExpiration(o.Properties.Expiration)
@@ -204,7 +203,7 @@ func checkDramatiq(t *testing.T, m *Message, e *Envelope) {
 	}
 
 	was["queue_name"] = e.Worker
-	assert.NoDiff(t, cmp.Diff(was, is), "%s\nbecame %s", m.Body, e.Original.Body)
+	assert.Same(t, was, is, "%s\nbecame %s", m.Body, e.Original.Body)
 }
 
 // The .NET time span of an EasyNetQ message becomes milliseconds that a broker accepts, or is refused.
@@ -273,7 +272,7 @@ func FuzzFailure(f *testing.F) {
 		var ok bool
 		limit.Check(t, len(kind)+len(message)+len(trace)+len(body), func() { failure, ok = m.Failure() })
 		again, _ := m.Failure()
-		assert.That(t, again == failure, "asked twice: %+v, %+v", failure, again)
+		assert.Equal(t, again, failure, "asked twice")
 		if !ok {
 			return
 		}

@@ -93,42 +93,40 @@ type expectedLook struct {
 }
 
 func TestPlanPeek(t *testing.T) {
-	for _, test := range must.Cases[expectedLook](t, "testdata/looks.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			queue, settings := described(test.Queue)
-			if test.Delivered > 0 {
-				test.Want.Delivered = model.Some(test.Delivered)
-			}
+	must.Run(t, "testdata/looks.toml", func(t *testing.T, test expectedLook) {
+		queue, settings := described(test.Queue)
+		if test.Delivered > 0 {
+			test.Want.Delivered = model.Some(test.Delivered)
+		}
 
-			p := OfQueue(&queue, settings, model.BehaviourOf(model.ParseVersion(test.Version)), test.Want)
-			bytes := int64(512 << 20)
-			if test.Want.ForAction {
-				bytes = 64 << 20
-			}
+		p := OfQueue(&queue, settings, model.BehaviourOf(model.ParseVersion(test.Version)), test.Want)
+		bytes := int64(512 << 20)
+		if test.Want.ForAction {
+			bytes = 64 << 20
+		}
 
-			release := ReleaseClose
-			if queue.Type == model.Quorum {
-				release = ReleaseNack
-			}
+		release := ReleaseClose
+		if queue.Type == model.Quorum {
+			release = ReleaseNack
+		}
 
-			assert.Equal(t, p.Method, cmp.Or(test.Method, Consume))
-			assert.Equal(t, p.Release, cmp.Or(test.Release, release))
-			assert.Equal(t, p.Priority, test.Priority)
-			final := test.Refusal != "" && test.Override == ""
-			assert.That(t, p.Limit == cmp.Or(test.Limit, 50) && p.Page == cmp.Or(test.Page, 50) || final,
-				"limit %d, page %d", p.Limit, p.Page)
-			assert.Contains(t, p.Cost, test.Cost)
-			assert.That(t, test.Without == "" || !strings.Contains(p.Cost, test.Without), "cost: %s", p.Cost)
-			assert.Equal(t, p.Allowed(), test.Refusal == "", "refusal: %s", p.Refusal.Words())
-			assert.Contains(t, p.Refusal.Words(), test.Refusal)
-			assert.Equal(t, p.Refusal.Overridable(), test.Override != "", "override: %s", p.Refusal.Override())
-			assert.Contains(t, p.Refusal.Override(), test.Override)
-			assert.Equal(t, p.Queue, build.Ref("q"))
-			assert.Equal(t, p.Type, queue.Type)
-			assert.Equal(t, p.MaxBytes, bytes)
-			assert.Equal(t, p.Timeout, 10*time.Second)
-		})
-	}
+		assert.Equal(t, p.Method, cmp.Or(test.Method, Consume))
+		assert.Equal(t, p.Release, cmp.Or(test.Release, release))
+		assert.Equal(t, p.Priority, test.Priority)
+		final := test.Refusal != "" && test.Override == ""
+		assert.That(t, p.Limit == cmp.Or(test.Limit, 50) && p.Page == cmp.Or(test.Page, 50) || final,
+			"limit %d, page %d", p.Limit, p.Page)
+		assert.Contains(t, p.Cost, test.Cost)
+		assert.That(t, test.Without == "" || !strings.Contains(p.Cost, test.Without), "cost: %s", p.Cost)
+		assert.Equal(t, p.Allowed(), test.Refusal == "", "refusal: %s", p.Refusal.Words())
+		assert.Contains(t, p.Refusal.Words(), test.Refusal)
+		assert.Equal(t, p.Refusal.Overridable(), test.Override != "", "override: %s", p.Refusal.Override())
+		assert.Contains(t, p.Refusal.Override(), test.Override)
+		assert.Equal(t, p.Queue, build.Ref("q"))
+		assert.Equal(t, p.Type, queue.Type)
+		assert.Equal(t, p.MaxBytes, bytes)
+		assert.Equal(t, p.Timeout, 10*time.Second)
+	})
 }
 
 func TestPlanPeekTakesWhatIsAsked(t *testing.T) {

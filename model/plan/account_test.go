@@ -60,7 +60,7 @@ func TestNackRefuses(t *testing.T) {
 		Nodes    []string // nil: the user may not read them
 		Want     bool
 	}](t, "testdata/nacks.toml") {
-		topology := build.TopologyOf("4.3.6", build.Text("queue full max-length=1 x-overflow=reject-publish"))
+		topology := build.Described("4.3.6", "queue full max-length=1 x-overflow=reject-publish")
 		s := topology.Snapshot
 		s.Overview.Node, s.Queues[0].Node, s.Queues[0].Type = "a", test.At, test.Kind
 		for _, name := range test.Nodes {
@@ -197,22 +197,21 @@ func TestBackIsWhatCannotBeAnother(t *testing.T) {
 }
 
 func TestArrivalsAreWhatTheQueueHasMore(t *testing.T) {
-	for _, test := range must.Cases[struct {
+	type expected struct {
 		Name           string
 		Unknown, Twice bool
 		Ready, Want    int64
 		Done           Account
-	}](t, "testdata/arrivals.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			depth := build.Some(47)
-			if test.Unknown {
-				depth = model.Unknown[int64]()
-			}
-
-			out, known := test.Done.Out().Get()
-			must.Equal(t, known, !test.Twice, "what went is known")
-			got := (Frozen{Depth: depth}).Arrived(test.Ready, out)
-			assert.That(t, !known || got == test.Want, "%d arrived", got)
-		})
 	}
+	must.Run(t, "testdata/arrivals.toml", func(t *testing.T, test expected) {
+		depth := build.Some(47)
+		if test.Unknown {
+			depth = model.Unknown[int64]()
+		}
+
+		out, known := test.Done.Out().Get()
+		must.Equal(t, known, !test.Twice, "what went is known")
+		got := (Frozen{Depth: depth}).Arrived(test.Ready, out)
+		assert.That(t, !known || got == test.Want, "%d arrived", got)
+	})
 }

@@ -105,16 +105,15 @@ func TestDamagedEnvelopesStayAsTheyAre(t *testing.T) {
 			must.That(t, ok, "%v %q, want a problem with %q", ok, e.Problem, test.problem)
 			must.Contains(t, e.Problem, test.problem)
 
-			topology := build.TopologyOf("4.0.5", build.Text(`
+			topology := build.Described("4.0.5", `
 				queue errors
 				queue w consumers=1
-			`))
+			`)
 			plan := newRun(topology, replayOf("errors", "queue:w", m))
 			assert.That(t, strings.Contains(warnedOf(plan.Warnings), "it is published as it is"),
 				"warnings %q", warned(plan.Warnings))
 
-			p, err := plan.Publishing(&m)
-			must.Do(t, err)
+			p := must.Get(plan.Publishing(&m))(t)
 			assert.Equal(t, string(p.Body), test.body)
 		})
 	}
@@ -166,7 +165,7 @@ func TestDramatiqIsRestored(t *testing.T) {
 			must.Equal(t, e.Problem, "")
 			must.Equal(t, e.Worker, "mail")
 			must.Contains(t, e.Does, test.does)
-			assert.NoDiff(t, cmp.Diff(test.want, string(e.Original.Body)))
+			assert.Same(t, test.want, string(e.Original.Body))
 			topology := build.TopologyOf("4.0.5", build.DramatiqParts...)
 			plan := newRun(topology, replayOf("mail.XQ", "", m))
 			must.That(t, !plan.Refusal.Refused(), "refusal %q, warnings %q", plan.Refusal.Words(), warned(plan.Warnings))
@@ -177,7 +176,7 @@ func TestDramatiqIsRestored(t *testing.T) {
 				Properties: message.Properties{DeliveryMode: 2, Priority: 5}, Body: []byte(test.want), Reaches: p.Reaches,
 			}
 
-			assert.NoDiff(t, cmp.Diff(want, p))
+			assert.Same(t, want, p)
 			assert.Equal(t, message.FingerprintOf(&m), before, "the message in the queue changed")
 			assert.Equal(t, string(m.Body), test.dead, "the message in the queue changed")
 		})
@@ -185,8 +184,8 @@ func TestDramatiqIsRestored(t *testing.T) {
 }
 
 func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
-	topology := build.TopologyOf("4.0.5",
-		build.Text(`
+	topology := build.Described("4.0.5",
+		`
 			exchange topic Orders:Shop
 			queue Orders:Shop_billing consumers=1
 			bind Orders:Shop # Orders:Shop_billing
@@ -195,7 +194,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 			exchange direct ErrorExchange_orders.new
 			queue EasyNetQ_Default_Error_Queue ready=1
 			bind ErrorExchange_orders.new orders.new EasyNetQ_Default_Error_Queue
-		`))
+		`)
 
 	m := message.Message{
 		Exchange: "ErrorExchange_orders.new", RoutingKey: "orders.new", Body: []byte(build.EasyNetQ3),
@@ -213,7 +212,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 
 	assert.That(t, strings.Contains(warnedOf(plan.Warnings), "unwraps the EasyNetQ envelope"),
 		"warnings %q", warned(plan.Warnings))
-	assert.NoDiff(t, cmp.Diff([]string{"expiration"}, plan.Strips))
+	assert.Same(t, []string{"expiration"}, plan.Strips)
 	p := must.Get(plan.Publishing(&m))(t)
 
 	want := message.Publishing{
@@ -226,7 +225,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 		Reaches: p.Reaches,
 	}
 
-	assert.NoDiff(t, cmp.Diff(want, p))
+	assert.Same(t, want, p)
 	origin := New(topology, replayOf("EasyNetQ_Default_Error_Queue", "origin", m))
 	assert.Equal(t, origin.Ways[0].Address, model.Address{Exchange: "Orders:Shop", RoutingKey: "orders.new"})
 	assert.Equal(t, len(origin.Recipients), 2, "its origin %+v", origin.Ways)
@@ -234,11 +233,11 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 
 // A shared error queue belongs to no flow: the message itself names its worker, if that still exists.
 func TestReplayToTheWorkerNamedInTheMessage(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Text(`
+	topology := build.Described("4.0.5", `
 		queue mail consumers=1
 		queue stock consumers=1
 		queue error
-	`))
+	`)
 	for worker, want := range map[string]string{
 		"mail": "", "gone": "the worker is not here: gone, which is gone (NServiceBus",
 		"error": "has no trace of its worker",

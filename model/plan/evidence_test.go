@@ -86,7 +86,7 @@ func TestDeadLettersGoElsewhereNow(t *testing.T) {
 		"dlx=all":               "",
 		"dlx= key=jobs.failed":  "",
 	} {
-		topology := build.TopologyOf("4.0.5", build.Text("queue jobs consumers=1 "+settings+`
+		topology := build.Described("4.0.5", "queue jobs consumers=1 "+settings+`
 			queue jobs.failed
 			queue errors
 			exchange fanout all
@@ -95,7 +95,7 @@ func TestDeadLettersGoElsewhereNow(t *testing.T) {
 			exchange topic by-key
 			bind by-key mail.# jobs.failed
 			bind by-key sms.# errors
-		`))
+		`)
 		m := message.Message{Deaths: []message.Death{diedIn("jobs", model.Rejected, "mail.new")}}
 		_, says, _ := strings.Cut(warnedOf(newRun(topology, replayOf("jobs.failed", "auto", m)).Warnings),
 			"by x-death, jobs gave up what is here, but its dead letters go to ")

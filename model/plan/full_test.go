@@ -134,12 +134,10 @@ func undoOfDrop(t *testing.T, topology *model.Topology, like ActionWant) UndoPla
 		entries = append(entries, e)
 	}
 
-	p, err := ForUndo(topology, UndoWant{
+	p := must.Get(ForUndo(topology, UndoWant{
 		Record: Record{ID: 1, Operation: Drop, From: build.Ref("w"), Broker: "b"}, Broker: "b", Counts: like.Counts,
 		Entries: entriesOf(entries...),
-	})
-
-	must.Do(t, err)
+	}))(t)
 	return p
 }
 

@@ -31,7 +31,7 @@ func TestLaterIsABufferOfTheWorkerAlone(t *testing.T) {
 		"not one that drops its oldest":  "queue w.retry ttl=30000 dlx=x key=w max-length=5",
 		"not with the messages' own TTL": "queue w.delay dlx=x key=w",
 	} {
-		topology := build.TopologyOf("4.0.5", build.Text(buffer), worker)
+		topology := build.Described("4.0.5", buffer, worker)
 		holds := !strings.HasPrefix(name, "not")
 		got := Laters(topology, build.Ref("w.failed"))
 		want := Later{build.Ref("w.retry"), build.Ref("w"), 30 * time.Second}
@@ -41,10 +41,10 @@ func TestLaterIsABufferOfTheWorkerAlone(t *testing.T) {
 }
 
 func TestSpreadHasARateAndWords(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Text(`
+	topology := build.Described("4.0.5", `
 		queue f
 		queue w
-	`))
+	`)
 	for _, c := range []struct {
 		planned int
 		over    time.Duration
@@ -68,10 +68,10 @@ func TestSpreadHasARateAndWords(t *testing.T) {
 
 // Messages that are selected one by one are all held until the last of them is sent.
 func TestTooSlow(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Text(`
+	topology := build.Described("4.0.5", `
 		queue f
 		queue w
-	`))
+	`)
 	oneByOne := Selection{MessageID: "m"}
 	for _, c := range []struct {
 		planned   int
@@ -114,7 +114,7 @@ func TestLongestHold(t *testing.T) {
 		{"4.3.6", "quorum f", "25m", "30m (default)"},
 		{"4.3.6", "queue f", "1d", "not set"},
 	} {
-		hold, timeout := LongestHold(build.TopologyOf(c.version, build.Text(c.queue)), build.Ref("f"))
+		hold, timeout := LongestHold(build.Described(c.version, c.queue), build.Ref("f"))
 		assert.Equal(t, model.ShortDuration(hold), c.hold, "%s %s", c.version, c.queue)
 		assert.Equal(t, timeout.String(), c.timeout, "%s %s", c.version, c.queue)
 	}
@@ -122,11 +122,11 @@ func TestLongestHold(t *testing.T) {
 
 // What a buffer passes on meets the limit of the worker behind it.
 func TestTheLimitOfAWorkerBehindABuffer(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Text(`
+	topology := build.Described("4.0.5", `
 		queue w.failed
 		buffer w.retry w 30000
 		queue w max-length=1 dlx= key=w.failed
-	`))
+	`)
 	m := failedBy("w", nil, message.Properties{})
 	plan := New(topology, replayOf("w.failed", "queue:w.retry", m, m))
 	assert.Equal(t, plan.Losses[0].Queue, plan.Counted(topology)[0], "what is lost, and counted")

@@ -32,30 +32,30 @@ func TestReplayGoesTheNarrowestWay(t *testing.T) {
 	want := replayOf("ucenter@user@failed", "auto", failed)
 	want.User = "guest"
 	plan := newRun(build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...), want)
-	must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
+	must.Equal(t, plan.Refusal.Words(), "")
 	assert.Equal(t, plan.Ways[0].Address, model.Address{Exchange: "master", RoutingKey: "ucenter@user"}, "it goes to")
 	assert.NoDiff(t, cmp.Diff(
 		[]Recipient{{Queue: build.Ref("ucenter@user"), Consumers: build.Some(1), Messages: 1}},
 		plan.Recipients, cmp.AllowUnexported(model.Opt[int64]{})))
-	assert.NoDiff(t, cmp.Diff([]string{"CC", "expiration", "user_id", "x-death"}, plan.Strips))
+	assert.Same(t, []string{"CC", "expiration", "user_id", "x-death"}, plan.Strips)
 	got := must.Get(plan.Publishing(&failed))(t)
-	assert.NoDiff(t, cmp.Diff(message.Publishing{
+	assert.Same(t, message.Publishing{
 		Address: model.Address{Exchange: "master", RoutingKey: "ucenter@user"},
 		Headers: model.Table{"x-orig-routing-key": "user.create"}, Properties: message.Properties{MessageID: "m1"},
 		Reaches: build.Refs("ucenter@user"),
-	}, got))
+	}, got)
 }
 
 func TestReplayToItsOriginWhenThatIsNarrow(t *testing.T) {
-	topology := build.TopologyOf("3.10.8",
-		build.Text(`
+	topology := build.Described("3.10.8",
+		`
 			exchange direct orders
 			queue orders consumers=1 dlx=dead
 			bind orders created orders
 			exchange fanout dead
 			queue orders.dlq
 			bind dead orders.dlq
-		`))
+		`)
 
 	m := message.Message{
 		Exchange: "dead", RoutingKey: "created",
@@ -72,21 +72,20 @@ func TestReplayToItsOriginWhenThatIsNarrow(t *testing.T) {
 
 // What a plan says of a replay: why it is refused, or what it warns of.
 func TestReplayIsRefusedOrWarns(t *testing.T) {
-	for _, test := range must.Cases[struct {
+	type expected struct {
 		Name, From, To, Refusal, Warning string
 		Parts                            build.Part
-	}](t, "testdata/replays.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			topology := build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...)
-			if test.Parts != nil {
-				topology = build.TopologyOf("3.10.8", test.Parts)
-			}
-
-			plan := newRun(topology, wantTo(t, topology, test.From, test.To, message.Message{}))
-			assert.Contains(t, plan.Refusal.Words(), test.Refusal, "refusal")
-			assert.Contains(t, warnedOf(plan.Warnings), test.Warning, "warnings")
-		})
 	}
+	must.Run(t, "testdata/replays.toml", func(t *testing.T, test expected) {
+		topology := build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...)
+		if test.Parts != nil {
+			topology = build.TopologyOf("3.10.8", test.Parts)
+		}
+
+		plan := newRun(topology, wantTo(t, topology, test.From, test.To, message.Message{}))
+		assert.Contains(t, plan.Refusal.Words(), test.Refusal, "refusal")
+		assert.Contains(t, warnedOf(plan.Warnings), test.Warning, "warnings")
+	})
 }
 
 func TestPublishingRefusesWhomThePlanDoesNotName(t *testing.T) {
@@ -156,14 +155,14 @@ func TestSplitTarget(t *testing.T) {
 		}
 	}
 
-	topology := build.TopologyOf("4.0.5", build.Text(`
+	topology := build.Described("4.0.5", `
 		exchange direct api
 		exchange direct api/v1
 		queue q
 		queue f
 		bind api v1/order q
 		bind api/v1 order q
-	`))
+	`)
 	want := wantTo(t, topology, "f", "exchange:api")
 	want.Fixed.RoutingKey = "v1/order"
 	p := New(topology, want)
@@ -206,27 +205,25 @@ func TestSelection(t *testing.T) {
 		All, Each bool
 	}
 
-	for _, test := range must.Cases[expected](t, "testdata/selection.toml") {
-		t.Run(test.Name, func(t *testing.T) {
-			if test.Chosen != nil {
-				test.Selection.Fingerprints = message.Twins{}
-			}
-			for _, position := range test.Chosen {
-				test.Selection.Fingerprints[prints[position]]++
-			}
-			if test.Condition != "" {
-				test.Selection.Filter = must.Get(filter.ParseExpression(test.Condition))(t)
-			}
+	must.Run(t, "testdata/selection.toml", func(t *testing.T, test expected) {
+		if test.Chosen != nil {
+			test.Selection.Fingerprints = message.Twins{}
+		}
+		for _, position := range test.Chosen {
+			test.Selection.Fingerprints[prints[position]]++
+		}
+		if test.Condition != "" {
+			test.Selection.Filter = must.Get(filter.ParseExpression(test.Condition))(t)
+		}
 
-			picked, p := selected(t, test.Selection, messages)
-			assert.List(t, picked, test.Picked)
-			assert.Equal(t, p.Done(), test.Done, "picked %v, done %v, missing %d", picked, p.Done(), p.Missing())
-			assert.Equal(t, p.Missing(), test.Missing)
-			assert.Equal(t, test.Selection.All(), test.All, "all %v, one by one %v", test.Selection.All(),
-				test.Selection.OneByOne())
-			assert.Equal(t, test.Selection.OneByOne(), test.Each)
-		})
-	}
+		picked, p := selected(t, test.Selection, messages)
+		assert.List(t, picked, test.Picked)
+		assert.Equal(t, p.Done(), test.Done, "picked %v, done %v, missing %d", picked, p.Done(), p.Missing())
+		assert.Equal(t, p.Missing(), test.Missing)
+		assert.Equal(t, test.Selection.All(), test.All, "all %v, one by one %v", test.Selection.All(),
+			test.Selection.OneByOne())
+		assert.Equal(t, test.Selection.OneByOne(), test.Each)
+	})
 }
 
 // deadMessage returns a message with a history, and with everything that a move must leave behind.
@@ -255,13 +252,13 @@ func moveWant(to string, sample ...message.Message) ActionWant {
 }
 
 func TestMoveKeepsTheDeathHistoryWhereNothingCountsIt(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Text(`
+	topology := build.Described("3.10.8", `
 		queue f ready=1
 		queue parking consumers=0
 		queue counter consumers=1
 		queue worker dlx=
 		queue ruled policy=p,dead-letter-exchange=x
-	`))
+	`)
 	always := []string{"BCC", "CC", "expiration", "user_id", "x-acquired-count", "x-delivery-count"}
 	deaths := []string{"x-death", "x-first-death-queue", "x-last-death-queue"}
 	all := slices.Sorted(slices.Values(slices.Concat(always, deaths)))
@@ -278,9 +275,9 @@ func TestMoveKeepsTheDeathHistoryWhereNothingCountsIt(t *testing.T) {
 		t.Run(test.to, func(t *testing.T) {
 			m := deadMessage()
 			plan := newRun(topology, moveWant(test.to, m))
-			must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
-			assert.NoDiff(t, cmp.Diff(test.strips, plan.Strips))
-			assert.NoDiff(t, cmp.Diff(test.keeps, plan.Keeps))
+			must.Equal(t, plan.Refusal.Words(), "")
+			assert.Same(t, test.strips, plan.Strips)
+			assert.Same(t, test.keeps, plan.Keeps)
 			assert.That(t, len(plan.Adds()) <= 0, "adds %v, goes to %s by %v", plan.Adds(), plan.To(), plan.Ways)
 			assert.Equal(t, plan.To(), "queue:"+test.to)
 			assert.Equal(t, plan.Ways[0].Address, model.Address{Exchange: "", RoutingKey: test.to})
@@ -291,18 +288,18 @@ func TestMoveKeepsTheDeathHistoryWhereNothingCountsIt(t *testing.T) {
 				want[key] = m.Headers[key]
 			}
 
-			assert.NoDiff(t, cmp.Diff(want, p.Headers))
-			assert.NoDiff(t, cmp.Diff(message.Properties{MessageID: "m1", DeliveryMode: 2}, p.Properties))
+			assert.Same(t, want, p.Headers)
+			assert.Same(t, message.Properties{MessageID: "m1", DeliveryMode: 2}, p.Properties)
 		})
 	}
 }
 
 func TestMoveIsRefused(t *testing.T) {
 	exclusive := func(q *model.Queue) { q.Exclusive, q.OwnedByAnother = true, true }
-	topology := build.TopologyOf("4.0.5", build.Text(`
+	topology := build.Described("4.0.5", `
 		queue f ready=1
 		stream s
-	`), build.Queue("e", exclusive), build.Queue("ok"))
+	`, build.Queue("e", exclusive), build.Queue("ok"))
 	for _, test := range []struct{ to, want string }{
 		{"nope", "there is no queue nope"},
 		{"", "needs a queue"},
@@ -343,10 +340,10 @@ func TestMoveOpensNoEnvelope(t *testing.T) {
 	m := message.Message{Properties: message.Properties{Type: message.EasyNetQType}, Body: body, BodyBytes: len(body)}
 	_, ok := m.Envelope()
 	must.That(t, ok, "it is no envelope")
-	plan := newRun(build.TopologyOf("3.10.8", build.Text(`
+	plan := newRun(build.Described("3.10.8", `
 		queue f ready=1
 		queue parking
-	`)),
+	`),
 		moveWant("parking", m))
 	p, err := plan.Publishing(&m)
 	must.Do(t, err)
@@ -356,11 +353,11 @@ func TestMoveOpensNoEnvelope(t *testing.T) {
 }
 
 func TestChangesAreShown(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Text(`
+	topology := build.Described("3.10.8", `
 		queue f ready=1
 		queue parking
 		queue worker dlx=
-	`))
+	`)
 	replay := replayOf("f", "queue:worker")
 	replay.User, replay.Mark = "somebody", true
 	for _, test := range []struct {
@@ -475,13 +472,13 @@ func TestOneClueOfManyKeys(t *testing.T) {
 		sample[i].Deaths = nil
 	}
 
-	topology := build.TopologyOf("3.10.8", build.Text(`
+	topology := build.Described("3.10.8", `
 		exchange topic events
 		queue mail consumers=1
 		queue mail.failed
 		queue orders consumers=1
 		bind events order.# orders
-	`))
+	`)
 	plan := newRun(topology, replayOf("mail.failed", "auto", sample...))
 	var outvoted []string
 	for _, w := range plan.Warnings {
@@ -524,12 +521,12 @@ func BenchmarkPlanOfManyKeys(b *testing.B) {
 // A target that keeps nothing: the plan says where messages go that no consumer takes at once.
 func TestTargetsWithATTLOfZero(t *testing.T) {
 	for name, want := range map[string]string{"lossy": "are lost", "passing": "expire to orders.dead"} {
-		topology := build.TopologyOf("4.0.5", build.Text(`
+		topology := build.Described("4.0.5", `
 			queue orders.dead
 			queue lossy ttl=0 consumers=1
 			queue passing ttl=0 dlx= key=orders.dead consumers=1
 			queue steady ttl=1000 consumers=1
-		`))
+		`)
 
 		p := New(topology, replayOf("orders.dead", "queue:"+name, failedBy(name, nil, message.Properties{})))
 		says := fmt.Sprint(p.Warnings)

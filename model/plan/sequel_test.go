@@ -57,7 +57,7 @@ func TestBaselineOfWhatCameBack(t *testing.T) {
 		Sent, Unsure, Before int64
 		Leaves               Leaving
 	}](t, "testdata/baselines.toml") {
-		topology := build.TopologyOf("", build.Text("queue w\nqueue failed "+test.Settings))
+		topology := build.Described("", "queue w\nqueue failed "+test.Settings)
 		p := Plan{Operation: Replay, From: build.Ref("failed"), Recipients: []Recipient{{Queue: build.Ref("w")}}}
 		test.Account.Mark = "M"
 

@@ -46,10 +46,10 @@ func anyMessage(t *rapid.T) message.Message {
 func TestUndoOfAReplayRestores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyMessage(t)
-		topology := build.TopologyOf("", build.Text(`
+		topology := build.Described("", `
 			queue failed
 			queue worker
-		`))
+		`)
 		want := replayOf("failed", "queue:worker", m)
 		want.User, want.Mark = "guest", rapid.Bool().Draw(t, "mark")
 		plan := newRun(topology, want)
@@ -188,11 +188,11 @@ func TestTwinsComeBackOnceEach(t *testing.T) {
 
 // One undo takes back, restores, skips and is refused, each for some of its entries.
 func TestUndoOfAllKinds(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Text(`
+	topology := build.Described("3.10.8", `
 		queue f ready=1 max-length=1
 		queue w
 		queue v consumers=1
-	`))
+	`)
 	m := deadMessage()
 	var entries []Entry
 	for i, to := range []string{"w", "v", "gone"} {
@@ -280,7 +280,7 @@ func TestUndoFromADropHeadTarget(t *testing.T) {
 
 // The queue that messages come back to may drop some, too.
 func TestUndoIntoALimit(t *testing.T) {
-	topology := build.TopologyOf("3.10.8", build.Text("queue failed ready=4 max-length=5"))
+	topology := build.Described("3.10.8", "queue failed ready=4 max-length=5")
 	m := message.Message{Properties: message.Properties{MessageID: "m"}}
 	var entries []Entry
 	for i := range 3 {
@@ -309,10 +309,10 @@ func TestUndoIntoALimit(t *testing.T) {
 // An undo of a record with fingerprints of another kind does not look for its messages. Insisting can restore messages
 // from the journal, but not those that must be found where they were sent.
 func TestUndoOfOtherFingerprints(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Text(`
+	topology := build.Described("4.0.5", `
 		queue failed ready=1
 		queue worker ready=1
-	`))
+	`)
 	m := &message.Message{RoutingKey: "k", Body: []byte("m")}
 	m.Identify()
 	dropped := NewEntry(m, nil, false)

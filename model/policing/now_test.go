@@ -23,21 +23,19 @@ func TestPoliciesNow(t *testing.T) {
 		Behind        bool
 	}
 
-	for _, c := range must.Cases[now](t, "testdata/policies.toml") {
-		t.Run(c.Name, func(t *testing.T) {
-			c.Reported.QueueRef = build.Ref("q")
-			c.Reported.Type = cmp.Or(c.Reported.Type, model.Classic)
-			now := policing.NewNow(c.Policies, model.BehaviourOf(model.ParseVersion(c.Version)))
-			assert.Equal(t, now.Behind(&c.Reported), c.Behind)
-			got := now.Applied(&c.Reported, c.Named)
-			definition := fmt.Sprint(map[string]any(got.PolicyDefinition))
+	must.Run(t, "testdata/policies.toml", func(t *testing.T, c now) {
+		c.Reported.QueueRef = build.Ref("q")
+		c.Reported.Type = cmp.Or(c.Reported.Type, model.Classic)
+		now := policing.NewNow(c.Policies, model.BehaviourOf(model.ParseVersion(c.Version)))
+		assert.Equal(t, now.Behind(&c.Reported), c.Behind)
+		got := now.Applied(&c.Reported, c.Named)
+		definition := fmt.Sprint(map[string]any(got.PolicyDefinition))
 
-			if got.PolicyDefinition == nil {
-				definition = "unknown"
-			}
+		if got.PolicyDefinition == nil {
+			definition = "unknown"
+		}
 
-			word := func(s string) string { return map[bool]string{true: "-", false: s}[s == ""] }
-			assert.Equal(t, word(got.Policy)+" "+word(got.OperatorPolicy)+" "+definition, c.Want)
-		})
-	}
+		word := func(s string) string { return map[bool]string{true: "-", false: s}[s == ""] }
+		assert.Equal(t, word(got.Policy)+" "+word(got.OperatorPolicy)+" "+definition, c.Want)
+	})
 }

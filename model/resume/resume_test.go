@@ -27,8 +27,8 @@ func TestRescuesAreNotResumed(t *testing.T) {
 		ID: 7, Operation: plan.Rescue, From: build.Ref("q"), Broker: "b:5672", Account: plan.Account{Unknown: 1},
 	}
 	assert.That(t, !r.Resumable(), "it is offered")
-	p, err := Of(t.Context(), build.TopologyOf("4.0.5", build.Queue("q")), Want{Chain: []plan.Record{r}, Broker: "b:5672"})
-	must.Do(t, err)
+	want := Want{Chain: []plan.Record{r}, Broker: "b:5672"}
+	p := must.Get(Of(t.Context(), build.TopologyOf("4.0.5", build.Queue("q")), want))(t)
 	assert.Contains(t, p.Refusal.Words(), "`dlxtop journal undo 7`")
 	assert.That(t, !p.Refusal.Overridable(), "%q (%q)", p.Refusal.Words(), p.Refusal.Override())
 	r.Operation = plan.Move
@@ -95,7 +95,7 @@ func TestResumeOfAnUndoLooks(t *testing.T) {
 		}},
 	}
 
-	topology := build.TopologyOf("4.0.5", build.Text("queue failed ready=1"))
+	topology := build.Described("4.0.5", "queue failed ready=1")
 	p := must.Get(Of(t.Context(), topology, want))(t)
 	must.That(t, !p.Refusal.Refused(), "%d looks, %+v, %q", looks, p.Looked, p.Refusal.Words())
 	must.Equal(t, looks, 1)
@@ -113,7 +113,7 @@ func TestResumeOfAnUndoLooks(t *testing.T) {
 // A record whose messages cannot be recognized is not resumed, and nothing is read for it; nor is one that resumes such
 // a record.
 func TestResumeOfOtherFingerprints(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Text("queue failed ready=1"))
+	topology := build.Described("4.0.5", "queue failed ready=1")
 	early := plan.Account{Stopped: "the connection was lost"}
 	unsure := []plan.Entry{{Position: 1, Outcome: plan.Unsure}}
 	for operation, words := range map[plan.Operation]string{
@@ -175,13 +175,11 @@ func TestResumeOfAnUndoOfOtherFingerprints(t *testing.T) {
 		entries[7] = append(entries[7], e)
 	}
 
-	p, err := Of(t.Context(), build.TopologyOf("4.0.5", build.Text("queue failed ready=1")), Want{
+	p := must.Get(Of(t.Context(), build.Described("4.0.5", "queue failed ready=1"), Want{
 		Chain: []plan.Record{undo}, Broker: "b:5672", User: "guest", Choice: PublishAgain,
 		Record: func(context.Context, int64) (plan.Record, error) { return dropped, nil }, Entries: entriesOf(entries),
 		Reads: looking{look: func(_ peek.Plan, each message.Visit) (string, error) { return "", each(there) }},
-	})
-
-	must.Do(t, err)
+	}))(t)
 	must.Equal(t, p.Refusal.Words(), "")
 	must.Equal(t, p.Done, 1)
 	must.That(t, p.Undo != nil, "%+v", p)
@@ -237,7 +235,7 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 			ended := plan.Account{Stopped: "the connection was lost", Unknown: 1}
 			there := build.TopologyOf("4.4.0", build.Queue("failed", build.Consumers(consumers)), build.Queue("orders"))
 
-			p, err := Of(t.Context(), there, Want{
+			p := must.Get(Of(t.Context(), there, Want{
 				Chain: []plan.Record{{
 					ID: 7, Operation: plan.Replay, From: build.Ref("failed"), Broker: "b:5672", Planned: 1, Entries: 1,
 					Intent: in, Account: ended, Ended: time.Unix(9, 0),
@@ -253,9 +251,7 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 					}
 					return "", nil
 				}},
-			})
-
-			must.Do(t, err)
+			}))(t)
 
 			words := ""
 			for _, u := range p.Undecided {
@@ -347,16 +343,14 @@ func TestResumeOfCopiesInOneOfTwoQueues(t *testing.T) {
 			text = "queue failed\nqueue audit\n"
 		}
 
-		p, err := Of(t.Context(), build.TopologyOf("4.3.6", build.Text(text+test.queues)), Want{
+		p := must.Get(Of(t.Context(), build.Described("4.3.6", text+test.queues), Want{
 			Chain: []plan.Record{{
 				ID: 7, Operation: plan.Replay, From: build.Ref("failed"), Broker: "b:5672", Planned: 1, Entries: 1, Intent: in,
 				Ended: time.Unix(9, 0), Account: plan.Account{Stopped: "a nack", Unknown: 1},
 			}},
 			Broker: "b:5672", User: "guest", Reads: asks, Insist: true,
 			Entries: entriesOf(map[int64][]plan.Entry{7: entries}),
-		})
-
-		must.Do(t, err)
+		}))(t)
 
 		words := ""
 		for _, u := range p.Undecided {
@@ -420,7 +414,7 @@ func TestResumeWhileOthersHoldMessages(t *testing.T) {
 
 		there := build.TopologyOf("4.3.6", looked("failed"), targetQueue)
 		there.Snapshot.Nodes = []model.Node{{Name: "a", Running: true}, {Name: "b", Running: !test.stopped}}
-		p, err := Of(t.Context(), there, Want{
+		p := must.Get(Of(t.Context(), there, Want{
 			Chain: []plan.Record{{
 				ID: 7, Operation: plan.Move, From: build.Ref("failed"), Broker: "b:5672", Planned: 1, Entries: 1, Intent: in,
 			}},
@@ -429,9 +423,7 @@ func TestResumeWhileOthersHoldMessages(t *testing.T) {
 				Position: 1, Fingerprint: m.Fingerprint,
 				Sent: &plan.Sent{Fingerprint: message.Fingerprint{1}, Reached: []string{"orders"}},
 			}}}),
-		})
-
-		must.Do(t, err)
+		}))(t)
 
 		words := ""
 		for _, u := range p.Undecided {
@@ -454,7 +446,7 @@ func TestResumeOfAnImportThatIsKeptBack(t *testing.T) {
 		there := build.TopologyOf("4.4.0", build.Queue("orders"))
 		file := FromFile(there, build.Ref("orders"), "/file", 1, keeps)
 		file.Into.Consumers, file.Into.Taken = model.Some(int64(0)), model.Some(int64(0))
-		p, err := Of(t.Context(), there, Want{
+		p := must.Get(Of(t.Context(), there, Want{
 			Chain: []plan.Record{{
 				ID: 7, Operation: plan.Import, From: build.Ref("orders"), Broker: "b:5672", Planned: 1, Entries: 1,
 				Intent: file.Intent(), Ended: time.Unix(9, 0),
@@ -467,9 +459,7 @@ func TestResumeOfAnImportThatIsKeptBack(t *testing.T) {
 			}}}),
 			Reads: looking{},
 			File:  func(_ context.Context, _ string, each message.Visit) error { return each(m) },
-		})
-
-		must.Do(t, err)
+		}))(t)
 		assert.That(t, p.Import.Undelays != keeps, "kept back: %v: %+v", keeps, p)
 		assert.Equal(t, p.Unsent == 0, keeps)
 		assert.That(t,
@@ -641,7 +631,7 @@ func (k *killedAt) plan(t *testing.T) Plan {
 	}
 
 	topology := build.TopologyOf("", build.Queue(from.Name, build.Consumers(0)), build.Queue(to.Name))
-	planned, err := Of(t.Context(), topology, Want{
+	planned := must.Get(Of(t.Context(), topology, Want{
 		Chain: []plan.Record{r}, Broker: "b", Entries: entriesOf(map[int64][]plan.Entry{1: entries}),
 		Reads: looking{look: func(p peek.Plan, each message.Visit) (string, error) {
 			kinds, of := k.source(), original
@@ -657,9 +647,7 @@ func (k *killedAt) plan(t *testing.T) Plan {
 
 			return "", nil
 		}},
-	})
-
-	must.Do(t, err)
+	}))(t)
 	must.That(t, !planned.Refusal.Refused(), "%+v: %s", k, planned.Refusal.Words())
 
 	return planned.Plan

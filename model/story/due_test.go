@@ -91,25 +91,23 @@ func TestDueOfWhatWasSeen(t *testing.T) {
 		return at(s)
 	}
 
-	for _, c := range must.Cases[expected](t, "testdata/due_of_what_was_seen.toml") {
-		t.Run(c.Name, func(t *testing.T) {
-			m := message.Message{Position: 1, Properties: message.Properties{Timestamp: known(c.Published)}}
-			if c.Stamped != 0 {
-				m.Headers = model.Table{"timestamp_in_ms": at(c.Stamped).UnixMilli()}
-			}
+	must.Run(t, "testdata/due_of_what_was_seen.toml", func(t *testing.T, c expected) {
+		m := message.Message{Position: 1, Properties: message.Properties{Timestamp: known(c.Published)}}
+		if c.Stamped != 0 {
+			m.Headers = model.Table{"timestamp_in_ms": at(c.Stamped).UnixMilli()}
+		}
 
-			got := Due(&m, argumentTTL(30*time.Second), Sight{
-				At: at(0), After: known(c.After), Since: known(c.Since), Clock: c.Clock,
-			})
-			assert.Equal(t, got.Kind, c.Kind)
-
-			earliest, latest := at(c.Due[0]), at(c.Due[1])
-			assert.That(t, got.Time.Sub(latest).Abs() <= time.Microsecond, "%s at %v, want %s at %v", got.Kind,
-				got.Time.Sub(build.Noon), c.Kind, c.Due[1])
-			assert.That(t, c.Kind != DueExact && c.Due[0] == 0 || got.Earliest.Sub(earliest).Abs() <= time.Microsecond,
-				"not before %v, want %v", got.Earliest.Sub(build.Noon), c.Due[0])
+		got := Due(&m, argumentTTL(30*time.Second), Sight{
+			At: at(0), After: known(c.After), Since: known(c.Since), Clock: c.Clock,
 		})
-	}
+		assert.Equal(t, got.Kind, c.Kind)
+
+		earliest, latest := at(c.Due[0]), at(c.Due[1])
+		assert.That(t, got.Time.Sub(latest).Abs() <= time.Microsecond, "%s at %v, want %s at %v", got.Kind,
+			got.Time.Sub(build.Noon), c.Kind, c.Due[1])
+		assert.That(t, c.Kind != DueExact && c.Due[0] == 0 || got.Earliest.Sub(earliest).Abs() <= time.Microsecond,
+			"not before %v, want %v", got.Earliest.Sub(build.Noon), c.Due[0])
+	})
 }
 
 // A TTL by policy holds for what arrives later: what is older and still there waits under an earlier one.
@@ -157,39 +155,38 @@ func TestEtaDatesTheLevelsOfADelay(t *testing.T) {
 		`))
 
 	topology := build.TopologyOf("4.3.6", parts...)
-	for _, c := range must.Cases[struct {
+	type expected struct {
 		Name, In, Key string
 		Levels        string        // the last ones of a key
 		Runs          time.Duration // until its eta; 0: Eta
 		Eta           any
 		Want          string
-	}](t, "testdata/etas.toml") {
-		t.Run(c.Name, func(t *testing.T) {
-			if c.Levels != "" {
-				c.Key = strings.Repeat("0.", 28-(len(c.Levels)+1)/2) + c.Levels + ".orders"
-			}
-			if c.Runs != 0 {
-				c.Eta = build.Noon.Add(c.Runs).Format(time.RFC3339Nano)
-			}
-
-			m := message.Message{
-				Position: 1, RoutingKey: c.Key,
-				Headers: model.Table{"task": "shop.charge", "id": "1", "root_id": "1", "retries": int32(0), "eta": c.Eta},
-			}
-
-			var wait *Wait
-
-			peeked := peek.Peeked{Messages: message.MessageList{m}, TakenAt: build.Noon}
-			if w := waitsIn(topology, build.Ref(c.In), peeked, Sight{}); w != nil {
-				wait = &w.Messages[0]
-			}
-
-			var got []string
-			for _, e := range Ahead(topology, &m, build.Ref(c.In), wait, build.Noon) {
-				got = append(got, string(e.Kind)+" "+e.What+e.Detail)
-			}
-
-			assert.Equal(t, strings.Join(got, "; "), c.Want)
-		})
 	}
+	must.Run(t, "testdata/etas.toml", func(t *testing.T, c expected) {
+		if c.Levels != "" {
+			c.Key = strings.Repeat("0.", 28-(len(c.Levels)+1)/2) + c.Levels + ".orders"
+		}
+		if c.Runs != 0 {
+			c.Eta = build.Noon.Add(c.Runs).Format(time.RFC3339Nano)
+		}
+
+		m := message.Message{
+			Position: 1, RoutingKey: c.Key,
+			Headers: model.Table{"task": "shop.charge", "id": "1", "root_id": "1", "retries": int32(0), "eta": c.Eta},
+		}
+
+		var wait *Wait
+
+		peeked := peek.Peeked{Messages: message.MessageList{m}, TakenAt: build.Noon}
+		if w := waitsIn(topology, build.Ref(c.In), peeked, Sight{}); w != nil {
+			wait = &w.Messages[0]
+		}
+
+		var got []string
+		for _, e := range Ahead(topology, &m, build.Ref(c.In), wait, build.Noon) {
+			got = append(got, string(e.Kind)+" "+e.What+e.Detail)
+		}
+
+		assert.Equal(t, strings.Join(got, "; "), c.Want)
+	})
 }

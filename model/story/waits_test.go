@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -55,7 +53,7 @@ type waiting struct {
 
 // waits returns those of the peek, at noon.
 func (c *waiting) waits() *Waits {
-	topology := build.TopologyOf("4.0.5", build.Text("queue w consumers=1"), c.Queue)
+	topology := build.Described("4.0.5", "queue w consumers=1", c.Queue)
 	return waitsIn(topology, build.Ref("q"), buffered(c.Ages, c.TTLs...), Sight{})
 }
 
@@ -66,19 +64,17 @@ func TestBlocked(t *testing.T) {
 		Want  string  // "": nothing blocks
 	}
 
-	for _, c := range must.Cases[expected](t, "testdata/blocked.toml") {
-		t.Run(c.Name, func(t *testing.T) {
-			got := ""
+	must.Run(t, "testdata/blocked.toml", func(t *testing.T, c expected) {
+		got := ""
 
-			if w := c.waits(); w != nil {
-				if b, ok := w.Blocked(build.Noon.Add(time.Duration(c.After * float64(time.Second)))); ok {
-					got = fmt.Sprintf("by %d past %d waiting %d", b.By.Position, b.Past, b.Waiting)
-				}
+		if w := c.waits(); w != nil {
+			if b, ok := w.Blocked(build.Noon.Add(time.Duration(c.After * float64(time.Second)))); ok {
+				got = fmt.Sprintf("by %d past %d waiting %d", b.By.Position, b.Past, b.Waiting)
 			}
+		}
 
-			assert.Equal(t, got, c.Want)
-		})
-	}
+		assert.Equal(t, got, c.Want)
+	})
 }
 
 // Only the head expires: when each message leaves, without overflows.
@@ -88,15 +84,13 @@ func TestOnlyTheHeadExpires(t *testing.T) {
 		Want []string
 	}
 
-	for _, c := range must.Cases[expected](t, "testdata/head_expires.toml") {
-		t.Run(c.Name, func(t *testing.T) {
-			var got []string
-			for _, m := range c.waits().Messages {
-				got = append(got, m.Leaves.In(build.Noon))
-			}
-			assert.NoDiff(t, cmp.Diff(c.Want, got))
-		})
-	}
+	must.Run(t, "testdata/head_expires.toml", func(t *testing.T, c expected) {
+		var got []string
+		for _, m := range c.waits().Messages {
+			got = append(got, m.Leaves.In(build.Noon))
+		}
+		assert.Same(t, c.Want, got)
+	})
 }
 
 // A peek is forgotten when a newer count shows that messages were taken out.
@@ -108,10 +102,10 @@ func TestWaitsHold(t *testing.T) {
 		return q
 	}
 
-	w := waitsIn(build.TopologyOf("4.0.5", build.Text(`
+	w := waitsIn(build.Described("4.0.5", `
 		queue w
 		queue q dlx= key=w
-	`)),
+	`),
 		build.Ref("q"), buffered(same(0, 3), 5, 60, 3600), Sight{})
 	for _, c := range []struct {
 		name string
@@ -139,27 +133,25 @@ func TestWaitsUnderAnEarlierTTL(t *testing.T) {
 		Blocked string
 	}
 
-	for _, c := range must.Cases[expected](t, "testdata/earlier_ttl.toml") {
-		t.Run(c.Name, func(t *testing.T) {
-			w := c.waits()
-			var got []string
-			for _, m := range w.Messages {
-				words := m.Leaves.In(build.Noon)
-				if !m.Leaves.Known() {
-					words = string(m.Leaves.Kind)
-				}
-				got = append(got, words)
+	must.Run(t, "testdata/earlier_ttl.toml", func(t *testing.T, c expected) {
+		w := c.waits()
+		var got []string
+		for _, m := range w.Messages {
+			words := m.Leaves.In(build.Noon)
+			if !m.Leaves.Known() {
+				words = string(m.Leaves.Kind)
 			}
+			got = append(got, words)
+		}
 
-			assert.NoDiff(t, cmp.Diff(c.Want, got))
-			words := ""
-			if b, ok := w.Blocked(build.Noon); ok {
-				words = b.Words(build.Noon)
-			}
+		assert.Same(t, c.Want, got)
+		words := ""
+		if b, ok := w.Blocked(build.Noon); ok {
+			words = b.Words(build.Noon)
+		}
 
-			assert.Equal(t, words, c.Blocked)
-		})
-	}
+		assert.Equal(t, words, c.Blocked)
+	})
 }
 
 func nothing(model.QueueRef) *Waits { return nil }
@@ -228,7 +220,7 @@ func TestDueHistogramOfLevels(t *testing.T) {
 	// 1, 3, 7, 15, 31 and 63 s at most.
 	got := dueWords(topology, f, nothing, build.Noon)
 	want := "all 6 within 1m3s   ≤ 1m 5   ≤ 10m 1"
-	assert.That(t, got == want, "%s, want %s", got, want)
+	assert.Equal(t, got, want)
 }
 
 // waitsIn adds the messages of a peek from the last to the first: the order makes no difference.
@@ -282,36 +274,34 @@ func TestALaterLookIsNoWorse(t *testing.T) {
 		Want          string
 	}
 
-	for _, c := range must.Cases[expected](t, "testdata/later_looks.toml") {
-		t.Run(c.Name, func(t *testing.T) {
-			topology := build.TopologyOf("4.0.5", c.Parts...)
+	must.Run(t, "testdata/later_looks.toml", func(t *testing.T, c expected) {
+		topology := build.TopologyOf("4.0.5", c.Parts...)
 
-			var before *Waits
-			if c.Before != "" {
-				before = waitsIn(topology, build.Ref("q"), named(0, c.Before), Sight{})
-			}
+		var before *Waits
+		if c.Before != "" {
+			before = waitsIn(topology, build.Ref("q"), named(0, c.Before), Sight{})
+		}
 
-			var head Sight
-			if c.Since >= 0 {
-				head.Since = build.Noon.Add(c.Since)
-			}
+		var head Sight
+		if c.Since >= 0 {
+			head.Since = build.Noon.Add(c.Since)
+		}
 
-			peeked := named(c.Later, c.After)
-			w := WaitingIn(topology, build.Ref("q"), peeked, head)
-			w.After(before)
-			for i := range peeked.Messages.Len() {
-				m, _ := peeked.Messages.At(i, 1)
-				w.See(i, &m)
-			}
+		peeked := named(c.Later, c.After)
+		w := WaitingIn(topology, build.Ref("q"), peeked, head)
+		w.After(before)
+		for i := range peeked.Messages.Len() {
+			m, _ := peeked.Messages.At(i, 1)
+			w.See(i, &m)
+		}
 
-			var got []string
-			for _, wait := range w.Waits().Messages {
-				got = append(got, wait.Due.In(peeked.TakenAt))
-			}
+		var got []string
+		for _, wait := range w.Waits().Messages {
+			got = append(got, wait.Due.In(peeked.TakenAt))
+		}
 
-			assert.Equal(t, strings.Join(got, " "), c.Want)
-		})
-	}
+		assert.Equal(t, strings.Join(got, " "), c.Want)
+	})
 }
 
 func TestTwoBoundsNarrowADueTime(t *testing.T) {

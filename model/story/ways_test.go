@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -69,7 +67,7 @@ func TestWays(t *testing.T) {
 				want[build.Ref("delay:5s")] = build.Refs(strings.Fields(test.To)...)
 			}
 
-			assert.NoDiff(t, cmp.Diff(want, w.Seen().To))
+			assert.Same(t, want, w.Seen().To)
 			from := model.Names(w.Seen().From[build.Ref(test.In)])
 			assert.Equal(t, strings.ReplaceAll(from, ", ", " "), test.From, "from")
 			assert.Equal(t, w.Seen().Counted[build.Ref(test.In)], test.Counted, "tries are counted")

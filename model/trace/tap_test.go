@@ -14,7 +14,7 @@ import (
 )
 
 func TestPlanTap(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Text(`
+	topology := build.Described("4.0.5", `
 		exchange direct dlx
 		exchange topic events
 		exchange headers by.header
@@ -38,7 +38,7 @@ func TestPlanTap(t *testing.T) {
 		bind front own.key own
 		bind later k worker
 		bind shared 1 worker
-	`), build.Bind("dlx", "other tap", model.TapPrefix+"1"),
+	`, build.Bind("dlx", "other tap", model.TapPrefix+"1"),
 
 		build.Queue(model.TapPrefix+"1"))
 
@@ -138,30 +138,28 @@ func TestWaitsOfPassedMessages(t *testing.T) {
 		return o
 	}
 
-	for _, c := range must.Cases[expected](t, "testdata/waits.toml") {
-		t.Run(c.Name, func(t *testing.T) {
-			m := message.Message{Exchange: "dlx", Deaths: c.Deaths}
-			if c.Stamped != 0 {
-				m.Properties.Timestamp = now.Add(-c.Stamped)
-			}
-			if c.Entered != 0 {
-				m.Headers = model.Table{"timestamp_in_ms": now.Add(c.Skew - c.Entered).UnixMilli()}
-			}
-			if c.Replayed {
-				m.Headers = model.Table{message.ReplayHeader: model.Table{"count": int64(1)}}
-			}
+	must.Run(t, "testdata/waits.toml", func(t *testing.T, c expected) {
+		m := message.Message{Exchange: "dlx", Deaths: c.Deaths}
+		if c.Stamped != 0 {
+			m.Properties.Timestamp = now.Add(-c.Stamped)
+		}
+		if c.Entered != 0 {
+			m.Headers = model.Table{"timestamp_in_ms": now.Add(c.Skew - c.Entered).UnixMilli()}
+		}
+		if c.Replayed {
+			m.Headers = model.Table{message.ReplayHeader: model.Table{"count": int64(1)}}
+		}
 
-			row := NewPassing("/", tapTopology(known(c.Skew))).See(&m, now)
-			assert.Equal(t, row.From, m.Deaths[0].Queue)
-			assert.Equal(t, row.Waited, known(c.Waited))
-			assert.Equal(t, row.Should, known(c.Should))
-			assert.Equal(t, row.Known, c.Known)
+		row := NewPassing("/", tapTopology(known(c.Skew))).See(&m, now)
+		assert.Equal(t, row.From, m.Deaths[0].Queue)
+		assert.Equal(t, row.Waited, known(c.Waited))
+		assert.Equal(t, row.Should, known(c.Should))
+		assert.Equal(t, row.Known, c.Known)
 
-			late, ok := row.Late.Get()
-			assert.Equal(t, ok, c.Waited != 0 && c.Should != 0, "late %v", row.Late)
-			assert.That(t, late == 0 || c.Name == "held behind another" || c.Name == "the queue is gone", "late %v", row.Late)
-		})
-	}
+		late, ok := row.Late.Get()
+		assert.Equal(t, ok, c.Waited != 0 && c.Should != 0, "late %v", row.Late)
+		assert.That(t, late == 0 || c.Name == "held behind another" || c.Name == "the queue is gone", "late %v", row.Late)
+	})
 }
 
 // The wait of messages seen entering is exact, also for twins, for one that dies twice, and for one that others hold
@@ -173,7 +171,7 @@ func TestPassedTwice(t *testing.T) {
 	entered := func(id, expiration string, n int) {
 		properties := message.Properties{MessageID: id, Expiration: expiration}
 		row := p.See(&message.Message{Exchange: "front", Properties: properties}, ms(n))
-		must.That(t, row.From == "", "it was published, not from %s", row.From)
+		must.Equal(t, row.From, "", "it was published, not from")
 	}
 
 	left := func(exchange, id string, n int, deaths ...message.Death) Passed {
@@ -246,7 +244,7 @@ func TestTriesOfATappedMessageAreCountedByItsDeaths(t *testing.T) {
 }
 
 func TestTapChoices(t *testing.T) {
-	topology := build.TopologyOf("4.0.5", build.Text(`
+	topology := build.Described("4.0.5", `
 		exchange direct front
 		exchange direct dlx
 		exchange x-random random
@@ -258,7 +256,7 @@ func TestTapChoices(t *testing.T) {
 		bind dlx w worker
 		queue worker.retry dlx=dlx key=w ttl=1000
 		bind retry r worker.retry
-	`))
+	`)
 
 	flow, ok := topology.FlowOf(build.Ref("worker"))
 	must.That(t, ok, "there is no flow")

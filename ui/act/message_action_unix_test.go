@@ -53,7 +53,7 @@ func TestCommandsReadTheMessage(t *testing.T) {
 	t.Setenv("SEEN", seen)
 	reads := must.Get(filter.NewAction("a", "logs", "", `cat > "$SEEN"; echo "app is ${DLXTOP_APP_ID-not set}"`))(t)
 	notice := runCommand(t, &reads, &m)
-	assert.That(t, notice.Text == "logs: app is not set", "%s", notice.Text)
+	assert.Equal(t, notice.Text, "logs: app is not set")
 
 	var got struct {
 		Body string `json:"body"`
@@ -63,7 +63,7 @@ func TestCommandsReadTheMessage(t *testing.T) {
 
 	reads = must.Get(filter.NewAction("a", "logs", "", "echo done early"))(t)
 	notice = runCommand(t, &reads, &m)
-	assert.That(t, notice.Text == "logs: done early", "%s", notice.Text)
+	assert.Equal(t, notice.Text, "logs: done early")
 }
 
 func runCommand(t *testing.T, a *filter.Action, m *message.Message) shell.NoticeMsg {

@@ -21,7 +21,7 @@ func TestExpiredInAWorker(t *testing.T) {
 		"queue retry consumers=1 dlx= key=retry.failed":           "rejected",
 		"queue retry ttl=60000 consumers=1 dlx= key=retry.failed": "rejected, expired",
 	} {
-		topology := build.TopologyOf("4.0.5", build.Text(lines), build.Text("queue retry.failed"))
+		topology := build.Described("4.0.5", lines, build.Text("queue retry.failed"))
 		p := Of(&topology.Flows()[0], Moment{Topology: topology})
 		assert.Equal(t, p.failed.in.label, want, lines)
 	}

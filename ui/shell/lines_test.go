@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -44,7 +43,7 @@ func TestExitLines(t *testing.T) {
 		"delayed_retry → itself: it waits",
 	}
 
-	assert.NoDiff(t, cmp.Diff(want, got))
+	assert.Same(t, want, got)
 }
 
 // Each value of a name that occurs twice is shown, and the bytes of unreadable ones, within bounds.

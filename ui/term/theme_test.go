@@ -54,14 +54,13 @@ func TestThemes(t *testing.T) {
 
 // A user's theme is its base with other colours; without colours it is like every theme.
 func TestOwnTheme(t *testing.T) {
-	own, err := ParseThemes(map[string]map[string]string{
+	own := must.Get(ParseThemes(map[string]map[string]string{
 		"night": {"danger": "#ff00ff", "selected": "17"}, "day": {"base": "light", "muted": "240"},
-	})
-	must.Do(t, err)
+	}))(t)
 	dark := NewStyles(Dark, termenv.TrueColor)
 	night := own.Styles("night", termenv.TrueColor, true)
 	got := night.Dress(Danger.Render("x"))
-	assert.That(t, got == "\x1b[1;38;2;255;0;255mx\x1b[0m", "danger is %q", got)
+	assert.Equal(t, got, "\x1b[1;38;2;255;0;255mx\x1b[0m", "danger is")
 	assert.That(t, night[Selected] != dark[Selected], "selected is %q", night[Selected])
 	assert.Equal(t, night[Good], dark[Good])
 	day, light := own.Styles("day", termenv.TrueColor, false), NewStyles(Light, termenv.TrueColor)
