@@ -197,8 +197,8 @@ func (s *session) checkJournal(ctx context.Context, spare bool) error {
 }
 
 func (p *Program) showRecords(records []resume.Told, output *format) error {
-	for i := range records {
-		if r := &records[i]; r.Unfinished() {
+	for r := range model.Each(records) {
+		if r.Unfinished() {
 			command := func(verb string) string { return fmt.Sprintf("`dlxtop journal %s %d`", verb, r.ID) }
 			p.note("%s", r.Interrupted())
 			for _, line := range r.Certain() {

@@ -82,8 +82,7 @@ func (s *session) lookAt(
 		sources = append(sources, one)
 	}
 
-	for i := range sources {
-		one := &sources[i]
+	for one := range model.Each(sources) {
 		if like.Over > 0 && len(sources) > 1 { // its share of the time
 			one.Over = time.Duration(float64(like.Over) * float64(one.Planned) / float64(max(planned, 1)))
 		}
@@ -263,8 +262,7 @@ func (s *session) sample(
 // hold beside what was selected.
 func (s *session) findOthers(ctx context.Context, t *model.Topology, sources []source) error {
 	var left []plan.Left
-	for i := range sources {
-		one := &sources[i]
+	for one := range model.Each(sources) {
 		q, there := t.Queue(one.From)
 		switch {
 		case !there || q.Type == model.Stream || !one.looked.Complete || one.wrong.Refused():

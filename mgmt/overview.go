@@ -39,10 +39,7 @@ func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 	}
 	c.listeners.Store(&e.Listeners.value)
 	skew, within := c.clock.ahead()
-	ports := make([]int, len(e.Listeners.value))
-	for i, l := range e.Listeners.value {
-		ports[i] = l.Port
-	}
+	ports := model.Mapped(e.Listeners.value, func(l *hosts.Listener) int { return l.Port })
 
 	return model.Overview{
 		Node:        e.Node.value,

@@ -397,10 +397,5 @@ func (r *routing) refs(names []string) []QueueRef {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	refs := make([]QueueRef, len(names))
-	for i, name := range names {
-		refs[i] = QueueRef{r.vhost, name}
-	}
-
-	return refs
+	return Mapped(names, func(name *string) QueueRef { return QueueRef{r.vhost, *name} })
 }

@@ -110,10 +110,7 @@ func (m *form) try() (cmd tea.Cmd) {
 	m.typed = true
 	try, at := m.Try, m.at
 
-	texts := make([]string, len(m.fields))
-	for i, f := range m.fields {
-		texts[i] = f.Text()
-	}
+	texts := model.Mapped(m.fields, func(f *term.TextField) string { return f.Text() })
 
 	m.request, cmd = shell.Ask(m.env, 0, func(ctx context.Context) (failed int, err error) { return try(ctx, texts, at) })
 	return cmd

@@ -204,8 +204,8 @@ func (p *palette) search(a *app) {
 		return
 	}
 	p.found = append(p.found, actions(a.top(), typed)...)
-	for i := range all {
-		if c := &all[i]; c.name == "flow" || c.name == "queue" {
+	for c := range model.Each(all) {
+		if c.name == "flow" || c.name == "queue" {
 			p.offerNames(a, c, typed)
 		}
 	}

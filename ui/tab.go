@@ -58,11 +58,7 @@ func (a *app) rest() {
 }
 
 func (t *tab) send(msg tea.Msg) tea.Cmd {
-	cmds := make([]tea.Cmd, len(t.stack))
-	for i := range t.stack {
-		cmds[i] = t.stack[i].Take(msg)
-	}
-	return tea.Batch(cmds...)
+	return tea.Batch(model.Mapped(t.stack, func(p *shell.Page) tea.Cmd { return p.Take(msg) })...)
 }
 
 // drop closes the screens above the first n. Their operations on the broker end with them.

@@ -43,8 +43,8 @@ func (q *Queue) Skipped() string { return q.why }
 // Skipped returns the queues with messages that a search will not read, as far as known beforehand.
 func Skipped(queues []Queue) []NotRead {
 	var skipped []NotRead
-	for i := range queues {
-		if q := &queues[i]; q.why != "" && !q.empty {
+	for q := range model.Each(queues) {
+		if q.why != "" && !q.empty {
 			skipped = append(skipped, NotRead{q.Ref, q.Ready, q.why, q.costly})
 		}
 	}

@@ -151,8 +151,8 @@ func (s *Search) Run(ctx context.Context) (Result, error) {
 func (s *Search) countEmpty(ctx context.Context, which func(*Queue) bool) {
 	const atOnce = 500
 	var refs []model.QueueRef
-	for i := range s.queues {
-		if q := &s.queues[i]; q.empty && which(q) {
+	for q := range model.Each(s.queues) {
+		if q.empty && which(q) {
 			refs = append(refs, q.Ref)
 		}
 	}

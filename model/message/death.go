@@ -282,12 +282,7 @@ func (m *Message) DeathSummary() string {
 		counts[reason] = AddCapped(counts[reason], d.Times())
 	}
 
-	parts := make([]string, len(reasons))
-	for i, r := range reasons {
-		parts[i] = Died(r, counts[r])
-	}
-
-	return strings.Join(parts, ", ")
+	return strings.Join(model.Mapped(reasons, func(r *model.Reason) string { return Died(*r, counts[*r]) }), ", ")
 }
 
 // Times returns the count of the group, at least 1: an entry stands for at least one death.

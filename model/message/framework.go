@@ -111,8 +111,8 @@ func (m *Message) Frameworks() []Framework {
 func (m *Message) rows() iter.Seq[*framework] {
 	return func(yield func(*framework) bool) {
 		r := reader{m: m}
-		for i := range frameworks() {
-			if k := &frameworks()[i]; k.wrote(&r) && !yield(k) {
+		for k := range model.Each(frameworks()) {
+			if k.wrote(&r) && !yield(k) {
 				return
 			}
 		}

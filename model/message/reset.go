@@ -85,8 +85,8 @@ func (r *resetter) row(k *framework) {
 	if r.wish.MarksOnly {
 		return
 	}
-	for i := range k.Tries {
-		if c := &k.Tries[i]; c.At.in == inHeaders {
+	for c := range model.Each(k.Tries) {
+		if c.At.in == inHeaders {
 			r.headers(c.At.path, r.counter(c))
 		} else {
 			r.bodyCounter(c)

@@ -44,8 +44,7 @@ func (m *Message) Stated(e *Envelope) (stated []Statement) {
 	}
 
 	r := reader{m: m}
-	for i := range frameworks() {
-		k := &frameworks()[i]
+	for k := range model.Each(frameworks()) {
 		if k.Worker == nil {
 			continue
 		}

@@ -54,8 +54,8 @@ func Freeing(t *model.Topology, queues []model.QueueRef) []Freed {
 	}
 
 	taken := map[string]bool{}
-	for i := range all {
-		if f := &all[i]; f.Why == "" {
+	for f := range model.Each(all) {
+		if f.Why == "" {
 			first, _ := t.Queue(f.Queues[0])
 			policy, _ := limitPolicy(t.Snapshot, first)
 			f.Command = f.command(t.Snapshot, policy, taken)
@@ -124,10 +124,7 @@ func (f *Freed) command(s *model.Snapshot, policy *model.Policy, taken map[strin
 
 	taken[vhost+"\x00"+name] = true
 
-	pattern := make([]string, len(f.Queues))
-	for i, q := range f.Queues {
-		pattern[i] = regexp.QuoteMeta(q.Name)
-	}
+	pattern := model.Mapped(f.Queues, func(q *model.QueueRef) string { return regexp.QuoteMeta(q.Name) })
 
 	return fmt.Sprintf("rabbitmqctl set_policy -p %s --apply-to quorum_queues --priority %d %s %s %s", quoted(vhost),
 		priority, name, quoted("^("+strings.Join(pattern, "|")+")$"), quoted(strings.TrimSpace(text.String())))

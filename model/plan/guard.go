@@ -122,8 +122,8 @@ func (g *Guard) Publishes(p *message.Publishing) []Change {
 		}
 	}
 
-	for i := range way.groups {
-		if group := &way.groups[i]; !way.byHeaders && slices.Equal(group.reaches, p.Reaches) {
+	for group := range model.Each(way.groups) {
+		if !way.byHeaders && slices.Equal(group.reaches, p.Reaches) {
 			group.headers = p.Headers
 			group.sent++
 			return nil

@@ -209,8 +209,8 @@ func (n *mending) stays(why model.Objection) {
 		n.endless, n.why = n.endless+1, failed.Why
 	}
 
-	for i := range n.mended.Failures {
-		if f := &n.mended.Failures[i]; reflect.DeepEqual(f.Why, why) {
+	for f := range model.Each(n.mended.Failures) {
+		if reflect.DeepEqual(f.Why, why) {
 			f.Messages++
 			return
 		}

@@ -101,14 +101,14 @@ func (p *Promise) Changes(now *Promise) (changes []Change) {
 	}
 
 	changes = append(changes, wayChanges(p.Ways, now.Ways)...)
-	for i := range now.Losses {
-		if l := &now.Losses[i]; !slices.ContainsFunc(p.Losses, l.Within) {
+	for l := range model.Each(now.Losses) {
+		if !slices.ContainsFunc(p.Losses, l.Within) {
 			changes = append(changes, Change{Says: l.Words()})
 		}
 	}
 
-	for i := range now.Full {
-		if r := &now.Full[i]; !slices.ContainsFunc(p.Full, r.Within) {
+	for r := range model.Each(now.Full) {
+		if !slices.ContainsFunc(p.Full, r.Within) {
 			changes = append(changes, Change{Says: r.Words()})
 		}
 	}

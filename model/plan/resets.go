@@ -220,11 +220,7 @@ func (n *resetNotes) group(m *message.Message, way *target.Way) {
 }
 
 func joined(frameworks []message.Framework) string {
-	names := make([]string, len(frameworks))
-	for i, f := range frameworks {
-		names[i] = string(f)
-	}
-	return strings.Join(names, " and ")
+	return strings.Join(model.Mapped(frameworks, func(f *message.Framework) string { return string(*f) }), " and ")
 }
 
 func (n *resetNotes) await(a arrival, at time.Time) {

@@ -47,8 +47,7 @@ func (now *Now) matching(q *model.Queue, operator bool) (applies *model.Policy, 
 		list = now.operators[q.VHost]
 	}
 
-	for i := range list {
-		p := &list[i]
+	for p := range model.Each(list) {
 		switch {
 		case applies != nil && p.Priority < applies.Priority:
 			return applies, true

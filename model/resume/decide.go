@@ -47,8 +47,8 @@ func (f *resumption) decide(p *Plan, choice Choice) *decision {
 		Found:  map[int64][]plan.Settled{},
 	}
 	d := &decision{f, f.certain.clone(), p, r, choice, map[int]plan.Outcome{}}
-	for i := range f.want.Chain {
-		if record := &f.want.Chain[i]; record.Unfinished() {
+	for record := range model.Each(f.want.Chain) {
+		if record.Unfinished() {
 			r.Found[record.ID] = nil // it ends in any case
 		}
 	}

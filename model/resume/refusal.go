@@ -12,8 +12,8 @@ func (q *Inquiry) Barred(t *model.Topology) plan.Refusal {
 		return nil
 	}
 	last := want.Last()
-	for i := range want.Chain {
-		if r := &want.Chain[i]; r.Undone > 0 {
+	for r := range model.Each(want.Chain) {
+		if r.Undone > 0 {
 			return plan.Against("%d was undone: replay or drop what is there again", r.ID)
 		}
 	}

@@ -70,8 +70,7 @@ type Told struct {
 
 // Tell makes one of the records of an action on several queues. They are the newest first.
 func Tell(records []plan.Record) (all []Told) {
-	for i := range records {
-		r := &records[i]
+	for r := range model.Each(records) {
 		same := func(t Told) bool { return len(r.Parts) > 1 && slices.Contains(r.Parts, t.ID) }
 		at := slices.IndexFunc(all, same)
 		if at < 0 {
@@ -102,8 +101,7 @@ func (t *Told) merge() {
 	t.Planned, t.Entries, t.Undone = 0, 0, 0
 	queues := model.QueueSet{}
 	unfinished := false
-	for i := range t.Of {
-		r := &t.Of[i]
+	for r := range model.Each(t.Of) {
 		own := r.Account
 		own.Unknown = r.Uncertain()
 		t.Account = t.Account.With(own)

@@ -153,10 +153,5 @@ func (w *Ways) Lost() (n int, keys string) {
 	if w.lost == 0 {
 		return 0, ""
 	}
-	quoted := make([]string, len(w.lostKeys))
-	for i, key := range w.lostKeys {
-		quoted[i] = model.Quoted(key)
-	}
-
-	return w.lost, strings.Join(quoted, ", ")
+	return w.lost, strings.Join(model.Mapped(w.lostKeys, func(key *string) string { return model.Quoted(*key) }), ", ")
 }

@@ -197,11 +197,7 @@ func tapAll(t *model.Topology, ref model.ExchangeRef, x model.Handing, found []T
 }
 
 func listNames(names []string) string {
-	printable := make([]string, len(names))
-	for i, n := range names {
-		printable[i] = model.Printable(n)
-	}
-	return strings.Join(printable, " and ")
+	return strings.Join(model.Mapped(names, func(n *string) string { return model.Printable(*n) }), " and ")
 }
 
 type TapCounts struct {

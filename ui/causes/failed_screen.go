@@ -113,10 +113,7 @@ func (f *failedScreen) Update(msg tea.Msg) (cmd tea.Cmd) {
 	case shell.TopologyMsg:
 		f.latest = msg
 		refs := FailedRefs(msg, f.worker)
-		rows := make([]failedRow, len(refs))
-		for i, ref := range refs {
-			rows[i] = failedRowOf(ref, msg)
-		}
+		rows := model.Mapped(refs, func(ref *model.QueueRef) failedRow { return failedRowOf(*ref, msg) })
 
 		f.queues.Table.SetColumns(failedColumns(slices.ContainsFunc(rows,
 			func(r failedRow) bool { return r.looks.Counts })))

@@ -170,10 +170,7 @@ func (c *causePlansScreen) messages(queues []int) (n int) {
 
 func (c *causePlansScreen) offer() *shell.Offer {
 	ready := c.ready()
-	actions := make([]*action.Messages, len(ready))
-	for i, at := range ready {
-		actions[i] = c.queues[at].Action()
-	}
+	actions := model.Mapped(ready, func(at *int) *action.Messages { return c.queues[*at].Action() })
 
 	does, asks := action.Together(actions...)
 	o := &shell.Offer{Does: does}
@@ -283,11 +280,7 @@ func (c *causePlansScreen) polled() tea.Cmd {
 }
 
 func (c *causePlansScreen) each(does func(*causeQueue) tea.Cmd) tea.Cmd {
-	cmds := make([]tea.Cmd, len(c.queues))
-	for i := range c.queues {
-		cmds[i] = does(&c.queues[i])
-	}
-	return tea.Batch(cmds...)
+	return tea.Batch(model.Mapped(c.queues, does)...)
 }
 
 // onward continues when the queue being read, or running, is done.

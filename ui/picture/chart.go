@@ -48,10 +48,7 @@ func (c Chart) Lines(height int) []string {
 	height = min(height, mostChart)
 	points, columns := c.Points, len(c.Points)
 	series := func(value func(watch.TracePoint) model.Opt[float64]) []float64 {
-		values := make([]float64, len(points))
-		for i, p := range points {
-			values[i] = value(p).Or(-1)
-		}
+		values := model.Mapped(points, func(p *watch.TracePoint) float64 { return value(*p).Or(-1) })
 		return held(values, int(chartGap*time.Duration(columns)/c.Span))
 	}
 

@@ -206,10 +206,7 @@ func (b *builder) addDirect() {
 	bindings := b.Topology.DirectBindings(b.flow)
 	for _, same := range grouped(bindings, func(binding model.Binding) string { return binding.Source }) {
 		name := same[0].Source
-		keys := make([]string, len(same))
-		for i := range same {
-			keys[i] = same[i].RoutingKey
-		}
+		keys := model.Mapped(same, func(b *model.Binding) string { return b.RoutingKey })
 		b.lanes = append(b.lanes, lane{
 			enters: b.publishers(name), exchange: b.exchangeStation(name),
 			out: Arrow{id: "direct " + name, label: keyWords(keys)},

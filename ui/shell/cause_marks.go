@@ -78,8 +78,8 @@ func (c *causeMarks) Read(id Request, broker string, list []cause.Group, now tim
 	}
 
 	var back []*cause.Group
-	for i := range list {
-		if g := &list[i]; msg.States.Now(g, now).State != msg.States.Of(g.ID).State {
+	for g := range model.Each(list) {
+		if msg.States.Now(g, now).State != msg.States.Of(g.ID).State {
 			back = append(back, g)
 		}
 	}

@@ -55,10 +55,7 @@ func NewFlowRow(flow *model.Flow, msg *TopologyMsg, now time.Time) FlowRow {
 		r.Polled = q.Polled()
 	}
 
-	failed := make([]model.QueueRef, len(flow.Failed))
-	for i, m := range flow.Failed {
-		failed[i] = m.Queue
-	}
+	failed := model.Mapped(flow.Failed, func(m *model.Member) model.QueueRef { return m.Queue })
 
 	r.Failed = polls.ReadyIn(t, failed)
 	r.Trend = msg.History.Ready(now, TrendSteps, waits...)

@@ -113,10 +113,7 @@ func ExitLines(exits []model.Exit) []string {
 }
 
 func exitWords(e model.Exit) string {
-	names := make([]string, len(e.Route.Queues))
-	for i, ref := range e.Route.Queues {
-		names[i] = model.Printable(ref.Name)
-	}
+	names := model.Mapped(e.Route.Queues, func(ref *model.QueueRef) string { return model.Printable(ref.Name) })
 
 	words := strings.Join(names, ", ")
 	reason := model.Printable(e.Why)
