@@ -31,6 +31,7 @@ func TestActionSaysWhatOthersHold(t *testing.T) {
 			v.fill("q", 3)
 			dial.Work(t, v.url(), "q", 4, func(amqp.Delivery) {})
 			v.awaitHeld("q", 3)
+			v.run("peek q").says(t, "not read: 3 messages: consumers hold them")
 
 			for _, line := range []string{
 				"drop q --yes", "move q --to queue:other --dry-run", "replay q --to queue:other --filter size>0 --yes",

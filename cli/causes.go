@@ -153,6 +153,10 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 			entered[ref.VHost] = s.checkCluster(ctx, ref.VHost, t.Snapshot.Overview)
 		}
 
+		if held := heldByConsumers(q); held > 0 {
+			r.noteUnread(ref, model.Some(held), whyHeld)
+		}
+
 		err := entered[ref.VHost]
 		if err == nil {
 			err = s.readCauses(ctx, t, ref, c, r)

@@ -61,8 +61,8 @@ func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
 		GroupID: toLook,
 		Example: "dlxtop findings --read --vhost shop -o json\ndlxtop findings --upgrade-to 4.3",
 		Long: `List what is wrong or risky in the topology and in statistics. Whether a message holds up those behind
-it, only the messages of a buffer show: --read looks at the first 1,000 of each buffer where it may (TTLs
-of messages, priorities, a TTL by policy), unless that counts towards a delivery limit. Messages that are overdue behind another one expire
+it, only the messages of a buffer show: --read looks at the first 1,000 of each buffer, unless that counts
+towards a delivery limit. Messages that are overdue behind another one expire
 when they are read, as with peek. Standard error names the buffers that were not looked at.
 
 Where rabbitmq_prometheus is enabled, the evidence has how many messages a node destroyed for want of a dead-letter
@@ -113,7 +113,7 @@ func (s *session) findings(ctx context.Context, t *model.Topology, read bool, ou
 		t, counts = watched, loss.Since(counts, s.source.Destroyed(ctx))
 	}
 
-	heads := findings.Heads(t)
+	heads := findings.Heads(t, read)
 	if len(heads) > 0 && !read {
 		s.program.note("not looked at: whether a message holds up those behind it in %s; --read looks", heads)
 		heads = nil

@@ -351,6 +351,17 @@ func TestFindings(t *testing.T) {
 	assert.That(t, found[0].Message != "", "found %s", r.out)
 	assert.That(t, found[0].Remedy != "", "found %s", r.out)
 	v.run("findings -o table").ends(t, cli.ExitRefused).shows(t, "buffer", "remedy")
+
+	// a message with a shorter TTL of its own waits behind one with the queue's: only its messages tell
+	v.declare("later", amqp.Table{
+		"x-message-ttl": 3_600_000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "fine",
+	})
+	v.publish("", "later", amqp.Publishing{})
+	v.publish("", "later", amqp.Publishing{Expiration: "60000"})
+	assert.That(t, !strings.Contains(v.run("findings -o table").out, "blocks"), "it read messages")
+	must.Await(t, "it counts two messages, and reads them", func() bool {
+		return strings.Contains(v.run("findings --read -o table").out, "message 1 (TTL 1h) blocks 1 message")
+	})
 }
 
 // A quorum queue keeps dead letters that no queue accepts, but they are not visible (dead-letter-strategy

@@ -194,6 +194,9 @@ func (p *Program) showPeeked(peeked peek.Peeked, t *model.Topology, ref model.Qu
 	if held := t.HeldBack(q, time.Now()); held != "" {
 		p.note("%s (delayed retry): no look shows them", held)
 	}
+	if n := heldByConsumers(q); n > 0 {
+		p.note("not read: %v message(s): %s", n, whyHeld)
+	}
 	if depth, ok := peeked.Depth.Get(); ok && depth > int64(messages.Len()) {
 		p.note("the first %v of %v message(s)", messages.Len(), int(depth))
 	}
@@ -217,6 +220,16 @@ func (p *Program) showPeeked(peeked peek.Peeked, t *model.Topology, ref model.Qu
 
 	return p.showTable(messages, t.IsBuffer(ref))
 }
+
+// heldByConsumers returns how many messages of a queue are with its consumers, by the statistics.
+func heldByConsumers(q *model.Queue) int64 {
+	if q.Consumers.Or(0) == 0 {
+		return 0
+	}
+	return q.Unacked.Or(0)
+}
+
+const whyHeld = "consumers hold them (unacknowledged): no look shows them"
 
 // shownBody is how many bytes of a body are read for display: up to the maximum of an envelope.
 const shownBody = 4 << 20

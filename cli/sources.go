@@ -270,8 +270,8 @@ func (s *session) findOthers(ctx context.Context, t *model.Topology, sources []s
 		case one.Planned == 0:
 			left = append(left, plan.Left{Queue: one.From, Type: q.Type, Ready: int64(one.looked.Messages)})
 			continue
-		case one.Selection.ByContent() && q.Consumers.Or(0) > 0:
-			one.looked.Others.Unacked = q.Unacked.Or(0)
+		case one.Selection.ByContent():
+			one.looked.Others.Unacked = heldByConsumers(q)
 		}
 
 		if n := one.looked.Others.Unacked; n > 0 {

@@ -113,7 +113,9 @@ func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry 
 		})
 
 		route.Exact, route.Keys = false, KeysAny
-		route.Why = "each message keeps its own routing key; these are for the keys that are bound"
+		if route.Why != headersDecide {
+			route.Why = "each message keeps its own routing key; these are for the keys that are bound"
+		}
 		if len(route.Queues) == 0 || t.routings[ref.VHost].leadsOn(exchange, entry.Patterns) {
 			route.Keys = KeysBound
 		}

@@ -104,7 +104,7 @@ func (r *reader) look(ctx context.Context, seen *alarm.Seen, failed []model.Queu
 			seen.Unsure = seen.Unsure || !known && q.Ready.Or(1) > 0
 		}
 	}
-	for _, ref := range findings.Heads(seen.Topology) {
+	for _, ref := range findings.Heads(seen.Topology, false) {
 		there[ref] = true
 		if !r.read(ctx, seen, ref) {
 			seen.Unread[ref] = true

@@ -250,7 +250,7 @@ func flowRows(t *model.Topology) []flowRow {
 				ready:     t.Waiting(b),
 				consumers: q.Consumers.String(),
 				after:     waitWords(b),
-				target:    through(b.Targets, b.DLX),
+				target:    through(t, b.Queue, b.Targets, b.DLX),
 			})
 		}
 
@@ -277,9 +277,13 @@ func flowRows(t *model.Topology) []flowRow {
 	return rows
 }
 
-// through returns where messages go after their wait.
-func through(targets []model.QueueRef, exchange string) string {
-	return model.NamesOr(targets, "nowhere") + " through " + model.ExchangeName(exchange)
+// through returns where messages go after their wait, and what decides when not all of them go there.
+func through(t *model.Topology, from model.QueueRef, targets []model.QueueRef, exchange string) string {
+	words := model.NamesOr(targets, "nowhere") + " through " + model.ExchangeName(exchange)
+	if hop, ok := t.Hop(from, model.Expired); ok && len(targets) > 1 && hop.Route.Why != "" {
+		words += ": " + hop.Route.Why
+	}
+	return words
 }
 
 // carriedTo returns where the shovels and federation links of a queue carry its messages.
@@ -310,7 +314,7 @@ func rowOf(t *model.Topology, ref model.QueueRef, role model.Role) flowRow {
 		row.after = s.TTL.String()
 		target := "nowhere"
 		if s.DLX.Set {
-			target = through(t.ExpiredTargets(ref), s.DLX.Value)
+			target = through(t, ref, t.ExpiredTargets(ref), s.DLX.Value)
 		}
 		row.target = cmp.Or(row.target, target)
 	}
@@ -338,19 +342,25 @@ func Table(t *model.Topology) *print.Table {
 		if rate := r.q.RedeliverRate.Or(0); rate > 0 {
 			redelivered = fmt.Sprintf("%.1f/s", rate)
 		}
-		add(model.Printable(r.flow), r.role, model.Printable(r.name), readyWords(r.q, r.ready), r.consumers, redelivered,
+		add(model.Printable(r.flow), r.role, model.Printable(r.name), readyWords(r), r.consumers, redelivered,
 			r.after, r.target)
 	}
 
 	return g
 }
 
-// readyWords returns the number of ready messages, and of those in the queue that no look shows: "0 +3 held".
-func readyWords(q *model.Queue, ready model.Opt[int64]) string {
+// readyWords returns the number of ready messages, and of those in the queue that no look shows: "0 +3 held". That the
+// consumers of a worker have unacknowledged ones is no news.
+func readyWords(r flowRow) string {
+	q := r.q
 	if q.Outage() != model.NoOutage {
 		return "down"
 	}
-	words := ready.String()
+
+	words := r.ready.String()
+	if n := q.Unacked.Or(0); n > 0 && r.role != string(model.WorkerRole) {
+		words += model.Sayf(" +%v unacked", n)
+	}
 	if n := q.DeadLettering.Or(0); n > 0 {
 		words += model.Sayf(" +%v held", n)
 	}

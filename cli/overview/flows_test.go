@@ -34,8 +34,16 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 			buffer d w 1000 ready=4
 			exchange x-delayed-message later x-delayed-type=fanout
 			bind later other
+
+			exchange headers split
+			bind-headers split other service=mail
+			bind-headers split archive service=sms
+			queue wait ttl=60000 dlx=split ready=2
 		`),
-		func(s *model.Snapshot) { s.Exchanges[1].Delayed, s.TakenAt = build.Some(5), build.Noon })
+		func(s *model.Snapshot) {
+			s.Exchanges[1].Delayed, s.TakenAt = build.Some(5), build.Noon
+			s.Queues[2].Unacked = build.Some(20)
+		})
 
 	raw := must.Get(json.Marshal(Flows(topology)))(t)
 	for _, want := range []string{
@@ -57,7 +65,8 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 	must.Do(t, Table(topology).Write(&table))
 	for _, want := range []string{
 		"d … a", "1s…15s (argument)", "per message", "error",
-		"14d (argument)", "archive through (default)",
+		"14d (argument)", "archive through (default)", " 7 +20 unacked ",
+		"archive, other through split: each message's own headers decide",
 		"1st 30s (argument), then 1m, at most 5m (argument)", "itself: 2 held back, next in 12s, last in 4m",
 	} {
 		assert.Contains(t, table.String(), want)

@@ -90,13 +90,14 @@ type messageCheck interface {
 	finding() (Finding, bool)
 }
 
-// Heads returns the buffers in which a message may hold up those behind it, which only a peek shows: several messages
-// wait there, with their own TTLs, with priorities, or some of them under an earlier TTL than the policy's.
-func Heads(t *model.Topology) (refs []model.QueueRef) {
+// Heads returns the buffers in which a message is likely to hold up those behind it, which only a peek shows: several
+// messages wait there, with their own TTLs, with priorities, or some of them under an earlier TTL than the policy's.
+// all adds those with a TTL by argument: a message may have a shorter one of its own.
+func Heads(t *model.Topology, all bool) (refs []model.QueueRef) {
 	for q := range t.EachQueue() {
 		ttl := t.Settings(q.QueueRef).TTL
 		_, priorities := q.Arguments["x-max-priority"]
-		if (!ttl.Set || ttl.ByPolicy() || priorities) && q.Ready.Or(2) > 1 && t.IsBuffer(q.QueueRef) {
+		if (all || !ttl.Set || ttl.ByPolicy() || priorities) && q.Ready.Or(2) > 1 && t.IsBuffer(q.QueueRef) {
 			refs = append(refs, q.QueueRef)
 		}
 	}
