@@ -375,6 +375,11 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 		}
 
 		p.warnOfChosen(t, r.Queue)
+		if workers := t.WorkersOf(r.Queue); p.Operation != Move && len(workers) == 1 {
+			p.warn(warning("failures of %s end in %s: to give them to that worker, choose queue:%[1]s",
+				model.Printable(workers[0]), r.Queue))
+		}
+
 		for carrier := range model.Each(t.Snapshot.Shovels) {
 			if carry.Takes(carrier, r.Queue) && carry.Runs(carrier) {
 				p.warn(warning("the %s takes what comes into %s, to %s", carry.Title(carrier), r.Queue, carry.Target(carrier)))
