@@ -219,8 +219,11 @@ func (q *Queue) CameBack() int64 {
 	if q == nil || !q.Published.Known() {
 		return 0
 	}
-	return q.Delivered.Or(0) - q.Redelivered.Or(0) - q.Published.Or(0)
+	return q.arrived() - q.Published.Or(0)
 }
+
+// arrived returns how many deliveries were the first ones of a message in the queue, not those after a requeue.
+func (q *Queue) arrived() int64 { return q.Delivered.Or(0) - q.Redelivered.Or(0) }
 
 // Taken returns how many messages left the queue for good since the broker began to count; unknown without statistics.
 func (q *Queue) Taken() Opt[int64] {

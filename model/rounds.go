@@ -15,7 +15,7 @@ func (t *Topology) Rounds(worker QueueRef) (times, n int64) {
 	if q == nil || r.inside == 0 {
 		return 0, 0
 	}
-	return (q.Delivered.Or(0) - r.delivered) / r.inside, r.inside
+	return (q.arrived() - r.delivered) / r.inside, r.inside
 }
 
 // roundsIn continues what earlier polls showed. What dlxtop itself held has no rate (LeaveOut): it begins again there.
@@ -44,7 +44,7 @@ func (t *Topology) roundsIn(next *Topology) map[QueueRef]rounds {
 
 		r, known := t.rounds[worker]
 		if !known || published != r.published {
-			r = rounds{delivered: q.Delivered.Or(0), published: published}
+			r = rounds{delivered: q.arrived(), published: published}
 		}
 
 		r.inside = max(r.inside, inside)

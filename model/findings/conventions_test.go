@@ -170,7 +170,7 @@ func TestSlowLoopBetweenPolls(t *testing.T) {
 func TestRoundsBetweenPolls(t *testing.T) {
 	type rounds struct {
 		Name  string
-		Polls [][4]int64
+		Polls [][]int64
 		Loops bool
 	}
 
@@ -182,7 +182,7 @@ func TestRoundsBetweenPolls(t *testing.T) {
 					q.RedeliverRate = model.Some(0.0)
 					q.Ready = model.Some(p[3])
 					q.Delivered, q.Acked = model.Some(p[0]), model.Some(p[1])
-					q.Published = model.Some(p[2])
+					q.Published, q.Redelivered = model.Some(p[2]), model.Some(append(p, 0)[4])
 				}))
 			s.TakenAt = s.TakenAt.Add(time.Duration(i) * 5 * time.Second)
 			topology = topology.Next(s)

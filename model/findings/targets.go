@@ -143,6 +143,9 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 		f.Message = spell("failed messages in %s are lost after %s", q, s.TTL.Value)
 		f.Evidence = spell("message-ttl %s, no dead-letter-exchange", s.TTL)
 		f.Remedy = without(s.TTL.Source, "message-ttl") + "; until then, replay or drop before it ends"
+		if s.TTL.Value == 0 {
+			f.Level = LevelError
+		}
 	case s.DropsHead():
 		f.Message = spell("failed messages in %s are lost when it is full: the oldest go first", q)
 		f.Evidence = bounds(q, s)

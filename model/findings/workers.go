@@ -8,7 +8,7 @@ import (
 
 func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 	q, _ := t.Queue(flow.Worker.Queue)
-	if !isIdle(t.Topology, q, flow) {
+	if !isIdle(q, flow) {
 		return
 	}
 	waiting, coming := q.Ready.Or(0), int64(0)
@@ -22,29 +22,32 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 		Evidence: spell("0 consumers, %v message(s) ready, %v waiting in %s", waiting, coming, listBuffers(flow)),
 	}
 
+	settings, spills := t.Settings(q.QueueRef), t.OverflowTargets(q.QueueRef)
 	switch {
-	case len(flow.Buffers) == 0:
-		f.Message = spell("%s has no consumers and is full: what comes pushes its oldest messages out to %v", q,
-			t.OverflowTargets(q.QueueRef))
-		f.Evidence = "0 consumers; " + bounds(q, t.Settings(q.QueueRef))
-		f.Remedy = "start the application that consumes it; if there is none any more, remove the bindings of the queue, " +
-			"then replay or move what it has"
-	case waiting > 0:
+	case len(flow.Buffers) > 0 && waiting > 0:
 		f.Level = LevelError
 		f.Message = model.Printable(q.Name) + " has no consumers: messages are stuck in it"
+	case len(flow.Buffers) > 0:
+	default:
+		f.Message = spell("%s has no consumers: %v message(s) (waits|wait) in it", q, waiting)
+		f.Evidence = spell("0 consumers, %v message(s) ready", waiting)
+		f.Remedy = "start the application that consumes it; if there is none any more, remove the bindings of the queue, " +
+			"then replay or move what it has"
+
+		if settings.Full(q) && waiting > 1 && len(spills) > 0 {
+			f.Message = spell("%s has no consumers and is full: what comes pushes its oldest messages out to %v", q, spills)
+			f.Evidence = "0 consumers; " + bounds(q, settings)
+		}
 	}
 
 	t.foundIn(q, f)
 }
 
-// isIdle reports whether the worker of a flow has no consumers, as far as statistics show, and buffers feed it or it is
-// full, so that what comes pushes out what waits: it is away, or gone and still bound. What it pushes out did not fail,
-// though it ends where failures do.
-func isIdle(t *model.Topology, worker *model.Queue, flow *model.Flow) bool {
+// isIdle reports whether the worker of a flow has no consumers, as far as statistics show, and messages that wait, or
+// buffers that feed it: it is away, or gone and still bound.
+func isIdle(worker *model.Queue, flow *model.Flow) bool {
 	away := worker.Applications().Or(1) == 0 && !worker.Polled()
-	full := t.Settings(worker.QueueRef).Full(worker) && worker.Ready.Or(0) > 1
-	spills := full && len(t.OverflowTargets(worker.QueueRef)) > 0
-	return away && (spills || len(flow.Buffers) > 0)
+	return away && (worker.Ready.Or(0) > 0 || len(flow.Buffers) > 0)
 }
 
 // mostConfirmed bounds how many queues are counted before a finding says that they have no consumers.
@@ -56,7 +59,7 @@ func Unconfirmed(t *model.Topology) (refs []model.QueueRef) {
 	for f := range model.Each(t.Flows()) {
 		q, _ := t.Queue(f.Worker.Queue)
 		declare, _ := t.Countable(q.QueueRef)
-		if isIdle(t, q, f) && declare && len(refs) < mostConfirmed {
+		if isIdle(q, f) && declare && len(refs) < mostConfirmed {
 			refs = append(refs, q.QueueRef)
 		}
 	}
