@@ -124,6 +124,8 @@ func (r *roles) bufferReason(q *Queue) string {
 	name := fmt.Sprintf("; %q in its name", says.buffer())
 	delays := s.TTL.Value > 0
 	named := says.buffer() != "" && delays && r.waitsFor(q.QueueRef, targets)
+	leadsOn := r.anyConsumed(targets) && !r.comeBack(targets, q.QueueRef, Expired)
+	overflows := s.Full(q) || r.works(q)
 
 	switch {
 	case consumed && named:
@@ -142,7 +144,7 @@ func (r *roles) bufferReason(q *Queue) string {
 		return "" // failures rest in it, until they expire into where they rest for good
 	case says.buffer() == "" && r.rejected[q.QueueRef] && !s.TTL.Set:
 		return "" // they rest: RabbitMQ takes a message's own TTL away when it dead-letters it (all versions)
-	case s.TTL.Set, r.anyConsumed(targets) && !r.comeBack(targets, q.QueueRef, Expired) && !s.Full(q) && !r.works(q):
+	case s.TTL.Set, leadsOn && !overflows:
 		return why
 	case says.buffer() != "" && says.failed == "":
 		return why + name
