@@ -267,7 +267,7 @@ func TestHostileMessagesOnARealBroker(t *testing.T) {
 		amqp.Publishing{MessageId: "binary", Body: []byte{0, 1, 2, 0xff, 0xfe, 0x1b, '[', '2', 'J'}},
 	)
 
-	term := o.onQueue(t, "ui.hostile").await("3 messages", "10M")
+	term := o.onQueue(t, "ui.hostile").answer("3 messages", "M reads the rest", "M").await("10M")
 	term.press(keyEnter, "G").await("▸ Body").press("q").await("3 messages")
 	term.press(keyDown).await("malformed", "x-death").press(keyDown, keyEnter).await("message 3 of 3", "1b 5b 32")
 	assert.That(t, strings.HasPrefix(term.screen(), " dlxtop"), "a message moved the screen:\n%s", term.screen())
