@@ -28,6 +28,7 @@ type Route struct {
 	Through []ExchangeRef // the exchanges passed, in order of discovery
 	Keys    KeyKind       // for a hop: what is known of the messages' keys
 	Why     string        // why the route is not exact, "" when it is
+	Chosen  bool          // something else than a key decides: headers, or an exchange's own rule
 }
 
 // KeyKind is what is known of the routing keys of the messages that take a hop. Without a dead-letter key each message
@@ -113,7 +114,7 @@ func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry 
 		})
 
 		route.Exact, route.Keys = false, KeysAny
-		if route.Why != headersDecide {
+		if !route.Chosen {
 			route.Why = "each message keeps its own routing key; these are for the keys that are bound"
 		}
 		if len(route.Queues) == 0 || t.routings[ref.VHost].leadsOn(exchange, entry.Patterns) {

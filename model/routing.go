@@ -302,8 +302,6 @@ func (r *routing) leadsOn(exchange string, patterns []string) bool {
 // picksOne are the exchanges that give each message to one of their bindings, whatever it is.
 var picksOne = map[string]bool{"x-consistent-hash": true, "x-random": true, "x-modulus-hash": true}
 
-const headersDecide = "each message's own headers decide"
-
 // inexact returns why the matches of this exchange are only the possible set, "" when they are exact.
 func (x *exchangeRouting) inexact(m *routed) string {
 	switch {
@@ -313,7 +311,7 @@ func (x *exchangeRouting) inexact(m *routed) string {
 	case x.delays:
 		return "an x-delayed-message exchange routes later, by the bindings of that time"
 	case x.kind == "headers" && !m.headersKnown:
-		return headersDecide
+		return "each message's own headers decide"
 	case !m.keysKnown && (x.kind == "direct" || x.kind == "topic"):
 		return "each message keeps its own routing key"
 	}
@@ -372,7 +370,7 @@ func (r *routing) route(exchange string, m routed) Route {
 		route.Through = append(route.Through, ExchangeRef{r.vhost, name})
 		route.Delays = route.Delays || x.delays
 		if why := x.inexact(&m); why != "" && route.Exact {
-			route.Exact, route.Why = false, why
+			route.Exact, route.Why, route.Chosen = false, why, x.kind != "direct" && x.kind != "topic"
 		}
 
 		found := x.matches(&m)
