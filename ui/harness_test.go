@@ -37,6 +37,8 @@ type terminal struct {
 	voice   *voice // nil: the screen is not plain
 	program *tea.Program
 	keys    io.WriteCloser
+	key     string // the last one, and when it was pressed
+	pressed time.Time
 	ended   chan struct{}
 	err     error // of the program, once it has ended
 	last    app   // as the program left it, once it has ended
@@ -145,6 +147,9 @@ func (term *terminal) press(keys ...string) *terminal {
 		}
 		_, err := io.WriteString(term.keys, k)
 		must.That(term.t, err == nil, "press %q: %v", k, err)
+		if k != keyMark {
+			term.key, term.pressed = k, time.Now()
+		}
 	}
 
 	return term
@@ -165,14 +170,19 @@ const (
 // screen returns the text on the screen, without blanks at the ends of lines.
 func (term *terminal) screen() string { return term.glass.text() }
 
-// await waits until all texts are on the screen.
+// await waits until all texts are on the screen. A key that came too early, for example while a queue was being read
+// again, is pressed once more when the program asks for it, as a person would.
 func (term *terminal) await(texts ...string) *terminal {
 	term.t.Helper()
 	return term.awaitThat("there is "+strings.Join(texts, ", "), func(screen string) bool {
 		for _, text := range texts {
-			if !strings.Contains(screen, text) {
-				return false
+			if strings.Contains(screen, text) {
+				continue
 			}
+			if strings.Contains(screen, "try again in a moment") && time.Since(term.pressed) > time.Second {
+				term.press(term.key).settle()
+			}
+			return false
 		}
 		return true
 	})
