@@ -30,6 +30,13 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 		if to := t.whenDue(r, m); len(t.Workers) > 1 && len(to) == 1 && slices.Contains(t.Workers, to[0]) {
 			return choice{clue: &Clue{Kind: ByRecord, Queue: to[0], Where: "its routing key"}}
 		}
+
+		// a queue named for failures or retries can hand on what a worker rejected to another one: it is no next step
+		named := model.NamedForFailures(t.From.Name)
+		if named && len(told) > 0 && told[0].Kind == ByRejection && !told[0].Gone &&
+			!slices.Contains(t.Workers, told[0].Queue) {
+			return t.refuse(cluesDisagree, r, m, e, told)
+		}
 		return choice{}
 	}
 
