@@ -66,28 +66,19 @@ func findNamed(all []model.QueueRef, named string) (found []model.QueueRef, near
 		}
 	}
 
-	type candidate struct {
-		distance int
-		name     string
-	}
-
-	var candidates []candidate
-
+	var names []string
 	lower := strings.ToLower(named)
 	for _, ref := range all {
-		d := distance(lower, strings.ToLower(ref.Name))
-		if ref.Name != "" && (d <= 2+len(named)/4 || named != "" && strings.Contains(strings.ToLower(ref.Name), lower)) {
-			candidates = append(candidates, candidate{d, ref.Name})
+		inside := named != "" && strings.Contains(strings.ToLower(ref.Name), lower)
+		if ref.Name != "" && (inside || model.Distance(named, ref.Name) <= 2+len(named)/4) {
+			names = append(names, model.Printable(ref.Name))
 		}
 	}
 
-	slices.SortFunc(candidates, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(model.Distance(named, a), model.Distance(named, b)), cmp.Compare(a, b))
 	})
-	var names []string
-	for _, c := range slices.Compact(candidates) {
-		names = append(names, model.Printable(c.name))
-	}
+	names = slices.Compact(names)
 	if len(names) > 0 {
 		near = ": did you mean " + strings.Join(names[:min(len(names), 3)], " or ") + "?"
 	}
@@ -101,30 +92,6 @@ func inVHosts(what string, found []model.QueueRef) error {
 	slices.Sort(vhosts)
 	return model.Errorf("there is %s %v in each of the vhosts %s: name one with --vhost", what,
 		found[0].Name, strings.Join(vhosts, ", "))
-}
-
-// distance returns how many characters must be added, removed or changed to turn one text into the other.
-func distance(a, b string) int {
-	s, t := []rune(a), []rune(b)
-	row := make([]int, len(t)+1)
-	for j := range row {
-		row[j] = j
-	}
-
-	for i := range s {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range t {
-			change := diagonal
-			if s[i] != t[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-
-	return row[len(t)]
 }
 
 // Matches reports whether the name of a queue, or VHOST/NAME, matches a pattern.

@@ -217,10 +217,15 @@ func (t *checking) findUncappedLoops(flow *model.Flow) {
 	if through == nil {
 		return
 	}
+	decides := ""
+	if hop, ok := t.Hop(worker, model.Rejected); ok && !hop.Route.Exact {
+		decides = ", where their own keys or headers lead,"
+	}
+
 	f := Finding{
 		Code: "rejected-loop",
-		Message: spell("messages that %s rejects come back through %s without end, unless its consumer counts and "+
-			"gives up", worker, through),
+		Message: spell("messages that %s rejects come back through %s%s without end, unless its consumer counts and "+
+			"gives up", worker, through, decides),
 		Evidence: spell("%s dead-letters to %s, and gets back what expires there; this loop never ends: RabbitMQ only "+
 			"counts it in x-death", worker, through),
 	}
