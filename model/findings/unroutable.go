@@ -22,7 +22,7 @@ func (t *checking) findUnroutableDeadLetters(q *model.Queue, s model.Settings) {
 	route := hops[0].Route
 	switch {
 	case route.Keys == model.KeysKnown && len(route.Queues) == 0:
-		t.onDemand(q, s, deadLettersLost(q, s))
+		t.onDemand(q, s, t.deadLettersLost(q, s))
 	case route.Keys == model.KeysKnown:
 	case len(route.Queues) > 0 && t.headersDecide(&route):
 		t.findLostHeaders(q, s, &route)
@@ -236,7 +236,7 @@ func (t *checking) feeds() feeds {
 	return fed
 }
 
-func deadLettersLost(q *model.Queue, s model.Settings) Finding {
+func (t *checking) deadLettersLost(q *model.Queue, s model.Settings) Finding {
 	exchange := exchangeOf(s)
 	end := endOf(s)
 	f := Finding{
@@ -253,10 +253,27 @@ func deadLettersLost(q *model.Queue, s model.Settings) Finding {
 		f.Message = spell("dead letters of %s %s: no queue is bound to %s for the key %s", q, end.are, exchange, key)
 		f.Evidence += ", dead-letter-routing-key " + model.Printable(s.Key.String())
 		f.Remedy = spell("bind a queue to %s with the key %s, or correct the dead-letter-routing-key", exchange, key)
+		if like := t.boundLike(q.VHost, s); like != "" {
+			f.Remedy += spell(": what is bound is %s", model.Printable(like))
+		}
 	}
 
 	f.Evidence += end.evidence
 	return f
+}
+
+// boundLike returns the key bound to a dead-letter exchange that is most like the dead-letter key: at most a quarter of
+// its characters differ, apart from upper and lower case. It returns "" when there is none.
+func (t *checking) boundLike(vhost string, s model.Settings) (like string) {
+	least := 1 + len(s.Key.Value)/4
+	for b := range model.Each(t.Snapshot.Bindings) {
+		d := model.Distance(s.Key.Value, b.RoutingKey)
+		if b.VHost == vhost && b.Source == s.DLX.Value && d < least {
+			like, least = b.RoutingKey, d
+		}
+	}
+
+	return like
 }
 
 // deadLettersAstray is for messages that keep their own keys, of which only bound ones are known. others are the queues
