@@ -29,8 +29,8 @@ const columns, functionTokens, packageTokens, paragraphLines = 120, 900, 36_000,
 // to it raises this line, for all to see. Clusters, upgrades and shovels did, by 8,500; delayed retry, consumer
 // timeouts and exact losses, by 3,500, while the limit of tests came down by 10,000; watch, metrics, plans in files,
 // the breaker, fields of failures and the assistant, by 19,000, and tests by 4,300; refused replays to another worker
-// and keys that are nearly bound, by 250.
-const allCode, allTests = 583_450, 478_500
+// and keys that are nearly bound, by 310.
+const allCode, allTests = 583_510, 478_500
 
 // totals are the tokens of the whole tree.
 type totals struct {

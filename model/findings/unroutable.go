@@ -253,8 +253,11 @@ func (t *checking) deadLettersLost(q *model.Queue, s model.Settings) Finding {
 		f.Message = spell("dead letters of %s %s: no queue is bound to %s for the key %s", q, end.are, exchange, key)
 		f.Evidence += ", dead-letter-routing-key " + model.Printable(s.Key.String())
 		f.Remedy = spell("bind a queue to %s with the key %s, or correct the dead-letter-routing-key", exchange, key)
+		if s.DLX.Value == "" {
+			f.Remedy = spell("declare the queue %s, or correct the dead-letter-routing-key", key)
+		}
 		if like := t.boundLike(q.VHost, s); like != "" {
-			f.Remedy += spell(": what is bound is %s", model.Printable(like))
+			f.Remedy += spell(": the nearest is %s", model.Printable(like))
 		}
 	}
 
@@ -263,13 +266,24 @@ func (t *checking) deadLettersLost(q *model.Queue, s model.Settings) Finding {
 }
 
 // boundLike returns the key bound to a dead-letter exchange that is most like the dead-letter key: at most a quarter of
-// its characters differ, apart from upper and lower case. It returns "" when there is none.
+// its characters differ, apart from upper and lower case. It returns "" when there is none. The default exchange has
+// the name of every queue.
 func (t *checking) boundLike(vhost string, s model.Settings) (like string) {
 	least := 1 + len(s.Key.Value)/4
+	closer := func(key string) {
+		if d := model.Distance(s.Key.Value, key); d < least {
+			like, least = key, d
+		}
+	}
+
 	for b := range model.Each(t.Snapshot.Bindings) {
-		d := model.Distance(s.Key.Value, b.RoutingKey)
-		if b.VHost == vhost && b.Source == s.DLX.Value && d < least {
-			like, least = b.RoutingKey, d
+		if b.VHost == vhost && b.Source == s.DLX.Value {
+			closer(b.RoutingKey)
+		}
+	}
+	for q := range t.EachQueue() {
+		if q.VHost == vhost && s.DLX.Value == "" {
+			closer(q.Name)
 		}
 	}
 
