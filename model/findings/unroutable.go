@@ -267,11 +267,11 @@ func (t *checking) deadLettersLost(q *model.Queue, s model.Settings) Finding {
 
 // boundLike returns the key bound to a dead-letter exchange that is most like the dead-letter key: at most a quarter of
 // its characters differ, apart from upper and lower case. It returns "" when there is none. The default exchange has
-// the name of every queue.
+// the name of every queue. The dead-letter key itself can be bound to an exchange that leads nowhere.
 func (t *checking) boundLike(vhost string, s model.Settings) (like string) {
 	least := 1 + len(s.Key.Value)/4
 	closer := func(key string) {
-		if d := model.Distance(s.Key.Value, key); d < least {
+		if d := model.Distance(s.Key.Value, key); d < least && key != s.Key.Value {
 			like, least = key, d
 		}
 	}
