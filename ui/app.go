@@ -44,11 +44,11 @@ type app struct {
 	trail      []place // screens that were shown, latest last
 	palette    palette
 	notice     shell.NoticeMsg
-	waits      *model.InUse                 // the turn that something waits for; nil: none
-	leaving    bool                         // the next press of the key for quitting quits, whatever is under way
-	saidUnkept bool                         // the notice that choices cannot be stored was shown
-	empty      map[model.QueueRef]time.Time // since when each failed queue is empty; zero: it is not
-	next       string                       // the context to switch to when the program has ended
+	waits      *model.InUse // the turn that something waits for; nil: none
+	leaving    bool         // the next press of the key for quitting quits, whatever is under way
+	saidUnkept bool         // the notice that choices cannot be stored was shown
+	empty      map[model.QueueRef]emptiness
+	next       string // the context to switch to when the program has ended
 }
 
 func newApp(ctx context.Context, given Options) app {
@@ -77,7 +77,7 @@ func newApp(ctx context.Context, given Options) app {
 	a := app{
 		Env:     e,
 		poller:  poller{pause: o.Interval, looks: looks},
-		history: polls.NewHistory(), looks: looks, empty: map[model.QueueRef]time.Time{},
+		history: polls.NewHistory(), looks: looks, empty: map[model.QueueRef]emptiness{},
 		palette: palette{env: e, field: term.NewTextField(""), recall: e.Commands.Recall()},
 		notice:  shell.NoticeMsg{Text: o.Trouble, Bad: true},
 	}

@@ -85,6 +85,13 @@ func (a *app) shows(queue model.QueueRef) bool {
 	return ok && s.Shows(queue)
 }
 
+// emptiness is what polls saw of a failed queue without messages. A single count of 0 may be late, however long ago it
+// was taken.
+type emptiness struct {
+	since time.Time // of the first count of 0; zero: there are messages
+	sure  bool      // it was empty for longer than statistics may be late
+}
+
 // firstFailed tells of messages in failed queues of flows that had none, for longer than statistics may be late. What
 // somebody holds is not gone, and what an undo brings back is no news. before is the poll before this one.
 func (a *app) firstFailed(before *model.Topology) {
@@ -99,25 +106,25 @@ func (a *app) firstFailed(before *model.Topology) {
 			continue
 		}
 
-		since, met := a.empty[ref]
+		was, met := a.empty[ref]
 		if before != nil && !met {
-			if _, there := before.Queue(ref); !there {
-				since = a.Now().Add(-model.StatisticsLag) // it was declared for this message
-			}
+			_, there := before.Queue(ref)
+			was.sure = !there // it was declared for this message
 		}
 
-		switch {
-		case depth == 0 && since.IsZero():
-			since = a.Now()
-		case depth > 0:
-			empty := !since.IsZero() && a.Now().Sub(since) >= model.StatisticsLag
+		if depth == 0 {
+			if was.since.IsZero() {
+				was.since = a.Now()
+			}
+			was.sure = was.sure || a.Now().Sub(was.since) >= model.StatisticsLag
+		} else {
 			ours := a.Acting(ref) || slices.Contains(a.Unsettled(), ref)
-			if empty && !ours && a.only(ref) {
+			if was.sure && !ours && a.only(ref) {
 				a.Tell("first failed message", ref, "in "+ref.Printable())
 			}
-			since = time.Time{}
+			was = emptiness{}
 		}
-		a.empty[ref] = since
+		a.empty[ref] = was
 	}
 }
 
