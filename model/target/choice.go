@@ -33,8 +33,8 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 
 		// a queue named for failures or retries can hand on what a worker rejected to another one: it is no next step
 		named := model.NamedForFailures(t.From.Name)
-		if named && len(told) > 0 && told[0].Kind == ByRejection && !told[0].Gone &&
-			!slices.Contains(t.Workers, told[0].Queue) {
+		rejected := len(told) > 0 && told[0].Kind == ByRejection && !told[0].Gone
+		if named && rejected && !slices.Contains(t.Workers, told[0].Queue) {
 			return t.refuse(cluesDisagree, r, m, e, told)
 		}
 		return choice{}
