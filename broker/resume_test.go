@@ -64,7 +64,7 @@ func resumed(
 	if err != nil {
 		return p, account, err
 	}
-	source, err := mgmt.New(mgmt.Options{URL: api})
+	source, err := mgmt.New(mgmt.Options{URL: api, Timeout: must.Patience})
 	if err != nil {
 		return p, account, err
 	}

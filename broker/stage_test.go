@@ -377,7 +377,7 @@ func TestGoneIsNotWhatIsNotListedYet(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	queue := a.queue("q", model.Classic).QueueRef
-	source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), Timeout: must.Patience}))(t)
 	defer source.Close()
 	late := must.Get(source.Connections(t.Context()))(t)
 	const session = "NOTLISTEDYET"

@@ -24,7 +24,7 @@ import (
 // topologyNow returns the broker's current topology.
 func topologyNow(t testing.TB) *model.Topology {
 	t.Helper()
-	source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), Timeout: must.Patience}))(t)
 	defer source.Close()
 	return model.NewTopology(must.Get(source.Snapshot(t.Context()))(t))
 }

@@ -166,7 +166,7 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 // policy at once, and the first statistics may be older.
 func (v *vhost) policyOf(queue string) string {
 	v.t.Helper()
-	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), VHost: v.name}))(v.t)
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), VHost: v.name, Timeout: patience}))(v.t)
 	defer source.Close()
 	snapshot := must.Get(source.Snapshot(v.t.Context()))(v.t)
 	q, ok := model.NewTopology(snapshot).Queue(model.QueueRef{VHost: v.name, Name: queue})

@@ -81,7 +81,10 @@ func (c *cluster) publish(queue string, n int) {
 // poll polls the first node as a user until the topology is as wanted.
 func (c *cluster) poll(user string, what string, wanted func(*model.Topology) bool) *model.Topology {
 	c.t.Helper()
-	source := must.Get(mgmt.New(mgmt.Options{URL: strings.Replace(c.nodes[0].API(), "guest:guest", user, 1)}))(c.t)
+	source := must.Get(mgmt.New(mgmt.Options{
+		URL:     strings.Replace(c.nodes[0].API(), "guest:guest", user, 1),
+		Timeout: built.Patience,
+	}))(c.t)
 	defer source.Close()
 	var last *model.Topology
 	for deadline := time.Now().Add(built.Patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {

@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,6 +84,7 @@ func (b broker) as(user, password string) string {
 // client makes a client that is closed with the test.
 func client(t *testing.T, o Options) *Client {
 	t.Helper()
+	o.Timeout = cmp.Or(o.Timeout, patience)
 	c := must.Get(New(o))(t)
 	t.Cleanup(c.Close)
 	return c

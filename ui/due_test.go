@@ -316,7 +316,7 @@ var (
 // nor do all come a second late, in order and out of order, with their own TTLs and the queue's.
 func TestDueOnARealBroker(t *testing.T) {
 	o, node, channel := real(t)
-	source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), Timeout: must.Patience}))(t)
 	for _, c := range []struct {
 		name      string
 		arguments amqp.Table

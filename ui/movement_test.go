@@ -77,7 +77,11 @@ func scenario(t *testing.T, name string) demo.Scenario { return must.Get(demo.Sc
 // when the statistics include everything from before.
 func (s *stage) follow(before ...totals) {
 	s.Helper()
-	s.source = must.Get(mgmt.New(mgmt.Options{URL: testNode.Get(s).API(), VHost: s.worker.VHost}))(s)
+	s.source = must.Get(mgmt.New(mgmt.Options{
+		URL:     testNode.Get(s).API(),
+		VHost:   s.worker.VHost,
+		Timeout: must.Patience,
+	}))(s)
 	s.client = must.Get(broker.New(broker.Options{URL: s.url}))(s)
 	ctx, cancel := context.WithCancel(s.Context())
 	polls := make(chan *model.Topology) // unbuffered: a poll waits for its turn

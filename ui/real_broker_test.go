@@ -75,7 +75,7 @@ func optionsOn(t *testing.T, node *demo.Node, vhost, at string) (Options, *amqp.
 	t.Helper()
 	kept := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
 	client := must.Get(broker.New(broker.Options{URL: at, Journal: kept, JQ: mend.InProcess{}}))(t)
-	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), VHost: vhost}))(t)
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), VHost: vhost, Timeout: must.Patience}))(t)
 	t.Cleanup(func() { client.Close(); source.Close(); kept.Close() })
 	return Options{
 		Source: source, Broker: client, Journal: kept, Title: "test", Interval: 200 * time.Millisecond,
