@@ -64,7 +64,7 @@ func findRoles(t *Topology) *roles {
 	}
 
 	r.leads = newLeads(r)
-	r.freeWorkers()
+	r.freeOthers()
 	r.levels = r.findLevels()
 	r.entrance = r.retryEntrances()
 	return r
@@ -140,7 +140,7 @@ func (r *roles) bufferReason(q *Queue) string {
 		return ""
 	case r.wasConsumed(q), r.keepsFailures(q, s):
 		return ""
-	case says.buffer() == "" && (says.failed != "" || len(targets) > 0) && r.archives(q, targets):
+	case says.buffer() == "" && len(targets) > 0 && r.archives(q, targets):
 		return "" // failures rest in it, until they expire into where they rest for good
 	case says.buffer() == "" && r.rejected[q.QueueRef] && !s.TTL.Set:
 		return "" // they rest: RabbitMQ takes a message's own TTL away when it dead-letters it (all versions)
@@ -374,23 +374,39 @@ func (r *roles) comeBack(targets []QueueRef, ref QueueRef, reason Reason) bool {
 	})
 }
 
-// freeWorkers finds the workers among queues that look like buffers because they have no consumers: in a circle of
-// buffers without a way out, the only one whose name does not say that messages wait is the worker.
-func (r *roles) freeWorkers() {
-	freed := false
+// freeOthers finds what only looks like a buffer: the worker without consumers in a circle of buffers without a way
+// out, the only one whose name does not say that messages wait; and what is named for failures and gets those of
+// workers, but leads to none of these: its messages failed, and another application may get them later.
+func (r *roles) freeOthers() {
+	var freed []QueueRef
+	for ref := range r.buffer {
+		says := r.heard[ref]
+		named := says.failed != "" && !says.weak && says.buffer() == ""
+		_, stated := r.statedWaits(ref)
+		if !named || stated || !r.rejected[ref] {
+			continue
+		}
+		if !slices.ContainsFunc(r.leads.workers[ref], func(worker QueueRef) bool { return r.sentBackBy(worker)[ref] }) {
+			freed = append(freed, ref)
+		}
+	}
+
 	for _, circle := range r.leads.circles {
 		plain := Without(circle, func(ref QueueRef) bool {
 			_, stated := r.statedWaits(ref)
 			return stated || !r.heard[ref].plain()
 		})
 		if len(plain) == 1 {
-			delete(r.buffer, plain[0])
-			freed = true
+			freed = append(freed, plain...)
 		}
 	}
 
-	if freed {
+	if len(freed) > 0 {
+		for _, ref := range freed {
+			delete(r.buffer, ref)
+		}
 		r.leads = newLeads(r)
+		clear(r.sentBack)
 	}
 }
 
