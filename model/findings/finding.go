@@ -156,7 +156,7 @@ var (
 	checks = []func(*checking){
 		(*checking).findReturns, (*checking).findCutCycles, (*checking).findFullTargets,
 		(*checking).findForgetfulFailedQueues, (*checking).findUncountedRetries,
-		(*checking).findRetriesForOthers, (*checking).findCrossedRetries,
+		(*checking).findRetriesForOthers, (*checking).findSharedRetries, (*checking).findCrossedRetries,
 		(*checking).findClockSkew, (*checking).findNodesDown, (*checking).findAlarms,
 		(*checking).findPartitions, (*checking).findNodesInMaintenance,
 		(*checking).findShovelLoops, (*checking).findIdleShovels,

@@ -101,6 +101,46 @@ func (t *checking) findRetriesForOthers() {
 	})
 }
 
+// findSharedRetries finds workers whose dead letters are all copied to the retry buffer of each of them.
+func (t *checking) findSharedRetries() {
+	together := map[*model.QueueRef][]model.QueueRef{} // workers with the same hop share one list of targets
+	for q := range t.EachQueue() {
+		hop, ok := t.Hop(q.QueueRef, model.Rejected)
+		if !ok || !q.Consumed() {
+			continue
+		}
+		if hop.Route.Exact && len(hop.Route.Queues) > 1 {
+			list := &hop.Route.Queues[0]
+			together[list] = append(together[list], q.QueueRef)
+		}
+	}
+
+	for _, workers := range together {
+		var retried []model.QueueRef
+		for _, ref := range t.RejectedTargets(workers[0]) {
+			reached, exact := t.afterRetry(ref, nil, 0)
+			if !exact || !t.IsBuffer(ref) {
+				continue
+			}
+			if len(reached) == 1 && slices.Contains(workers, reached[0]) {
+				retried = model.UnionOf(retried, reached)
+			}
+		}
+
+		if len(retried) < 2 {
+			continue
+		}
+		first := retried[0]
+		t.foundAt(first, Finding{
+			Code:    "retry-reaches-others",
+			Message: spell("retries of %s go to all of them: each gets what another one rejected, too", retried),
+			Evidence: spell("their dead-letter exchange %s leads to %s", exchangeOf(t.Settings(first)),
+				t.RejectedTargets(first)),
+			Remedy: "give each worker a dead-letter-routing-key of its own, and bind its retry buffer with that one alone",
+		})
+	}
+}
+
 // findCrossedRetries finds workers whose retry buffers lead to each other: a message that all of them reject goes round
 // without end. findReturns reports circles without a buffer.
 func (t *checking) findCrossedRetries() {
