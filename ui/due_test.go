@@ -360,8 +360,8 @@ func lateness(
 	t.Helper()
 	const n = 100
 	arrivals := must.Get(channel.Consume(worker, worker, true, false, false, false, nil))(t)
-	bodies := many(n, func(i int) amqp.Publishing { return delayed(i, ttl(i)) })
 	snapshot := must.Get(source.Snapshot(t.Context()))(t)
+	bodies := many(n, func(i int) amqp.Publishing { return delayed(i, ttl(i)) }) // each with the time of now
 	dial.Publish(t, channel, buffer, bodies...)
 	topology := model.NewTopology(snapshot)
 	ref := build.Ref(buffer)
