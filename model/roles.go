@@ -140,7 +140,7 @@ func (r *roles) bufferReason(q *Queue) string {
 		return ""
 	case r.wasConsumed(q), r.keepsFailures(q, s):
 		return ""
-	case says.buffer() == "" && len(targets) > 0 && r.archives(q, targets):
+	case says.buffer() == "" && (says.failed != "" || len(targets) > 0) && r.archives(q, targets):
 		return "" // failures rest in it, until they expire into where they rest for good
 	case says.buffer() == "" && r.rejected[q.QueueRef] && !s.TTL.Set:
 		return "" // they rest: RabbitMQ takes a message's own TTL away when it dead-letters it (all versions)
