@@ -282,7 +282,7 @@ func TestStoryOfMending(t *testing.T) {
 		screen.await("c canary").press("c").await("c no canary").agree("replay", "1 of 600 messages moved")
 		screen.await("What happened", "1 of 1 came back", "untouched 599")
 		end()
-		screen.press(keyEnter, "q").await("CAUSE").press(keyCtrlR).await("   600 read", "all 2")
+		screen.press(keyEsc).awaitGone("enter close").press("q").await("CAUSE").press(keyCtrlR).await("   600 read", "all 2")
 		mendAll(screen, n-1, `.body.amount |= (tostring | sub(","; ".") | tonumber)`)
 		screen.agree("replay", "599 messages moved").await("What happened")
 		holds(t, channel, "orders.failed", 1)

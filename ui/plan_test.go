@@ -21,6 +21,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // watched plays a canary of 47 that waits for the order to continue, and some of which come back.
@@ -62,6 +63,8 @@ func TestCanaryIsShownAndHurried(t *testing.T) {
 	term.await("40s left").press(keyEnter)
 	term.await("What happened", "11 of 47 messages moved", "stopped   3 of 11 came back", "untouched 36")
 	term.ran(func(p plan.Run) bool { return p.Canary.Wait == 10*time.Second })
+	term.press(keyEnter).settle().await("What happened") // meant for the wait, which had just ended
+	c.advance(shell.ChangeGuard)
 	term.press(keyEnter).await("reads the queue again")
 
 	term.press("R").await("c canary").press("c").await("no canary", "enter replay")

@@ -28,13 +28,12 @@ type QueueAction struct {
 	plan.ActionWant        // what the user has chosen so far
 	one             string // the id of the message, if it is a single one
 
-	Modes  []ReplayTarget // the last is a selected queue
-	Mode   int            // of a replay: which of these
-	Ahead  []Subject      // what runs first: copies of it stay
-	edit   messageEdit    // of the single message
-	Plan   plan.Plan
-	goOn   chan struct{} // makes a canary stop waiting
-	waited time.Time     // since when the canary's current state is visible
+	Modes []ReplayTarget // the last is a selected queue
+	Mode  int            // of a replay: which of these
+	Ahead []Subject      // what runs first: copies of it stay
+	edit  messageEdit    // of the single message
+	Plan  plan.Plan
+	goOn  chan struct{} // makes a canary stop waiting
 
 	Gone    []*shell.MessageRow // messages that left the queue
 	Unclear bool                // which ones is unknown
@@ -138,7 +137,7 @@ func (d *QueueAction) Update(msg tea.Msg) (cmd tea.Cmd) {
 		var ended bool
 		cmd, ended = d.Executing(msg)
 		if is := d.Account.Canary; is.Phase != was.Phase || is.Sent != was.Sent {
-			d.waited = d.Env.Shown
+			d.ChangedAt = d.Env.Shown // an enter that was meant for the former state may still come
 		}
 
 		if ended {
@@ -296,7 +295,7 @@ func (d *QueueAction) waits() bool {
 // hurry ends the visible wait. One that has just begun cannot have been read: a key held down, or an enter meant for
 // something else, ends no wait.
 func (d *QueueAction) hurry() {
-	if d.Env.Shown.Sub(d.waited) < shell.ChangeGuard {
+	if d.Unread() {
 		return
 	}
 	select {

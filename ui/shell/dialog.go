@@ -55,7 +55,7 @@ type Dialog struct {
 
 	Promised  *plan.Promise // of the plan that was read before the displayed one was refused; nil without one
 	Changes   []plan.Change // between the plan that was read and the displayed one
-	ChangedAt time.Time     // when the plan last changed; zero: it did not
+	ChangedAt time.Time     // when the plan, or the state of a canary, last changed; zero: it did not
 	Unchecked error         // why the topology could not be reread when the user agreed
 }
 
@@ -92,7 +92,7 @@ func (d *Dialog) ready(o *Offer) bool {
 	return d.State == DialogAsking && o.Refusal == "" && d.Consent.Given(o) && !d.Unread()
 }
 
-// Unread reports whether the plan changed a moment ago.
+// Unread reports whether what is shown changed a moment ago.
 func (d *Dialog) Unread() bool {
 	return !d.ChangedAt.IsZero() && d.Env.Shown.Sub(d.ChangedAt) < ChangeGuard
 }
@@ -165,7 +165,7 @@ func (d *Dialog) Keys(o *Offer, on Answers, more ...term.Key) []term.Key {
 	}
 
 	return append(keys,
-		term.On(press.Confirm, "", on.Back).As("close").When(ended),
+		term.On(press.Confirm, "", on.Back).As("close").When(ended && !d.Unread()),
 		term.On(press.Quit, "", on.Back).When(ended).Shown(false),
 		term.On(press.Cancel, "back, nothing is done; while it runs: stop", leave).As(back).When(d.State != DialogStopping),
 		term.On(press.Background, "while it runs: go on in the background, where :jobs lists it", detach).
