@@ -38,6 +38,14 @@ func NewFailedScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
 	return f
 }
 
+func (f *failedScreen) Title() string {
+	if f.worker == (model.QueueRef{}) {
+		return f.List.Title()
+	}
+
+	return f.List.Title() + " of " + f.worker.Printable()
+}
+
 // turn shows the queues, or the causes.
 func (f *failedScreen) turn(queues bool) {
 	f.onQueues, f.List = queues, &f.causes.Listing
