@@ -12,6 +12,8 @@ import (
 type Carried struct {
 	From  QueueRef // the quorum queue that counted
 	Count int64    // at most; math.MaxInt64 where it has no bound
+
+	past []QueueRef // the quorum queues that counted
 }
 
 // Carried returns the highest count with which messages may come into a queue, through the hops of all queues.
@@ -54,7 +56,7 @@ func (t *Topology) findCarried() map[QueueRef]Carried {
 // carriedBy returns the count with which messages leave a queue for a reason; came is the count with which they
 // entered.
 func (t *Topology) carriedBy(ref QueueRef, reason Reason, came Carried) Carried {
-	own := Carried{From: ref}
+	own := Carried{From: ref, past: []QueueRef{ref}}
 	if t.Queues[ref].Type == Quorum {
 		own.Count = math.MaxInt64
 		if limit := t.settings.of(ref).DeliveryLimit; limit.Set && limit.Value >= 0 {
@@ -65,7 +67,11 @@ func (t *Topology) carriedBy(ref QueueRef, reason Reason, came Carried) Carried 
 		}
 	}
 
-	if came.Count > own.Count {
+	switch {
+	case slices.Contains(came.past, ref):
+	case reason == DeliveryLimit && came.Count >= own.Count && came.Count < math.MaxInt64:
+		return Carried{ref, came.Count + 1, append(slices.Clip(came.past), ref)} // its first return is one too many
+	case came.Count > own.Count:
 		return came
 	}
 

@@ -30,7 +30,7 @@ const columns, functionTokens, packageTokens, paragraphLines = 120, 900, 36_000,
 // timeouts and exact losses, by 3,500, while the limit of tests came down by 10,000; watch, metrics, plans in files,
 // the breaker, fields of failures and the assistant, by 19,000, and tests by 4,300; refused replays to another worker,
 // keys that are nearly bound, failed queues that hand on and shared retries, by 720.
-const allCode, allTests = 583_964, 478_500
+const allCode, allTests = 584_034, 478_500
 
 // totals are the tokens of the whole tree.
 type totals struct {

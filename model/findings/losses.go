@@ -104,19 +104,18 @@ func (t *checking) findCarriedDeliveryCounts(q *model.Queue, s model.Settings) {
 		c.Count <= s.DeliveryLimit.Value {
 		return
 	}
-	keeps := "-1, no limit"
-	count := spell("no delivery-limit of %s", c.From)
+	keeps := "-1"
 	if c.Count < math.MaxInt64 {
 		keeps = model.Count(c.Count) + " or more"
-		count = spell("delivery-limit of %s %s", c.From, t.Settings(c.From).DeliveryLimit)
 	}
 
 	t.foundIn(q, Finding{
 		Code: "delivery-count-carried",
 		Message: spell("%s loses what %s gives up at its delivery limit, at its first return, also by basic.nack: "+
 			"such messages keep their delivery count", q, c.From),
-		Evidence: spell("%s, delivery-limit %s, no dead-letter-exchange", count, s.DeliveryLimit),
-		Remedy:   spell("set delivery-limit %s on %s by a policy", keeps, q),
+		Evidence: spell("delivery-limit of %s %s, delivery-limit %s, no dead-letter-exchange", c.From,
+			t.Settings(c.From).DeliveryLimit, s.DeliveryLimit),
+		Remedy: t.limited(s.DeliveryLimit.Source, keeps),
 	})
 }
 

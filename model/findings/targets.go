@@ -157,7 +157,7 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 	case s.DeliveryLimit.Set && s.DeliveryLimit.Value >= 0:
 		f.Message = spell("failed messages in %s are lost after they were looked at %v time(s)", q, s.DeliveryLimit.Value)
 		f.Evidence = spell("delivery-limit %s, no dead-letter-exchange; each look that is returned counts", s.DeliveryLimit)
-		f.Remedy = t.unlimited(s.DeliveryLimit.Source) + ", or use a classic queue for failed messages"
+		f.Remedy = t.limited(s.DeliveryLimit.Source, "-1") + ", or use a classic queue for failed messages"
 
 		if s.DeliveryLimit.Source.Kind == model.FromDefault {
 			f.Level = LevelInfo
@@ -197,17 +197,17 @@ func streamForgets(q *model.Queue, f *Finding) bool {
 	return false
 }
 
-// unlimited says how to end a delivery limit, given where it was set. From 4.0 a queue without one has RabbitMQ's
-// default, and -1 of a policy ends no positive limit of an argument or of an operator policy.
-func (t *checking) unlimited(from model.Source) string {
+// limited says how to raise or end a delivery limit, given where it was set. From 4.0 a queue without one has
+// RabbitMQ's default, and a policy neither raises nor ends a limit of an argument or of an operator policy.
+func (t *checking) limited(from model.Source, to string) string {
 	switch {
 	case t.Behaviour.NegativeDeliveryLimitDrops:
 		return without(from, "delivery-limit")
 	case from.Kind == model.FromDefault:
-		return "set delivery-limit -1 by policy"
+		return "set delivery-limit " + to + " by policy"
 	}
 
-	return change(from, "delivery-limit") + ", to -1"
+	return change(from, "delivery-limit") + ", to " + to
 }
 
 // without says how to remove a queue's setting, given where it was made.

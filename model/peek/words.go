@@ -35,7 +35,7 @@ func countCarried(carried model.Carried, limit int64) model.Said {
 		count, keeps = model.Sayf("delivery counts of up to %d", c), model.Sayf("%d or more", c)
 	}
 	return model.Saidf("messages from %s keep %s; any return drops or dead-letters what is above the delivery limit %d "+
-		"of this queue: set its delivery-limit to %s by a policy", carried.From, count, limit, keeps).Insisting(rescuing)
+		"of this queue: set its delivery-limit to %s", carried.From, count, limit, keeps).Insisting(rescuing)
 }
 
 // endedBefore says how an earlier peek ended, if not by dlxtop: at which message, what that costs, and what a peek does
