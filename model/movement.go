@@ -16,6 +16,8 @@ type Movement struct {
 	Went  Opt[int64] // messages that left between the polls
 	Gone  Opt[int64] // how many of those no consumer took
 	Depth int64      // change of Queue.Depth between the polls
+
+	GoneOver time.Duration // from the first to the last poll that is remembered with Gone, computed in model/watch
 }
 
 // Moves are the movements of all queues between two polls.

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -43,8 +44,9 @@ func (p Polls) Moves() model.Moves {
 	moves := make(model.Moves, len(last))
 	for ref, m := range last {
 		var came, sent, went, gone int64
-		var took time.Duration
+		var took, at, first time.Duration
 		for i := range p {
+			at += p[i].took
 			past, ok := p[i].moves[ref]
 			if !ok {
 				continue
@@ -52,6 +54,11 @@ func (p Polls) Moves() model.Moves {
 			came, went, gone = came+past.Came.Or(0), went+past.Went.Or(0), gone+past.Gone.Or(0)
 			sent += past.Sent.Or(0)
 			took += p[i].took
+
+			if past.Gone.Or(0) > 0 {
+				first = cmp.Or(first, at)
+				m.GoneOver = at - first
+			}
 		}
 
 		if m.Came.Known() && took > 0 {

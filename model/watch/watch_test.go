@@ -329,7 +329,7 @@ func TestWhatNoQueueTakes(t *testing.T) {
 func TestRatesAreSteadyThoughTheBrokerCountsInSteps(t *testing.T) {
 	var r Polls
 	for i, went := range []int64{0, 50, 0, 50, 0, 0, 50, 0, 50, 0} {
-		moves := model.Moves{build.Ref("q"): {Came: build.Some(0), Went: model.Some(went)}}
+		moves := model.Moves{build.Ref("q"): {Came: build.Some(0), Went: model.Some(went), Gone: model.Some(went)}}
 		r = r.After(moves, 2*time.Second)
 		rate, ok := r.Moves()[build.Ref("q")].Out.Get()
 		must.That(t, ok, "poll %d: the rate is not known", i)
@@ -337,6 +337,7 @@ func TestRatesAreSteadyThoughTheBrokerCountsInSteps(t *testing.T) {
 	}
 
 	assert.Equal(t, r.Moves()[build.Ref("q")].Went.Or(-1), 0, "left since the last poll")
+	assert.Equal(t, r.Moves()[build.Ref("q")].GoneOver, 4*time.Second, "from the first to the last that no consumer took")
 	assert.That(t, len(r) <= 7, "%d polls are remembered for %v", len(r), steadySpan)
 }
 
