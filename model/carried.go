@@ -5,6 +5,10 @@ import (
 	"slices"
 )
 
+// mostPast bounds the limits that are followed one behind the other: where each of many queues leads to all others, it
+// would take too long, at each poll, to find a way through all of them.
+const mostPast = 8
+
 // Carried is the delivery count with which messages may come into a queue: from 4.3 RabbitMQ keeps the count of a
 // quorum queue in the messages that it dead-letters, through queues of any type. Another quorum queue continues that
 // count, and drops or dead-letters a message above its own delivery limit at the first return, whatever returns it
@@ -69,7 +73,7 @@ func (t *Topology) carriedBy(ref QueueRef, reason Reason, came Carried) Carried 
 
 	switch {
 	case slices.Contains(came.past, ref):
-	case reason == DeliveryLimit && came.Count >= own.Count && came.Count < math.MaxInt64:
+	case reason == DeliveryLimit && came.Count >= own.Count && came.Count < math.MaxInt64 && len(came.past) < mostPast:
 		return Carried{ref, came.Count + 1, append(slices.Clip(came.past), ref)} // its first return is one too many
 	case came.Count > own.Count:
 		return came
