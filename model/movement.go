@@ -17,7 +17,7 @@ type Movement struct {
 	Gone  Opt[int64] // how many of those no consumer took
 	Depth int64      // change of Queue.Depth between the polls
 
-	GoneOver time.Duration // from the first to the last poll that is remembered with Gone, computed in model/watch
+	GoneLate int64 // of those Gone in all polls that are remembered: what was seen late, computed in model/watch
 }
 
 // Moves are the movements of all queues between two polls.

@@ -323,7 +323,7 @@ func TestUnroutableOwnKeys(t *testing.T) {
 	t.Run("what leaves and arrives nowhere is lost", func(t *testing.T) {
 		still := model.Movement{In: model.Some(0.0), Dead: model.Some(0.0)}
 		moves := model.Moves{
-			build.Ref("delay:5s"):  {In: model.Some(2.0), Dead: model.Some(2.0), GoneOver: time.Minute},
+			build.Ref("delay:5s"):  {In: model.Some(2.0), Dead: model.Some(2.0), GoneLate: 9},
 			build.Ref("user:save"): still, build.Ref("user:delete"): still,
 		}
 

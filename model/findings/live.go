@@ -12,9 +12,6 @@ const (
 	liveSpan  = 10 * time.Second
 	liveMost  = 24 * time.Second // two polls; after a longer silence the queues' statistics catch up one by one
 	liveLeast = 5                // messages: fewer can be missed between two polls
-	// what arrived just before the first poll may be seen to leave after it, once: the statistics' next step, 5 s later,
-	// shows whether more leave; polls are 2 s apart
-	liveGoneOver = 4 * time.Second
 )
 
 // LosingNow finds messages that are being lost at this moment: they leave a buffer without being consumed, and arrive
@@ -33,7 +30,7 @@ func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Findi
 		hops := t.Hops(q.QueueRef)
 		dead := moves[q.QueueRef].Dead.Or(0) * over.Seconds()
 		if len(hops) == 0 || !allKnown(&hops[0].Route) || dead < liveLeast || q.Consumers.Or(1) > 0 ||
-			moves[q.QueueRef].GoneOver < liveGoneOver || t.Settings(q.QueueRef).KeepsDeadLetters() {
+			moves[q.QueueRef].GoneLate < liveLeast || t.Settings(q.QueueRef).KeepsDeadLetters() {
 			continue
 		}
 		arrived := false

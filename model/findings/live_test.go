@@ -24,7 +24,7 @@ func TestLosingNow(t *testing.T) {
 		Parts    []build.Part
 		Moves    map[string][2]float64
 		Over     time.Duration
-		GoneOver time.Duration `toml:"gone-over"`
+		GoneLate int64 `toml:"gone-late"`
 		Rates    string
 		StatsOff bool
 		Want     string
@@ -43,7 +43,7 @@ func TestLosingNow(t *testing.T) {
 		moves := model.Moves{}
 		for queue, move := range test.Moves {
 			moves[build.Ref(queue)] = model.Movement{
-				In: model.Some(move[0]), Dead: model.Some(move[1]), GoneOver: cmp.Or(test.GoneOver, 8*time.Second),
+				In: model.Some(move[0]), Dead: model.Some(move[1]), GoneLate: cmp.Or(test.GoneLate, 10),
 			}
 		}
 

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -11,6 +10,10 @@ import (
 // (collect_statistics_interval, 5 s unless configured): between two polls in one step nothing seems to move, and
 // between the next two far too much.
 const steadySpan = 12 * time.Second
+
+// lateSpan is after what time of polls a movement is seen late: it cannot have happened before the first poll. The
+// statistics of a queue are up to 5 s old, and polls are 2 s apart.
+const lateSpan = 7 * time.Second
 
 // Polls are the movements between the last polls, newest last. They are immutable: After makes the next ones.
 type Polls []polled
@@ -44,7 +47,7 @@ func (p Polls) Moves() model.Moves {
 	moves := make(model.Moves, len(last))
 	for ref, m := range last {
 		var came, sent, went, gone int64
-		var took, at, first time.Duration
+		var took, at time.Duration
 		for i := range p {
 			at += p[i].took
 			past, ok := p[i].moves[ref]
@@ -54,10 +57,8 @@ func (p Polls) Moves() model.Moves {
 			came, went, gone = came+past.Came.Or(0), went+past.Went.Or(0), gone+past.Gone.Or(0)
 			sent += past.Sent.Or(0)
 			took += p[i].took
-
-			if past.Gone.Or(0) > 0 {
-				first = cmp.Or(first, at)
-				m.GoneOver = at - first
+			if at > lateSpan {
+				m.GoneLate += past.Gone.Or(0)
 			}
 		}
 
