@@ -71,9 +71,10 @@ func (t *Topology) carriedBy(ref QueueRef, reason Reason, came Carried) Carried 
 		}
 	}
 
+	bounded := came.Count < math.MaxInt64 && len(came.past) < mostPast
 	switch {
 	case slices.Contains(came.past, ref):
-	case reason == DeliveryLimit && came.Count >= own.Count && came.Count < math.MaxInt64 && len(came.past) < mostPast:
+	case reason == DeliveryLimit && bounded && came.Count >= own.Count:
 		return Carried{ref, came.Count + 1, append(slices.Clip(came.past), ref)} // its first return is one too many
 	case came.Count > own.Count:
 		return came
