@@ -275,14 +275,15 @@ func (a *app) sayUnkept(err error) {
 
 // columns opens the choice of columns of the visible screen.
 func (a *app) columns() tea.Cmd {
+	var name string
 	var titles, hidden []string
 	list, ok := a.top().(shell.Columned)
 	if ok {
-		titles, hidden = list.Columns()
+		name, titles, hidden = list.Columns()
 	}
 	if titles == nil {
 		return a.refuse("columns are chosen on 1 flows, 2 queues and 3 failed")
 	}
 
-	return a.push(&shell.ColumnsScreen{Env: a.Env, List: list, Titles: titles, Hidden: hidden})
+	return a.push(&shell.ColumnsScreen{Env: a.Env, List: list, Name: name, Titles: titles, Hidden: hidden})
 }

@@ -12,8 +12,8 @@ import (
 // Columned is a list screen whose columns can be hidden.
 type Columned interface {
 	Screen
-	// Columns are the titles of the columns that can be hidden, and of those that are.
-	Columns() (titles, hidden []string)
+	// Columns are the titles of the columns that can be hidden, and of those that are, of the list with that name.
+	Columns() (list string, titles, hidden []string)
 	// Listed draws only the list.
 	Listed(width, height int) string
 }
@@ -22,6 +22,7 @@ type Columned interface {
 type ColumnsScreen struct {
 	Env    *Env
 	List   Columned
+	Name   string
 	Titles []string
 	Hidden []string
 	at     int
@@ -61,8 +62,7 @@ func (c *ColumnsScreen) turn() tea.Cmd {
 
 func (c *ColumnsScreen) hide(titles []string) tea.Cmd {
 	c.Hidden = titles
-	name := c.List.Title()
-	return func() tea.Msg { return HideMsg{name, titles} }
+	return func() tea.Msg { return HideMsg{c.Name, titles} }
 }
 
 func (c *ColumnsScreen) View(width, height int) string {
@@ -71,7 +71,7 @@ func (c *ColumnsScreen) View(width, height int) string {
 		how = "kept for the next start"
 	}
 
-	lines := []string{term.Partition("columns of "+c.List.Title(), how, width)}
+	lines := []string{term.Partition("columns of "+c.Name, how, width)}
 	for i, title := range c.Titles {
 		mark := "  "
 		box := "[x] "

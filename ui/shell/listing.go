@@ -71,7 +71,7 @@ type List interface {
 	Keys() []term.Key
 	Update(msg tea.Msg) tea.Cmd
 	Clicked() bool
-	Columns() (titles, hidden []string)
+	Columns() (list string, titles, hidden []string)
 	Listed(width, height int) string
 }
 
@@ -91,11 +91,11 @@ func (l *Listing[K, T]) Rests() {}
 
 func (l *Listing[K, T]) Clicked() bool { return l.again }
 
-func (l *Listing[K, T]) Columns() (titles, hidden []string) {
-	if !l.Hides {
-		return nil, nil
+func (l *Listing[K, T]) Columns() (list string, titles, hidden []string) {
+	if l.Hides {
+		titles, hidden = l.Table.Hideable()
 	}
-	return l.Table.Hideable()
+	return l.name, titles, hidden
 }
 
 func (l *Listing[K, T]) Listed(width, height int) string { return l.List.View(width, height, nil) }
