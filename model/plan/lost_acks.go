@@ -30,13 +30,16 @@ func (r *Record) LostAcks(t *model.Topology, from model.QueueRef) *LostAcks {
 	return &LostAcks{more: -r.Intent.Depth}
 }
 
-// Recorded remembers an entry of the record. Call it with all entries in order before the first call of See.
-func (l *LostAcks) Recorded(e *Entry) {
+// Recorded reports whether an entry of the record may have lost its acknowledgement, and remembers it. Call it with all
+// entries in order before the first call of See.
+func (l *LostAcks) Recorded(e *Entry) bool {
 	if l == nil || e.Outcome != Moved && e.Outcome != Dropped {
-		return
+		return false
 	}
+
 	l.more++
 	l.recorded = Last(l.recorded, e.Fingerprint)
+	return true
 }
 
 // Last appends to a list, and may drop its first elements: it keeps at least as many as LostAcks checks.

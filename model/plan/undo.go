@@ -71,8 +71,8 @@ type UndoWant struct {
 	Found map[int]Outcome
 	// There are the messages that are in the queue now, by fingerprint; nil without a look.
 	There message.Twins
-	// Back are those of them whose acknowledgement was lost.
-	Back   []message.Fingerprint
+	// Back are the positions of entries whose acknowledgement was lost: their messages are among There.
+	Back   []int
 	Counts model.CountsByQueue // exact ones, newer than the topology
 }
 
@@ -140,7 +140,7 @@ type undoBuilder struct {
 	topology *model.Topology
 	there    message.Twins
 	looked   bool
-	back     []message.Fingerprint
+	back     []int
 	skips    []Skip
 	left     map[string]bool
 	takes    map[string]*taking // by target queue
@@ -188,7 +188,7 @@ func (b *undoBuilder) sortEntry(e *Entry, found map[int]Outcome) Skip {
 		return Skip{Kind: NeverTaken}
 	case e.Claimed > 0:
 		return Skip{Kind: UndoneNow, By: e.Claimed}
-	case (e.Outcome == Moved || e.Outcome == Dropped) && slices.Contains(b.back, e.Fingerprint):
+	case (e.Outcome == Moved || e.Outcome == Dropped) && slices.Contains(b.back, e.Position):
 		if e.Sent != nil {
 			return Skip{Kind: Back, Queues: e.Sent.Reached}
 		}

@@ -98,9 +98,17 @@ func (w UndoWant) Looked(ctx context.Context, t *model.Topology, reads Reads) (U
 	if err != nil || p.Uncertain == 0 && lost == nil || w.Record.OtherPrints {
 		return w, err
 	}
-	if err := w.Entries(func(e *Entry) error { lost.Recorded(e); return nil }); err != nil {
+	var recorded []int
+	err = w.Entries(func(e *Entry) error {
+		if lost.Recorded(e) {
+			recorded = Last(recorded, e.Position)
+		}
+		return nil
+	})
+	if err != nil {
 		return w, err
 	}
+
 	there := message.Twins{}
 	look := peek.ToDecide(t, w.Record.From, w.Insist, w.ReadOnly)
 	others, stopped, err := Whole(ctx, reads, look, func(m *message.Message) error {
@@ -118,7 +126,8 @@ func (w UndoWant) Looked(ctx context.Context, t *model.Topology, reads Reads) (U
 		return w, &UndoNotLooked{p.Uncertain, err}
 	case err == nil && stopped == "":
 		w.There = there
-		w.Back, _ = lost.Back()
+		back, _ := lost.Back()
+		w.Back = recorded[len(recorded)-len(back):]
 	}
 
 	return w, nil

@@ -107,7 +107,8 @@ func TestPlanUndo(t *testing.T) {
 			Reached       []string // the queues that a copy was sent to; nil: it was dropped
 			Undone, Tried bool
 		}
-		There           int // copies of the message in its queue
+		There           int   // copies of the message in its queue
+		Back            []int // positions whose acknowledgement was lost
 		Restores, Takes int
 		Words           string // of refusal, skips and warnings
 	}](t, "testdata/undos.toml") {
@@ -137,7 +138,7 @@ func TestPlanUndo(t *testing.T) {
 		}
 
 		plan := must.Get(ForUndo(topology, UndoWant{
-			Record: record, User: "guest", Broker: "b:5672", There: there,
+			Record: record, User: "guest", Broker: "b:5672", There: there, Back: test.Back,
 			Entries: entriesOf(entries...),
 		}))(t)
 

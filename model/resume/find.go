@@ -175,8 +175,7 @@ func (f *resumption) note(r *plan.Record, e *plan.Entry) {
 			}
 		}
 
-		if f.lost != nil && r.Unfinished() {
-			f.lost.Recorded(e)
+		if r.Unfinished() && f.lost.Recorded(e) {
 			f.done = plan.Last(f.done, f.pendingOf(r, e))
 		}
 
