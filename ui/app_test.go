@@ -206,7 +206,7 @@ func TestHostileNames(t *testing.T) {
 	o := frozen(&recorded{snapshot: s})
 	o.Title = "title\x1b[2J"
 	term := o.open(t)
-	for _, keys := range []string{"1", "2", "3", "4", "1/evil" + keyEnter} {
+	for _, keys := range []string{"1", "2", "3", "4", "1/evil\u202e" + keyEnter} {
 		term.press(keys).settle()
 		screen := term.screen()
 		must.Contains(t, screen, "dlxtop", "%v", keys)

@@ -126,7 +126,8 @@ func (f framing) open() (tea.Model, tea.Cmd) {
 	}
 
 	if f.palette.open {
-		f.err = errors.New(cmp.Or(f.palette.wrong, model.Printable(f.frame.Open)+" is not complete: a text has to follow"))
+		f.err = errors.New(cmp.Or(f.palette.wrong, model.Printable(f.frame.Open)+" is not complete: a text has to follow") +
+			"; the screens are " + strings.Join(shell.Tabs[:], ", ") + ", 'flow NAME', 'queue NAME' and 'find TEXT'")
 		return f, tea.Quit
 	}
 

@@ -98,7 +98,8 @@ func TestPaletteTakesAnyName(t *testing.T) {
 	c := newClock()
 	broker := newRecordedBroker(c)
 	o.Broker, o.Now = broker, c.now
-	term := o.open(t).await("No flows here").command("evil", "▸ queue evil ")
+	term := o.open(t).await("No flows here").command("\u202egnp", `\u{202e}gnp`)
+	term.press("\x15evil").await("▸ queue evil ")
 	screen := term.screen()
 	must.That(t, !strings.ContainsAny(screen, "\x1b\u202e"), "something unprintable is on the screen:\n%q", screen)
 	must.That(t, utf8.ValidString(screen), "something unprintable is on the screen:\n%q", screen)

@@ -47,7 +47,10 @@ func Exchange(t *model.Topology, named string) (model.ExchangeRef, error) {
 		return model.ExchangeRef{}, inVHosts("an exchange", found)
 	}
 
-	if _, isQueue := t.Queue(model.QueueRef{VHost: "/", Name: named}); isQueue {
+	if near == "" {
+		near = ": `dlxtop flows` names those of each flow"
+	}
+	if queues, _ := findNamed(All(t), named); len(queues) > 0 {
 		near = ": that is a queue; tap its dead-letter exchange instead (`dlxtop flows` names it)"
 	}
 

@@ -26,7 +26,7 @@ func Load(path string) (*planfile.File, error) {
 	name := model.Printable(path)
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the plan %s is not there", name)
+		return nil, fmt.Errorf("the plan %s is not there: name the file that --plan-out has written", name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the plan cannot be read: %w", err)

@@ -51,7 +51,7 @@ func (t *checking) findCutCycles() {
 			f.Level, at = LevelWarning, worker
 			f.Message = spell("messages that wait in %s for longer than %s are lost"+thenDropped, worker,
 				t.Settings(worker).TTL)
-			f.Remedy = "remove its message-ttl, or lead what expires to a failed queue"
+			f.Remedy = without(t.Settings(worker).TTL.Source, "message-ttl") + "; or lead what expires to a failed queue"
 		}
 
 		t.foundAt(at, f)

@@ -60,6 +60,8 @@ func (t *checking) findTTLWithoutDLX(q *model.Queue, s model.Settings) {
 		Message: spell("%s loses messages that expire (after %s)%s: it has no dead-letter exchange", q, s.TTL.Value,
 			full),
 		Evidence: spell("message-ttl %s, %s", s.TTL, no),
+		Remedy: "unless the loss is intended, set a dead-letter-exchange (a policy takes effect at once), or " +
+			without(s.TTL.Source, "message-ttl"),
 	})
 }
 

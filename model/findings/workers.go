@@ -23,13 +23,19 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 	}
 
 	settings, spills := t.Settings(q.QueueRef), t.OverflowTargets(q.QueueRef)
+	stay, end := "are stuck in it", ""
+	if settings.TTL.Set {
+		stay, end = "wait in it", spell(", and expire after %s", settings.TTL.Value)
+		f.Remedy = "start the application that consumes it; until then messages from the buffers expire here"
+	}
+
 	switch {
 	case len(flow.Buffers) > 0 && waiting > 0:
 		f.Level = LevelError
-		f.Message = model.Printable(q.Name) + " has no consumers: messages are stuck in it"
+		f.Message = spell("%s has no consumers: messages "+stay+end, q)
 	case len(flow.Buffers) > 0:
 	default:
-		f.Message = spell("%s has no consumers: %v message(s) (waits|wait) in it", q, waiting)
+		f.Message = spell("%s has no consumers: %v message(s) (waits|wait) in it"+end, q, waiting)
 		f.Evidence = spell("0 consumers, %v message(s) ready", waiting)
 		f.Remedy = "start the application that consumes it; if there is none any more, remove the bindings of the queue, " +
 			"then replay or move what it has"

@@ -166,12 +166,10 @@ func (c *causesList) prepare(r *Reading, width, height int) {
 
 func saySample(l *shell.DialogLines, sample *cause.Sample) {
 	l.SayFirst(3, "body", sample.Body)
-	for i, line := range model.PrintableLines(sample.Trace) {
-		label := ""
-		if i == 0 {
-			label = "trace"
-		}
+	label := "trace"
+	for _, line := range model.PrintableLines(sample.Trace) {
 		l.Line(label, term.Cut(line, l.Width-shell.LabelWidth))
+		label = ""
 	}
 }
 

@@ -158,12 +158,10 @@ func (x *explainScreen) lines(width int) []string {
 	}
 
 	sayFinding(l, &x.finding)
-	for i, command := range x.finding.Commands() {
-		label := ""
-		if i == 0 {
-			label = "commands"
-		}
+	label := "commands"
+	for _, command := range x.finding.Commands() {
 		l.Say(label, command, term.Accent)
+		label = ""
 	}
 
 	l.Blank()

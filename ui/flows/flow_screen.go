@@ -419,12 +419,10 @@ func (s *FlowScreen) captionLines(width, height int) []string {
 		words = append(words[:most-1:most-1], term.Crop(words[most-1], width-6)+" …")
 	}
 
-	for i, l := range words {
-		mark := "   "
-		if i == 0 {
-			mark = " " + term.Accent.Render(term.MarkCursor) + " "
-		}
+	mark := " " + term.Accent.Render(term.MarkCursor) + " "
+	for _, l := range words {
 		lines = append(lines, mark+term.Muted.Render(l))
+		mark = "   "
 	}
 
 	for _, l := range due {

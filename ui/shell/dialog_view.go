@@ -82,9 +82,12 @@ func (l *DialogLines) Fail(words string) {
 	l.Say("", term.MarkError+" "+words, term.Danger)
 }
 
+// SayFirst says at most some lines of a text, with … where it goes on.
 func (l *DialogLines) SayFirst(most int, label, text string, look ...term.Style) {
-	from := l.Say(label, text, look...)
-	l.Lines = l.Lines[:min(len(l.Lines), from+most)]
+	if end := l.Say(label, text, look...) + most; end < len(l.Lines) {
+		l.Lines = l.Lines[:end]
+		l.Lines[end-1] = term.Cut(l.Lines[end-1]+" …", l.Width)
+	}
 }
 
 // Aside is Say for what need not be read before pressing a key.

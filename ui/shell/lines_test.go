@@ -179,3 +179,13 @@ func TestDialogKeepsWarningsAndKeys(t *testing.T) {
 		}
 	}
 }
+
+// A text of which only the first lines are said goes on behind an ellipsis; one that fits has none.
+func TestFirstLines(t *testing.T) {
+	l := NewPaneLines(38)
+	l.SayFirst(2, "body", "short")
+	assert.Lacks(t, l.Lines[0], "…")
+	l.SayFirst(1, "body", strings.Repeat("word ", 20))
+	assert.Equal(t, len(l.Lines), 2)
+	assert.Contains(t, l.Lines[1], "word …")
+}

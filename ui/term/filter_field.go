@@ -10,6 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/press"
 )
 
@@ -56,9 +57,10 @@ func (f *TextField) Update(msg tea.Msg) {
 // View draws the text with its cursor in width cells: the part around the cursor if it does not fit.
 func (f *TextField) View(width int) string {
 	before, behind := f.Around()
+	before = model.Escaped(before)
 	under, after := " ", ""
 	if r, size := utf8.DecodeRuneInString(behind); size > 0 {
-		under, after = string(r), behind[size:]
+		under, after = model.Escaped(string(r)), model.Escaped(behind[size:])
 	}
 	if w, room := ansi.StringWidthWc(before), width-ansi.StringWidthWc(under); w > room {
 		before = "…" + Behind(before, w-room+1)
@@ -109,7 +111,7 @@ func (f *FilterField) View(width int, found string) string {
 	if f.Typing {
 		left += f.Field.View(max(1, width-6-ansi.StringWidthWc(found)))
 	} else {
-		left += Strong.Render(f.Text()) + Muted.Render("   n next  N previous  esc clears")
+		left += Strong.Render(model.Escaped(f.Text())) + Muted.Render("   n next  N previous  esc clears")
 	}
 
 	return Spread(left, Muted.Render(found+" "), width)

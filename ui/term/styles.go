@@ -66,9 +66,7 @@ func (s Style) Wrap(lead, text string, width int) []string {
 	lines := Wrap(text, width)
 	for i := range lines {
 		lines[i] = lead + s.Render(lines[i])
-		if i == 0 {
-			lead = strings.Repeat(" ", ansi.StringWidthWc(lead))
-		}
+		lead = strings.Repeat(" ", ansi.StringWidthWc(lead))
 	}
 
 	return lines

@@ -414,12 +414,10 @@ func (s *tapScreen) ask(l *shell.DialogLines) {
 			"them", term.Muted)
 	}
 
-	for i, words := range s.plan.Costs {
-		label := ""
-		if i == 0 {
-			label = "costs"
-		}
+	label := "costs"
+	for _, words := range s.plan.Costs {
 		l.Say(label, term.MarkInfo+" "+words)
+		label = ""
 	}
 
 	for _, words := range s.plan.Notes {
