@@ -226,7 +226,7 @@ func (t *checking) findUncappedLoops(flow *model.Flow) {
 		Code: "rejected-loop",
 		Message: spell("messages that %s rejects come back through %s%s without end, unless its consumer counts and "+
 			"gives up", worker, through, decides),
-		Evidence: spell("%s dead-letters to %s, and gets back what expires there; this loop never ends: RabbitMQ only "+
+		Evidence: spell("%s dead-letters to %s, and gets back what leaves there; this loop never ends: RabbitMQ only "+
 			"counts it in x-death", worker, through),
 	}
 

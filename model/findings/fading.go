@@ -8,27 +8,29 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// fading: failed messages that do not stay, whatever the settings of their queue. RabbitMQ takes the expiration out of
-// what it dead-letters; an application that publishes failures leaves it in. A classic queue has what is not persistent
-// only until its node starts again (all versions); other types keep all.
+// fading: messages that do not stay, whatever the settings of their queue. RabbitMQ takes the expiration out of what it
+// dead-letters; an application that publishes failures leaves it in. A classic queue has what is not persistent only
+// until its node starts again (all versions); other types keep all.
 type fading struct {
-	rests, transient bool
+	failed, consumed, loses, transient bool
 
 	expire, unsaved int
 	soonest         time.Duration
 }
 
 func newFading(t *model.Topology, q *model.Queue) *fading {
-	rests := t.IsFailed(q.QueueRef) && q.Type != model.Stream
+	failed := t.IsFailed(q.QueueRef)
 	return &fading{
-		rests:     rests && !t.Settings(q.QueueRef).DLX.Set,
-		transient: rests && q.Type == model.Classic,
+		failed:    failed,
+		consumed:  q.Consumers.Or(1) > 0,
+		loses:     q.Type != model.Stream && !t.Settings(q.QueueRef).DLX.Set,
+		transient: failed && q.Type == model.Classic,
 	}
 }
 
 func (f *fading) inspect(m *message.Message) {
 	ttl, expires := message.ParseExpiration(m.Properties.Expiration)
-	if f.rests && expires {
+	if f.loses && expires {
 		f.expire++
 		if f.expire == 1 || ttl < f.soonest {
 			f.soonest = ttl
@@ -46,6 +48,11 @@ func (f *fading) finding() (Finding, bool) {
 		says = append(says, spell("%v message(s) (has|have) an expiration of (its|their) own, and (is|are) lost then: after "+
 			"%s or later", f.expire, f.soonest))
 		evidence = append(evidence, "the property expiration; the queue has no dead-letter exchange")
+		if !f.failed {
+			return Finding{
+				Code: "ttl-without-dlx", Level: infoIf(f.consumed), Message: says[0], Evidence: evidence[0],
+			}, true
+		}
 		remedies = append(remedies, "replay or export them in time, and let the application publish failures without it")
 	}
 

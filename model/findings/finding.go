@@ -169,8 +169,9 @@ var (
 		(*checking).findRequeueLoops, (*checking).findEarlierTTLs, (*checking).findSkippedPolicies,
 		(*checking).findHiddenPolicies, (*checking).findCutAtLimits, (*checking).findShadowedPolicies,
 		(*checking).findKeysWithoutDLX, (*checking).findAtLeastOnceFallback, (*checking).findNegativeDeliveryLimits,
-		(*checking).findIgnoredOverflows, (*checking).findStuckDeadLetters, (*checking).findQueuesDown,
-		(*checking).findQuorumAtRisk, (*checking).findInactiveConsumers, (*checking).findHeldMessages,
+		(*checking).findIgnoredOverflows, (*checking).findStuckDeadLetters, (*checking).findFullBuffers,
+		(*checking).findQueuesDown, (*checking).findQuorumAtRisk, (*checking).findInactiveConsumers,
+		(*checking).findHeldMessages,
 	}
 	flowChecks = []func(*checking, *model.Flow){
 		(*checking).findWorkersWithoutConsumers, (*checking).findPollers, (*checking).findRejectsLost,

@@ -88,6 +88,26 @@ func roomier(s model.Settings) string {
 	return without(s.MaxBytes.Source, "max-length-bytes")
 }
 
+// findFullBuffers finds buffers whose messages leave before their time, because as many come in (all versions).
+func (t *checking) findFullBuffers(q *model.Queue, s model.Settings) {
+	if !s.Full(q) || !t.IsBuffer(q.QueueRef) {
+		return
+	}
+	waited := "their time"
+	if s.TTL.Set {
+		waited = spell("it has waited %s", s.TTL.Value)
+	}
+
+	t.foundIn(q, Finding{
+		Code:      "buffer-full",
+		Happening: true,
+		Message: spell("%s is full: each message that comes pushes the oldest one out, to %s, before %s", q,
+			model.NamesOr(t.OverflowTargets(q.QueueRef), "no queue"), waited),
+		Evidence: bounds(q, s),
+		Remedy:   roomier(s),
+	})
+}
+
 func (t *checking) findStuckDeadLetters(q *model.Queue, s model.Settings) {
 	if n := q.DeadLettering.Or(0); n > 0 {
 		t.foundIn(q, Finding{
