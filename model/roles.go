@@ -144,6 +144,8 @@ func (r *roles) bufferReason(q *Queue) string {
 		return "" // failures rest in it, until they expire into where they rest for good
 	case says.buffer() == "" && r.rejected[q.QueueRef] && !s.TTL.Set:
 		return "" // they rest: RabbitMQ takes a message's own TTL away when it dead-letters it (all versions)
+	case s.TTL.Set && !delays && says.plain() && !r.rejected[q.QueueRef] && !triesAgain:
+		return "" // with a TTL of 0 messages are for consumers that are ready: without these, they go on at once
 	case s.TTL.Set, leadsOn && !overflows:
 		return why
 	case says.buffer() != "" && says.failed == "":
