@@ -183,18 +183,22 @@ func (q *Queue) sets(name string) bool {
 // works reports whether applications consume a queue, or did so earlier.
 func (r *roles) works(q *Queue) bool { return q.Consumed() || r.t.worked[q.QueueRef] }
 
-// wasConsumed reports whether most of what publishers sent to a queue was acknowledged there, and its name says neither
-// that messages wait there nor that they failed: its worker is away. A replay of what waits acknowledges it, too, and
-// publishes it to where it would have gone.
+// wasConsumed reports whether most of what publishers sent to a queue was acknowledged there, or anything where only
+// others' dead letters come, which do not come back to them, and its name says neither that messages wait there nor
+// that they failed: its worker is away. A replay of what waits acknowledges it, too, and publishes it to where it would
+// have gone.
 func (r *roles) wasConsumed(q *Queue) bool {
 	sent, acked := q.Published.Or(0), q.Acked.Or(0)
+	fed := sent > 0
 	if r.t.settings.of(q.QueueRef).TTL.Set {
-		for _, ref := range r.t.ExpiredTargets(q.QueueRef) {
+		targets := r.t.ExpiredTargets(q.QueueRef)
+		fed = fed || r.rejected[q.QueueRef] && !r.comeBack(targets, q.QueueRef, Rejected)
+		for _, ref := range targets {
 			acked -= r.t.Queues[ref].Published.Or(0)
 		}
 	}
 
-	return r.heard[q.QueueRef].plain() && sent > 0 && 2*acked > sent
+	return r.heard[q.QueueRef].plain() && fed && 2*acked > sent
 }
 
 // undelivered returns how many messages have gone from a queue to another one without being delivered, at least: they
