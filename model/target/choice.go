@@ -92,6 +92,10 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 		return t.refuse(noFlow, r, m, e, told)
 	}
 
+	if t.ByName && len(t.Workers) == 1 {
+		return choice{clue: &t.ties()[0]}
+	}
+
 	return choice{against: told} // for queues that are gone
 }
 
