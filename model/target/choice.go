@@ -122,6 +122,10 @@ func (t *Target) refuse(
 		clues = append(clues, t.mentioned(r, m)...)
 	}
 
+	if d := m.FailingDeath(); len(clues) == 0 && d != nil && d.Reason == model.Rejected {
+		clues = append(clues, t.locate(r, Clue{Kind: ByRejection, Queue: t.From.Beside(d.Queue), Reason: d.Reason}))
+	}
+
 	if !slices.ContainsFunc(clues, func(c Clue) bool { return !c.Gone }) {
 		for _, ref := range t.Alike {
 			clues = append(clues, Clue{Kind: ByLikeness, Queue: ref})
