@@ -123,6 +123,7 @@ func (r *roles) bufferReason(q *Queue) string {
 
 	name := fmt.Sprintf("; %q in its name", says.buffer())
 	delays := s.TTL.Value > 0
+	immediate := s.TTL.Set && !delays && says.plain()
 	named := says.buffer() != "" && delays && r.waitsFor(q.QueueRef, targets)
 	leadsOn := r.anyConsumed(targets) && !r.comeBack(targets, q.QueueRef, Expired)
 	overflows := s.Full(q) || r.works(q)
@@ -144,7 +145,7 @@ func (r *roles) bufferReason(q *Queue) string {
 		return "" // failures rest in it, until they expire into where they rest for good
 	case says.buffer() == "" && r.rejected[q.QueueRef] && !s.TTL.Set:
 		return "" // they rest: RabbitMQ takes a message's own TTL away when it dead-letters it (all versions)
-	case s.TTL.Set && !delays && says.plain() && !r.rejected[q.QueueRef] && !triesAgain:
+	case immediate && !r.rejected[q.QueueRef] && !triesAgain:
 		return "" // with a TTL of 0 messages are for consumers that are ready: without these, they go on at once
 	case s.TTL.Set, leadsOn && !overflows:
 		return why
