@@ -15,7 +15,7 @@ func (p *Program) configCommand() *cobra.Command {
 		Use:     "config",
 		Short:   "Where the configuration file is, and an example of it with every key",
 		GroupID: toSetUp,
-		Example: "dlxtop config\nmkdir -p ~/.config/dlxtop && dlxtop config > ~/.config/dlxtop/config.toml",
+		Example: "dlxtop config\nmkdir -p ~/.config/dlxtop; dlxtop config > ~/.config/dlxtop/config.toml",
 		Long: `Print where the configuration file is, in a first line that is a comment, and then a complete example
 of it, so that the output is itself a configuration file. Whether the file exists is said on standard
 error. Nothing is written to it.`,
