@@ -141,6 +141,19 @@ func TestWhatIsHeldIsNoNews(t *testing.T) {
 	term.await("! first failed message")
 }
 
+// Statistics of a queue that was declared for its first message may come later than the queue.
+func TestNewsOfAQueueThatIsCountedLater(t *testing.T) {
+	source := &recorded{snapshot: recording(queue("w", dlx(""), deadKey("w.failed")))}
+	term := lively(source, newClock()).open(t).press("2").await("w")
+	for want, n := range []model.Opt[int64]{model.Unknown[int64](), model.Some[int64](1)} {
+		source.tell(recording(
+			queue("w", dlx(""), deadKey("w.failed")),
+			queue("w.failed", func(q *model.Queue) { q.Ready = n }),
+		))
+		term.await("w.failed  ", strings.Repeat("! first failed message", want))
+	}
+}
+
 func TestNotification(t *testing.T) {
 	for env, want := range map[string]string{
 		"xterm-kitty": "\a\x1b]9;dlxtop: x\a", "rxvt-unicode-256color": "\a\x1b]777;notify;dlxtop;x\a", "tmux-256color": "\a",

@@ -101,10 +101,6 @@ func (a *app) firstFailed(before *model.Topology) {
 		if !ok {
 			continue
 		}
-		depth, known := q.Depth()
-		if !known {
-			continue
-		}
 
 		was, met := a.empty[ref]
 		if before != nil && !met {
@@ -112,12 +108,15 @@ func (a *app) firstFailed(before *model.Topology) {
 			was.sure = !there // it was declared for this message
 		}
 
-		if depth == 0 {
+		depth, known := q.Depth()
+		switch {
+		case !known: // statistics of a new queue may come later than the queue
+		case depth == 0:
 			if was.since.IsZero() {
 				was.since = a.Now()
 			}
 			was.sure = was.sure || a.Now().Sub(was.since) >= model.StatisticsLag
-		} else {
+		default:
 			ours := a.Acting(ref) || slices.Contains(a.Unsettled(), ref)
 			if was.sure && !ours && a.only(ref) {
 				a.Tell("first failed message", ref, "in "+ref.Printable())
