@@ -51,6 +51,8 @@ func (f *fading) finding() (Finding, bool) {
 		if !f.failed {
 			return Finding{
 				Code: "ttl-without-dlx", Level: infoIf(f.consumed), Message: says[0], Evidence: evidence[0],
+				Remedy: "unless the loss is intended, set a dead-letter-exchange (a policy takes effect at once), or let their " +
+					"publisher leave the expiration out",
 			}, true
 		}
 		remedies = append(remedies, "replay or export them in time, and let the application publish failures without it")

@@ -399,6 +399,9 @@ func TestFindingsInMessages(t *testing.T) {
 			assert.Equal(t, strings.Join(codes(findings), "; "), test.Want)
 			assert.That(t, len(findings) == 0 || strings.Contains(findings[0].Message, test.Says),
 				"it says %+v, want something with %q", findings, test.Says)
+			for _, f := range findings {
+				assert.That(t, f.Remedy != "", "%s has no remedy", f.Code)
+			}
 		})
 	}
 }
