@@ -83,6 +83,9 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 	}
 
 	switch {
+	case t.unrouted(r, m):
+		return choice{problem: model.Saidf("no queue took it, and the alternate exchange of %s led it here: name a target, "+
+			"for example exchange:%s/KEY", m.Exchange, m.Exchange)}
 	case t.ByName && len(told) > 0:
 		return t.refuse(workerGone, r, m, e, told)
 	case len(t.Workers) == 0:
@@ -93,10 +96,22 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 	}
 
 	if t.ByName && len(t.Workers) == 1 {
-		return choice{clue: &t.ties()[0]}
+		return choice{clue: &ties[0]}
 	}
 
 	return choice{against: told} // for queues that are gone
+}
+
+// unrouted reports whether a message came by an alternate exchange from one that has no other way here.
+func (t *Target) unrouted(r *model.Topology, m *message.Message) bool {
+	x, _ := r.Handing(model.ExchangeRef{VHost: t.From.VHost, Name: m.Exchange})
+	for b := range r.BindingsTo(t.From) {
+		if b.Source == m.Exchange {
+			return false
+		}
+	}
+
+	return x.Alternate != "" && len(m.Deaths) == 0
 }
 
 // ties returns the flows of the queue as clues.
