@@ -39,17 +39,17 @@ type taking struct {
 	found      planfile.Found // of its messages
 }
 
-func (p *Program) actCommand(operation plan.Operation, flags *connectionFlags) *cobra.Command {
+func (p *Program) actCommand(operation plan.Operation) *cobra.Command {
 	a := &taking{operation: operation}
 	cmd := &cobra.Command{
 		Use:               string(operation) + " QUEUE",
 		GroupID:           toAct,
 		Args:              a.arguments,
-		ValidArgsFunction: p.completeQueue(flags),
+		ValidArgsFunction: p.completeQueue(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.queue = strings.Join(args, "")
 			a.given = cmd.Flags().Changed
-			return p.act(cmd.Context(), flags, a)
+			return p.act(cmd.Context(), a)
 		},
 	}
 
@@ -66,17 +66,17 @@ are read, and it acts on those of the cause that it meets. Exit status 1 when a 
 or its outcome is unknown: it is then still in the queue; also when nothing matches and others hold messages of the
 queue; 3 on a read-only connection.`
 
-	a.selectionFlags.register(cmd, p, flags)
+	a.selectionFlags.register(cmd, p)
 	set := cmd.Flags()
 	set.StringVar(&a.queues, "queues", "", "instead of QUEUE: all failed queues with such names; `GLOB`, with * and ?")
-	_ = cmd.RegisterFlagCompletionFunc("queues", p.onBroker(flags, "", queueNames))
+	_ = cmd.RegisterFlagCompletionFunc("queues", p.onBroker("", queueNames))
 	set.IntVar(&a.limit, "limit", 0, "at most this many messages, from the head of the queue; of several queues in all")
 	set.StringVar(&a.id, "id", "", "only messages with this message_id")
 	a.consent.register(cmd, "show what would happen, and change nothing",
 		"override a refusal, where possible: the cost of a look, what a limit drops or a second failure loses")
 	set.StringVar(&a.out, "plan-out", "",
 		"write the plan into the new `FILE`, for dlxtop show and apply, and change nothing")
-	flags.registerNoJournal(cmd)
+	p.flags.registerNoJournal(cmd)
 
 	switch operation {
 	case plan.Drop:
@@ -100,7 +100,7 @@ journal keeps all of it: ` + "`dlxtop journal undo`" + ` brings them back.
 ` + statuses
 
 		set.StringVar(&a.to, "to", "", "queue:NAME")
-		p.completeTarget(cmd, flags)
+		p.completeTarget(cmd)
 		a.registerEdit(cmd)
 		a.registerPace(cmd)
 		return cmd
@@ -120,7 +120,7 @@ possible queues, for --to.
 ` + statuses
 
 	set.StringVar(&a.to, "to", string(target.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")
-	p.completeTarget(cmd, flags, string(target.ToAuto), string(target.ToOrigin))
+	p.completeTarget(cmd, string(target.ToAuto), string(target.ToOrigin))
 	set.StringVar(&a.key, "key", "", "routing key of --to exchange:NAME, where the name or the key holds a slash")
 	set.BoolVar(&a.unmarked, "no-mark", false, "do not add the header "+message.ReplayHeader+
 		" (count and time), which identifies a message that comes back")
@@ -180,12 +180,12 @@ func (a *taking) registerPace(cmd *cobra.Command) {
 }
 
 // act first checks everything that can be refused without a broker, then plans, asks and executes.
-func (p *Program) act(ctx context.Context, flags *connectionFlags, a *taking) error {
+func (p *Program) act(ctx context.Context, a *taking) error {
 	want, err := a.want(p)
 	if err != nil {
 		return err
 	}
-	connection, err := p.allowed(flags, &a.consent, string(a.operation))
+	connection, err := p.allowed(&a.consent, string(a.operation))
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ changed after it was made.`,
 	return cmd
 }
 
-func (p *Program) applyCommand(flags *connectionFlags) *cobra.Command {
+func (p *Program) applyCommand() *cobra.Command {
 	a := &taking{}
 	cmd := &cobra.Command{
 		Use:     "apply PLAN",
@@ -51,12 +51,12 @@ or gone; 2 when the file is no plan, or was changed after it was made.`,
 			if a.reason == "" {
 				a.reason = a.file.Reason
 			}
-			return p.act(cmd.Context(), flags, a)
+			return p.act(cmd.Context(), a)
 		},
 	}
 
 	a.consent.register(cmd, "show what would happen, and change nothing", "override the cost of a look")
-	flags.registerNoJournal(cmd)
+	p.flags.registerNoJournal(cmd)
 	a.registerFollow(cmd)
 	return cmd
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli/print"
 )
 
-func (p *Program) mcpCommand(flags *connectionFlags) *cobra.Command {
+func (p *Program) mcpCommand() *cobra.Command {
 	server := &mcp.Server{Version: p.Build.Version}
 	cmd := &cobra.Command{
 		Use:     "mcp",
@@ -30,7 +30,7 @@ routing keys, and the names of headers and classes are not.`,
 			if print.IsTerminal(p.In) {
 				return usage("mcp is started by an assistant, and there is a terminal: docs/mcp.md says how")
 			}
-			server.Run = p.looking(flags)
+			server.Run = p.looking()
 			return server.Serve(cmd.Context(), p.In, p.Out)
 		},
 	}
@@ -40,9 +40,9 @@ routing keys, and the names of headers and classes are not.`,
 }
 
 // looking runs commands that change nothing, on the same connection.
-func (p *Program) looking(flags *connectionFlags) mcp.Run {
+func (p *Program) looking() mcp.Run {
 	connection := []string{"--read-only"}
-	flags.set.VisitAll(func(f *pflag.Flag) {
+	p.flags.set.VisitAll(func(f *pflag.Flag) {
 		if f.Changed && f.Name != "read-only" {
 			connection = append(connection, "--"+f.Name+"="+f.Value.String())
 		}

@@ -74,7 +74,7 @@ type causing struct {
 	output  format
 }
 
-func (p *Program) causesCommand(flags *connectionFlags) *cobra.Command {
+func (p *Program) causesCommand() *cobra.Command {
 	c := &causing{limit: mostCauseMessages}
 	cmd := &cobra.Command{
 		Use:     "causes",
@@ -101,7 +101,7 @@ when a queue could not be read because of an error.`,
 				return usage("--limit %d: between 1 and %d messages of a queue can be read", c.limit, mostPeeked)
 			}
 			c.limited = cmd.Flags().Changed("limit")
-			return p.read(cmd.Context(), flags, func(s *session, t *model.Topology) error {
+			return p.read(cmd.Context(), func(s *session, t *model.Topology) error {
 				return s.causes(cmd.Context(), t, c)
 			})
 		},
@@ -109,7 +109,7 @@ when a queue could not be read because of an error.`,
 
 	set := cmd.Flags()
 	set.StringVar(&c.pattern, "queues", "", "only failed queues with such names: `GLOB`, with * and ?")
-	_ = cmd.RegisterFlagCompletionFunc("queues", p.onBroker(flags, "", queueNames))
+	_ = cmd.RegisterFlagCompletionFunc("queues", p.onBroker("", queueNames))
 	set.IntVar(&c.limit, "limit", c.limit, "at most this many messages of each queue, from its head")
 	set.BoolVar(&c.costly, "read-costly", false, "also read queues where a look has a cost, as peek does")
 	registerAgain(cmd, &c.again)

@@ -48,9 +48,9 @@ func (p *Program) completionCommand() *cobra.Command {
 
 // onBroker returns names on the broker for an argument or a flag: prefix stands before each of them.
 func (p *Program) onBroker(
-	flags *connectionFlags, prefix string, names func(*model.Snapshot) []string, also ...string,
+	prefix string, names func(*model.Snapshot) []string, also ...string,
 ) cobra.CompletionFunc {
-	return p.complete(flags, func(_ context.Context, _ *session, snapshot *model.Snapshot, _ []string) []string {
+	return p.complete(func(_ context.Context, _ *session, snapshot *model.Snapshot, _ []string) []string {
 		all := slices.Clone(also)
 		for _, name := range slices.DeleteFunc(names(snapshot), untypable) {
 			all = append(all, prefix+name)
@@ -80,23 +80,23 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-func (p *Program) completeQueue(flags *connectionFlags) cobra.CompletionFunc {
-	return first(p.onBroker(flags, "", queueNames))
+func (p *Program) completeQueue() cobra.CompletionFunc {
+	return first(p.onBroker("", queueNames))
 }
 
-func (p *Program) completeExchange(flags *connectionFlags) cobra.CompletionFunc {
-	return first(p.onBroker(flags, "", exchangeNames))
+func (p *Program) completeExchange() cobra.CompletionFunc {
+	return first(p.onBroker("", exchangeNames))
 }
 
 // completeTarget completes --to with the queues, after the targets that are words.
-func (p *Program) completeTarget(cmd *cobra.Command, flags *connectionFlags, words ...string) {
-	_ = cmd.RegisterFlagCompletionFunc("to", p.onBroker(flags, "queue:", queueNames, words...))
+func (p *Program) completeTarget(cmd *cobra.Command, words ...string) {
+	_ = cmd.RegisterFlagCompletionFunc("to", p.onBroker("queue:", queueNames, words...))
 }
 
 // completeCauses completes --cause with what was read before of the queue that is named, or of all failed queues: to
 // look at a queue can have a cost.
-func (p *Program) completeCauses(flags *connectionFlags) cobra.CompletionFunc {
-	return p.complete(flags, func(_ context.Context, s *session, snapshot *model.Snapshot, args []string) (ids []string) {
+func (p *Program) completeCauses() cobra.CompletionFunc {
+	return p.complete(func(_ context.Context, s *session, snapshot *model.Snapshot, args []string) (ids []string) {
 		t, groups := model.NewTopology(snapshot), cause.NewGroups()
 		kept := s.kept(t)
 		for _, ref := range t.FailedQueues() {
@@ -165,12 +165,12 @@ func (p *Program) completeContext(*cobra.Command, []string, string) ([]string, c
 
 // complete completes with what a session knows. On any error it stays silent, and it never asks for a password.
 func (p *Program) complete(
-	flags *connectionFlags, choices func(context.Context, *session, *model.Snapshot, []string) []string,
+	choices func(context.Context, *session, *model.Snapshot, []string) []string,
 ) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		quiet, silent := *p, *flags
-		quiet.Err, silent.Ask = io.Discard, nil
-		s, err := quiet.open(&silent)
+		quiet := *p
+		quiet.Err, quiet.flags.Ask = io.Discard, nil
+		s, err := quiet.open()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -27,7 +27,7 @@ func (s *session) dashboard(look appearance) Dashboard {
 
 // dashboards runs the dashboard on a session, and on those of contexts that the user switches to. It closes them. If a
 // context cannot be opened the dashboard continues with the previous session, and says why.
-func (p *Program) dashboards(ctx context.Context, s *session, flags *connectionFlags, look appearance) error {
+func (p *Program) dashboards(ctx context.Context, s *session, look appearance) error {
 	defer func() { s.close() }()
 	still := ""
 	for {
@@ -39,7 +39,7 @@ func (p *Program) dashboards(ctx context.Context, s *session, flags *connectionF
 		}
 		line := p.progress()
 		line.Draw("connecting to " + model.Printable(next))
-		other, err := p.openContext(ctx, next, flags)
+		other, err := p.openContext(ctx, next)
 		line.Stop()
 
 		if ctx.Err() != nil {
@@ -69,8 +69,8 @@ func contexts(env func(string) string) []string {
 }
 
 // openContext opens a session on a context, as cautious as the command line asked for.
-func (p *Program) openContext(ctx context.Context, name string, flags *connectionFlags) (*session, error) {
-	there := config.Flags{Context: name, ReadOnly: flags.ReadOnly, NoJournal: flags.NoJournal, Ask: flags.Ask}
+func (p *Program) openContext(ctx context.Context, name string) (*session, error) {
+	there := config.Flags{Context: name, ReadOnly: p.flags.ReadOnly, NoJournal: p.flags.NoJournal, Ask: p.flags.Ask}
 	connection, err := there.Connection(p.Env)
 	if err != nil {
 		return nil, misconfigured(err)
@@ -176,7 +176,7 @@ const (
 // firstStart asks which broker to use when none was named, none is saved, and the one on this machine was not reached
 // for this reason. It saves the answers as a context, and opens that.
 func (p *Program) firstStart(
-	ctx context.Context, flags *connectionFlags, look appearance, why error,
+	ctx context.Context, look appearance, why error,
 ) (*session, error) {
 	var connect *trouble.Error
 	if !errors.As(why, &connect) {
@@ -235,7 +235,7 @@ func (p *Program) firstStart(
 		return nil, why
 	}
 
-	return p.openContext(ctx, saved, flags)
+	return p.openContext(ctx, saved)
 }
 
 // try tries answers up to an index, and returns the wrong one.

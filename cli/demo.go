@@ -24,7 +24,7 @@ type demoJSON struct {
 // mostNodes is how many nodes a demo may have: each takes 150 MB.
 const mostNodes = 5
 
-func (p *Program) demoCommand(flags *connectionFlags) *cobra.Command {
+func (p *Program) demoCommand() *cobra.Command {
 	var scenario string
 	var noUI bool
 	var nodes int
@@ -55,7 +55,7 @@ Scenarios:` + lines,
 			if nodes < 1 || nodes > mostNodes {
 				return usage("--nodes %d: it is 1 to %d", nodes, mostNodes)
 			}
-			if flags.URL != "" || flags.API != "" || flags.Context != "" {
+			if p.flags.URL != "" || p.flags.API != "" || p.flags.Context != "" {
 				return usage("the demo starts a RabbitMQ of its own: --url, --api and --context do not go with it")
 			}
 			if !noUI {
@@ -70,7 +70,7 @@ Scenarios:` + lines,
 
 			return p.runDemo(cmd.Context(), scenario, nodes, func(ctx context.Context, node Node) error {
 				if !noUI {
-					return p.dashboardOn(ctx, flags, look, node)
+					return p.dashboardOn(ctx, look, node)
 				}
 				return p.serve(ctx, node, output.chosen == asJSON)
 			})
@@ -137,15 +137,15 @@ func (p *Program) runDemo(
 	return group.Wait()
 }
 
-func (p *Program) dashboardOn(ctx context.Context, flags *connectionFlags, look appearance, node Node) error {
+func (p *Program) dashboardOn(ctx context.Context, look appearance, node Node) error {
 	dir, err := os.MkdirTemp("", "dlxtop-demo-journal-")
 	if err != nil {
 		return fmt.Errorf("make a directory for the demo's journal: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	there := config.Flags{URL: node.AMQP(), API: node.API(), ReadOnly: flags.ReadOnly}
-	if flags.vhost != "" {
-		there.VHost = model.Some(flags.vhost)
+	there := config.Flags{URL: node.AMQP(), API: node.API(), ReadOnly: p.flags.ReadOnly}
+	if p.flags.vhost != "" {
+		there.VHost = model.Some(p.flags.vhost)
 	}
 
 	connection, err := there.Connection(p.Env)

@@ -45,8 +45,8 @@ func (c *consent) register(cmd *cobra.Command, dryRun, insist string) {
 
 // allowed resolves the connection, and refuses what cannot succeed before anything is read. what is the command as the
 // subject of a sentence: "an undo".
-func (p *Program) allowed(flags *connectionFlags, c *consent, what string) (config.Connection, error) {
-	connection, err := flags.resolve(p.Env)
+func (p *Program) allowed(c *consent, what string) (config.Connection, error) {
+	connection, err := p.flags.resolve(p.Env)
 	switch {
 	case err != nil || c.dryRun:
 		return connection, err

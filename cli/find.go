@@ -61,7 +61,7 @@ type finding struct {
 	output  format
 }
 
-func (p *Program) findCommand(flags *connectionFlags) *cobra.Command {
+func (p *Program) findCommand() *cobra.Command {
 	f := &finding{want: find.Want{Limit: mostSearched, Hits: mostFound}}
 	cmd := &cobra.Command{
 		Use:     "find TEXT",
@@ -94,7 +94,7 @@ error, and 3 when there are messages and none could be read.`,
 			if err := f.check(p); err != nil {
 				return err
 			}
-			return p.read(cmd.Context(), flags, func(s *session, t *model.Topology) error {
+			return p.read(cmd.Context(), func(s *session, t *model.Topology) error {
 				return s.find(cmd.Context(), t, f)
 			})
 		},
@@ -102,7 +102,7 @@ error, and 3 when there are messages and none could be read.`,
 
 	set := cmd.Flags()
 	set.StringVar(&f.pattern, "queues", "", "only queues with such names: `GLOB`, with * and ?")
-	_ = cmd.RegisterFlagCompletionFunc("queues", p.onBroker(flags, "", queueNames))
+	_ = cmd.RegisterFlagCompletionFunc("queues", p.onBroker("", queueNames))
 	set.IntVar(&f.want.Limit, "limit", f.want.Limit, "at most this many messages of each queue, from its head")
 	set.IntVarP(&f.want.Hits, "number", "n", f.want.Hits, "end after this number of messages found")
 	set.BoolVar(&f.want.Costly, "read-costly", false, "also read queues where a look has a cost, as peek does")

@@ -51,7 +51,7 @@ const (
 	watchEvery = 2500 * time.Millisecond // between two polls of that: twice in an interval of statistics
 )
 
-func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
+func (p *Program) findingsCommand() *cobra.Command {
 	var output format
 	var read bool
 	var upgradeTo string
@@ -78,7 +78,7 @@ monitoring; what it could not read is on standard error.`,
 				return usage("--upgrade-to takes a version from 4.0 to 4.4, not %v", upgradeTo)
 			}
 
-			return p.poll(cmd.Context(), flags, func(s *session, t *model.Topology) error {
+			return p.poll(cmd.Context(), func(s *session, t *model.Topology) error {
 				if to.Known() {
 					return s.upgrade(cmd.Context(), t, to, &output)
 				}

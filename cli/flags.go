@@ -61,10 +61,10 @@ type selectionFlags struct {
 	filter.Narrow
 }
 
-func (f *selectionFlags) register(cmd *cobra.Command, p *Program, flags *connectionFlags) {
+func (f *selectionFlags) register(cmd *cobra.Command, p *Program) {
 	set := cmd.Flags()
 	set.StringVar(&f.cause, "cause", "", "only messages that failed for the cause `ID`, as dlxtop causes lists them")
-	_ = cmd.RegisterFlagCompletionFunc("cause", p.completeCauses(flags))
+	_ = cmd.RegisterFlagCompletionFunc("cause", p.completeCauses())
 	set.StringVar(&f.filter, "filter", "", "only messages that match this expression")
 	_ = cmd.RegisterFlagCompletionFunc("filter", p.completeFilter(""))
 
@@ -73,7 +73,7 @@ func (f *selectionFlags) register(cmd *cobra.Command, p *Program, flags *connect
 	set.StringVar(&f.FailedBefore, "failed-before", "", "only messages that failed last before this `TIME`, or age")
 	set.StringVar(&f.Name, "name", "", "only messages of this class or type; `GLOB`, with * and ?")
 	set.StringVar(&f.Worker, "worker", "", "only messages that failed in the worker `QUEUE`; may have * and ?")
-	_ = cmd.RegisterFlagCompletionFunc("worker", p.onBroker(flags, "", queueNames))
+	_ = cmd.RegisterFlagCompletionFunc("worker", p.onBroker("", queueNames))
 }
 
 // selection parses the flags that were given. --filter has an expression, or the name of a saved one.

@@ -11,7 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/polls"
 )
 
-func (p *Program) flowsCommand(flags *connectionFlags) *cobra.Command {
+func (p *Program) flowsCommand() *cobra.Command {
 	var output format
 	cmd := &cobra.Command{
 		Use:     "flows",
@@ -25,7 +25,7 @@ when messages that had come back are delivered again: how many per second, a mea
 seconds. In JSON it is redelivered_per_second; times are in ms.`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.poll(cmd.Context(), flags, func(s *session, t *model.Topology) error {
+			return p.poll(cmd.Context(), func(s *session, t *model.Topology) error {
 				t = s.counted(cmd.Context(), t)
 				if output.json() {
 					return print.JSON(p.Out, overview.Flows(t))

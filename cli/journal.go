@@ -111,7 +111,7 @@ func recordOf(r *plan.Record) recordJSON {
 	return out
 }
 
-func (p *Program) journalCommand(flags *connectionFlags) *cobra.Command {
+func (p *Program) journalCommand() *cobra.Command {
 	var output format
 	limit, search := 50, ""
 	cmd := &cobra.Command{
@@ -149,7 +149,7 @@ that), for 90 days or 2 GiB.`,
 	cmd.Flags().StringVar(&search, "search", "",
 		"only records with this text: an operation, queue, person, outcome or reason")
 	output.register(cmd)
-	cmd.AddCommand(p.journalShowCommand(), p.journalUndoCommand(flags), p.journalResumeCommand(flags))
+	cmd.AddCommand(p.journalShowCommand(), p.journalUndoCommand(), p.journalResumeCommand())
 
 	return cmd
 }
@@ -162,8 +162,8 @@ func (p *Program) withJournal(use func(Journal) error) error {
 }
 
 // openRecords opens the connection for an action on a record, in the record's vhost.
-func (p *Program) openRecords(flags *connectionFlags, c *consent, what string) (*session, error) {
-	connection, err := p.allowed(flags, c, what)
+func (p *Program) openRecords(c *consent, what string) (*session, error) {
+	connection, err := p.allowed(c, what)
 	if err != nil {
 		return nil, err
 	}
@@ -378,7 +378,7 @@ func (p *Program) writeRecord(ctx context.Context, j Journal, r *plan.Record) er
 	return err
 }
 
-func (p *Program) journalUndoCommand(flags *connectionFlags) *cobra.Command {
+func (p *Program) journalUndoCommand() *cobra.Command {
 	var c consent
 	cmd := &cobra.Command{
 		Use:     "undo ID",
@@ -391,7 +391,7 @@ What the record resumes is brought back with it. An undo is in the journal, too.
 all of them could be brought back.`,
 		Args:              arguments("the ID of a record"),
 		ValidArgsFunction: p.completeRecord,
-		RunE:              onRecord(func(ctx context.Context, id int64) error { return p.undo(ctx, flags, id, c) }),
+		RunE:              onRecord(func(ctx context.Context, id int64) error { return p.undo(ctx, id, c) }),
 	}
 
 	c.register(cmd, "show what would happen, and change nothing", "override a refusal, where possible")
@@ -399,8 +399,8 @@ all of them could be brought back.`,
 	return cmd
 }
 
-func (p *Program) undo(ctx context.Context, flags *connectionFlags, id int64, c consent) error {
-	s, err := p.openRecords(flags, &c, "an undo")
+func (p *Program) undo(ctx context.Context, id int64, c consent) error {
+	s, err := p.openRecords(&c, "an undo")
 	if err != nil {
 		return err
 	}
@@ -468,7 +468,7 @@ type resuming struct {
 	consent
 }
 
-func (p *Program) journalResumeCommand(flags *connectionFlags) *cobra.Command {
+func (p *Program) journalResumeCommand() *cobra.Command {
 	r := &resuming{}
 	cmd := &cobra.Command{
 		Use:     "resume ID",
@@ -490,7 +490,7 @@ status is 1, also when --follow shows that messages came back.`,
 			r.id = id
 			switch resume.Choice(r.undecided) {
 			case "", resume.PublishAgain, resume.LeaveThem:
-				return p.resume(ctx, flags, r)
+				return p.resume(ctx, r)
 			}
 			return usage("--undecided %v: it is publish or leave", r.undecided)
 		}),
@@ -505,8 +505,8 @@ status is 1, also when --follow shows that messages came back.`,
 	return cmd
 }
 
-func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resuming) error {
-	s, err := p.openRecords(flags, &r.consent, "a resume")
+func (p *Program) resume(ctx context.Context, r *resuming) error {
+	s, err := p.openRecords(&r.consent, "a resume")
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ import (
 // mostPeeked is how many messages can be read at a time: they are on disk, except for the beginning of a table.
 const mostPeeked = 1_000_000
 
-func (p *Program) peekCommand(flags *connectionFlags) *cobra.Command {
+func (p *Program) peekCommand() *cobra.Command {
 	var output format
 	want := peek.Want{Limit: 50}
 	var selected selectionFlags
@@ -43,7 +43,7 @@ and the JSON show the cost of looking. Where each look counts towards a delivery
 before 4.3) it shows how many looks are left, and refuses with 2 left. Exit status 1 when dlxtop
 refuses a peek because it would do harm, or could not read all that it asked for.`,
 		Args:              arguments("a queue"),
-		ValidArgsFunction: p.completeQueue(flags),
+		ValidArgsFunction: p.completeQueue(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if want.Limit < 1 || want.Limit > mostPeeked {
 				return usage("-n %d: between 1 and %d messages can be read at a time", want.Limit, mostPeeked)
@@ -53,7 +53,7 @@ refuses a peek because it would do harm, or could not read all that it asked for
 			if err != nil {
 				return err
 			}
-			return p.readQueue(cmd.Context(), flags, args[0], func(s *session, t *model.Topology, ref model.QueueRef) error {
+			return p.readQueue(cmd.Context(), args[0], func(s *session, t *model.Topology, ref model.QueueRef) error {
 				peeked, err := s.peek(cmd.Context(), t, ref, want)
 				if err != nil {
 					return err
@@ -76,7 +76,7 @@ refuses a peek because it would do harm, or could not read all that it asked for
 	}
 
 	cmd.Flags().IntVarP(&want.Limit, "limit", "n", want.Limit, "messages at most")
-	selected.register(cmd, p, flags)
+	selected.register(cmd, p)
 	cmd.Flags().BoolVar(&want.Insist, "insist", false, "override a refusal, where possible")
 	output.register(cmd)
 

@@ -143,8 +143,9 @@ type Program struct {
 	Scenarios []Scenario
 	config.Screens
 
-	given    []string // the arguments of the current run
-	command  string   // that runs, without its arguments
-	free     bool     // a look that has a cost is refused, whatever the configuration says
-	uncopied bool     // it took a message that could not be put back into its queue
+	flags    connectionFlags // of the current run
+	given    []string        // its arguments
+	command  string          // that runs, without its arguments
+	free     bool            // a look that has a cost is refused, whatever the configuration says
+	uncopied bool            // it took a message that could not be put back into its queue
 }

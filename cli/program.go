@@ -56,7 +56,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 
 // root returns the dashboard's command, with the others as its subcommands.
 func (p *Program) root() *cobra.Command {
-	var flags connectionFlags
+	p.flags = connectionFlags{}
 	var look appearance
 	var shot snapshot
 	var version bool
@@ -88,14 +88,14 @@ there is an error-level finding; 2 bad usage or configuration; 3 cannot connect 
 			if err != nil {
 				return err
 			}
-			return p.dashboard(cmd.Context(), &flags, look, frame)
+			return p.dashboard(cmd.Context(), look, frame)
 		},
 	}
 
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		p.command = cmd.CommandPath()
 		if print.IsTerminal(p.In) {
-			flags.Ask = func(prompt string) (string, error) { return print.Secret(cmd.Context(), p.In, p.Err, prompt) }
+			p.flags.Ask = func(prompt string) (string, error) { return print.Secret(cmd.Context(), p.In, p.Err, prompt) }
 		}
 	}
 
@@ -104,9 +104,9 @@ there is an error-level finding; 2 bad usage or configuration; 3 cannot connect 
 		return usage("%v: `%s --help` lists the flags; a name that begins with - comes after --",
 			err.Error(), cmd.CommandPath())
 	})
-	flags.register(root.PersistentFlags())
+	p.flags.register(root.PersistentFlags())
 	_ = root.RegisterFlagCompletionFunc("context", p.completeContext)
-	flags.registerNoJournal(root)
+	p.flags.registerNoJournal(root)
 	look.register(root, p)
 	shot.register(root)
 	root.Flags().BoolVar(&version, "version", false, "print the version, as dlxtop version does")
@@ -115,13 +115,13 @@ there is an error-level finding; 2 bad usage or configuration; 3 cannot connect 
 		root.AddGroup(&cobra.Group{ID: group, Title: strings.ToUpper(group[:1]) + group[1:] + ":"})
 	}
 
-	root.AddCommand(p.flowsCommand(&flags), p.causesCommand(&flags), p.findCommand(&flags), p.peekCommand(&flags),
-		p.actCommand(plan.Replay, &flags), p.actCommand(plan.Move, &flags), p.actCommand(plan.Drop, &flags),
-		p.showCommand(), p.applyCommand(&flags),
-		p.findingsCommand(&flags), p.explainCommand(), p.journalCommand(&flags), p.exportCommand(&flags),
-		p.importCommand(&flags), p.tapCommand(&flags), p.mcpCommand(&flags), p.demoCommand(&flags), p.configCommand(),
+	root.AddCommand(p.flowsCommand(), p.causesCommand(), p.findCommand(), p.peekCommand(),
+		p.actCommand(plan.Replay), p.actCommand(plan.Move), p.actCommand(plan.Drop),
+		p.showCommand(), p.applyCommand(),
+		p.findingsCommand(), p.explainCommand(), p.journalCommand(), p.exportCommand(),
+		p.importCommand(), p.tapCommand(), p.mcpCommand(), p.demoCommand(), p.configCommand(),
 		p.versionCommand(), p.completionCommand())
-	root.AddCommand(p.observed(&flags).Commands()...)
+	root.AddCommand(p.observed().Commands()...)
 
 	root.SetHelpCommand(&cobra.Command{
 		Use:     "help [COMMAND]",
@@ -187,7 +187,7 @@ func arguments(names ...string) cobra.PositionalArgs {
 
 // dashboard checks the connection while errors are still visible, then hands the terminal over, or writes a frame.
 func (p *Program) dashboard(
-	ctx context.Context, flags *connectionFlags, look appearance, frame *dashboard.Frame,
+	ctx context.Context, look appearance, frame *dashboard.Frame,
 ) error {
 	look, err := look.resolve(p)
 	if err != nil {
@@ -199,13 +199,13 @@ func (p *Program) dashboard(
 		}
 	}
 
-	connection, err := flags.resolve(p.Env)
+	connection, err := p.flags.resolve(p.Env)
 	if err != nil {
 		return err
 	}
 	s, err := p.openChecked(ctx, connection)
 	if err != nil && frame == nil && connection.Guessed {
-		s, err = p.firstStart(ctx, flags, look, err)
+		s, err = p.firstStart(ctx, look, err)
 	}
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func (p *Program) dashboard(
 		return p.Frame(ctx, s.dashboard(look), *frame)
 	}
 
-	return p.dashboards(ctx, s, flags, look)
+	return p.dashboards(ctx, s, look)
 }
 
 // needTerminal refuses the dashboard without a terminal to see it and press keys.

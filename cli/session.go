@@ -34,9 +34,9 @@ type session struct {
 
 // read is for a read-only command: it reads the broker once, and uses that.
 func (p *Program) read(
-	ctx context.Context, flags *connectionFlags, use func(s *session, t *model.Topology) error,
+	ctx context.Context, use func(s *session, t *model.Topology) error,
 ) error {
-	s, err := p.open(flags)
+	s, err := p.open()
 	if err != nil {
 		return err
 	}
@@ -51,10 +51,10 @@ func (p *Program) read(
 
 // readQueue is read for a command that looks at a queue.
 func (p *Program) readQueue(
-	ctx context.Context, flags *connectionFlags, named string,
+	ctx context.Context, named string,
 	use func(s *session, t *model.Topology, ref model.QueueRef) error,
 ) error {
-	return p.read(ctx, flags, func(s *session, t *model.Topology) error {
+	return p.read(ctx, func(s *session, t *model.Topology) error {
 		ref, err := s.findQueue(ctx, t, named)
 		if err != nil {
 			return err
@@ -91,8 +91,8 @@ func (s *session) look(
 }
 
 // open resolves the connection and prepares AMQP and the management API, without contacting the broker.
-func (p *Program) open(flags *connectionFlags) (*session, error) {
-	connection, err := flags.resolve(p.Env)
+func (p *Program) open() (*session, error) {
+	connection, err := p.flags.resolve(p.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -266,9 +266,9 @@ func isKind(err error, kinds ...trouble.Kind) bool {
 
 // poll is read for a command that only needs the management API, plus counts.
 func (p *Program) poll(
-	ctx context.Context, flags *connectionFlags, use func(s *session, t *model.Topology) error,
+	ctx context.Context, use func(s *session, t *model.Topology) error,
 ) error {
-	return p.read(ctx, flags, func(s *session, t *model.Topology) error {
+	return p.read(ctx, func(s *session, t *model.Topology) error {
 		if err := s.sameCluster(ctx, t); err != nil {
 			return err
 		}
@@ -277,11 +277,11 @@ func (p *Program) poll(
 }
 
 // observed is what the commands need that poll on.
-func (p *Program) observed(flags *connectionFlags) *observe.Program {
+func (p *Program) observed() *observe.Program {
 	return &observe.Program{
 		Out: p.Out, Env: p.Env, Note: p.note, Usage: usage, Firing: &exit{status: ExitRefused},
 		Open: func() (*observe.Session, error) {
-			s, err := p.open(flags)
+			s, err := p.open()
 			if err != nil {
 				return nil, err
 			}

@@ -29,7 +29,7 @@ type tapping struct {
 	output   format
 }
 
-func (p *Program) tapCommand(flags *connectionFlags) *cobra.Command {
+func (p *Program) tapCommand() *cobra.Command {
 	a := &tapping{}
 	cmd := &cobra.Command{
 		Use:     "tap EXCHANGE",
@@ -52,10 +52,10 @@ exactly. The default exchange cannot be tapped.
 "behind_ms","tries","message_id","body_bytes"}; an absent value is unknown; a message without
 "from" was published. At the end, standard error shows how many messages were seen and missed.`,
 		Args:              arguments("an exchange"),
-		ValidArgsFunction: p.completeExchange(flags),
+		ValidArgsFunction: p.completeExchange(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.exchange, a.given = args[0], cmd.Flags().Changed
-			return p.tap(cmd.Context(), flags, a)
+			return p.tap(cmd.Context(), a)
 		},
 	}
 
@@ -71,7 +71,7 @@ exactly. The default exchange cannot be tapped.
 	return cmd
 }
 
-func (p *Program) tap(ctx context.Context, flags *connectionFlags, a *tapping) error {
+func (p *Program) tap(ctx context.Context, a *tapping) error {
 	switch {
 	case a.given("limit") && a.number < 1:
 		return usage("-n %d: wait for at least 1 message", a.number)
@@ -79,7 +79,7 @@ func (p *Program) tap(ctx context.Context, flags *connectionFlags, a *tapping) e
 		return usage("--for %s: a tap takes some time, like 30s", a.length)
 	}
 
-	connection, err := flags.resolve(p.Env)
+	connection, err := p.flags.resolve(p.Env)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-func (p *Program) exportCommand(flags *connectionFlags) *cobra.Command {
+func (p *Program) exportCommand() *cobra.Command {
 	var insist, again bool
 	var selected selectionFlags
 	cmd := &cobra.Command{
@@ -36,19 +36,19 @@ standard error shows the cost of looking. The file gets its name only when it is
 Where each look uses up a delivery limit (quorum queues before 4.3), what an earlier look has read is
 written, if the queue has as many messages as then and no consumers; --again reads it again.`,
 		Args:              arguments("a queue", "a file (- is standard output)"),
-		ValidArgsFunction: p.completeQueue(flags),
+		ValidArgsFunction: p.completeQueue(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			only, err := selected.selection(p, cmd.Flags().Changed)
 			if err != nil {
 				return err
 			}
-			return p.readQueue(cmd.Context(), flags, args[0], func(s *session, t *model.Topology, ref model.QueueRef) error {
+			return p.readQueue(cmd.Context(), args[0], func(s *session, t *model.Topology, ref model.QueueRef) error {
 				return s.export(cmd.Context(), t, ref, args[1], insist, only, again)
 			})
 		},
 	}
 
-	selected.register(cmd, p, flags)
+	selected.register(cmd, p)
 	cmd.Flags().BoolVar(&insist, "insist", false, "override a refusal, where possible")
 	registerAgain(cmd, &again)
 
@@ -140,7 +140,7 @@ type importing struct {
 	consent
 }
 
-func (p *Program) importCommand(flags *connectionFlags) *cobra.Command {
+func (p *Program) importCommand() *cobra.Command {
 	i := &importing{}
 	cmd := &cobra.Command{
 		Use:     "import FILE --to queue:NAME",
@@ -155,12 +155,12 @@ x-opt-delivery-time.`,
 		Args: arguments("a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i.path = args[0]
-			return p.importFile(cmd.Context(), flags, i)
+			return p.importFile(cmd.Context(), i)
 		},
 	}
 
 	cmd.Flags().StringVar(&i.to, "to", "", "queue:NAME")
-	p.completeTarget(cmd, flags)
+	p.completeTarget(cmd)
 	registerKeepDelay(cmd, &i.keepDelay)
 	i.consent.register(cmd, "read the file and show what would happen, and change nothing",
 		"override a refusal, where possible")
@@ -168,12 +168,12 @@ x-opt-delivery-time.`,
 	return cmd
 }
 
-func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *importing) error {
+func (p *Program) importFile(ctx context.Context, i *importing) error {
 	mode, fixed, err := target.Parse(i.to, model.Unknown[string]())
 	if err != nil || mode != target.ToQueue {
 		return usage("--to names the queue, as queue:NAME")
 	}
-	connection, err := p.allowed(flags, &i.consent, "import")
+	connection, err := p.allowed(&i.consent, "import")
 	if err != nil {
 		return err
 	}
