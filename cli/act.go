@@ -226,7 +226,7 @@ func (p *Program) act(ctx context.Context, a *taking) error {
 		return action.Of(made...), err
 	}
 
-	_, err = p.do(ctx, s, t, doing{consent: a.consent, plan: planning, follow: a.follow})
+	_, err = s.do(ctx, t, doing{consent: a.consent, plan: planning, follow: a.follow})
 	if err != nil || a.out == "" {
 		return err
 	}

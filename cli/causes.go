@@ -179,7 +179,7 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 		return r.failed
 	}
 	r.states = s.statesOf(t)
-	if err := s.program.showCauses(r, len(refs), &c.output); err != nil || r.failed == nil {
+	if err := s.showCauses(r, len(refs), &c.output); err != nil || r.failed == nil {
 		return err
 	}
 
@@ -189,8 +189,8 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 // kept is what was read of the failed queues earlier, by any program.
 func (s *session) kept(t *model.Topology) cause.Kept {
 	kept := cause.Kept{Broker: t.Snapshot.Overview.ClusterName}
-	if s.program.Index != nil {
-		kept.Index = s.program.Index(s.connection)
+	if s.Index != nil {
+		kept.Index = s.Index(s.connection)
 	}
 	return kept
 }
@@ -222,7 +222,7 @@ func (s *session) readCauses(
 
 	began := time.Now()
 	peeked, err := s.broker.Peek(ctx, look)
-	s.program.tellRescued(peeked.Rescued)
+	s.tellRescued(peeked.Rescued)
 	var limit peek.RefusedLook
 	switch {
 	case errors.As(err, &limit):
@@ -417,17 +417,17 @@ func causesOf(r *reading, list []cause.Group) causesJSON {
 // statesOf returns the states of a broker's causes, as marked in the dashboard. If the file cannot be read, it says so,
 // and all are new.
 func (s *session) statesOf(t *model.Topology) cause.States {
-	if s.program.States == nil || s.connection.NoJournal {
+	if s.States == nil || s.connection.NoJournal {
 		return cause.States{}
 	}
-	text, err := s.program.States(s.connection.JournalDir)
+	text, err := s.States(s.connection.JournalDir)
 	var states cause.States
 	if err == nil {
 		states, err = cause.StatesIn(text, t.Snapshot.Overview.ClusterName)
 	}
 
 	if err != nil {
-		s.program.note("the states of causes cannot be read: %s", err)
+		s.note("the states of causes cannot be read: %s", err)
 		return cause.States{}
 	}
 

@@ -82,14 +82,14 @@ type doing struct {
 
 // do makes a plan and shows it, or asks, runs it and shows the account, even if interrupted. Its error is a refusal,
 // that nothing was done, or the exit status of an incomplete account.
-func (p *Program) do(ctx context.Context, s *session, t *model.Topology, d doing) (plan.Account, error) {
+func (s *session) do(ctx context.Context, t *model.Topology, d doing) (plan.Account, error) {
 	var account plan.Account
 	planned, err := d.plan(t)
 	if err != nil {
 		return account, err
 	}
 
-	says := p.report(d.output)
+	says := s.report(d.output)
 	outline := planned.Outline()
 	if d.dryRun {
 		err := says.ShowPlan(planned)
@@ -109,15 +109,15 @@ func (p *Program) do(ctx context.Context, s *session, t *model.Topology, d doing
 	}
 
 	if !slices.ContainsFunc(action.Parts(planned), func(a action.Action) bool { return !action.Left(a) }) {
-		p.note("no message matches: nothing was changed")
+		s.note("no message matches: nothing was changed")
 		account.Operation, account.From = outline.Operation, outline.From
-		return account, p.showAccount(planned, &d, action.EndedOf(planned, account))
+		return account, s.showAccount(planned, &d, action.EndedOf(planned, account))
 	}
 
-	if planned, t, err = p.agree(ctx, s, planned, &d); err != nil {
+	if planned, t, err = s.agree(ctx, planned, &d); err != nil {
 		return account, err
 	}
-	progress := p.progress()
+	progress := s.progress()
 	by := s.steady(&d.consent)
 	by.Planned = planned.Outline().Planned
 	account, err = planned.Do(plan.WithReason(ctx, d.reason), by, progress.Show)
@@ -128,7 +128,7 @@ func (p *Program) do(ctx context.Context, s *session, t *model.Topology, d doing
 
 	ended := action.EndedOf(planned, account)
 	s.await(ctx, t, planned, &ended, d.follow)
-	return account, p.showAccount(planned, &d, ended)
+	return account, s.showAccount(planned, &d, ended)
 }
 
 // leftOut is the exit status of an action that leaves a queue out, or in which others hold what may match.
@@ -147,12 +147,12 @@ func leftOut(a action.Action) error {
 
 // await completes an account with what came into the queues meanwhile and, if wanted, with what becomes of a replay.
 func (s *session) await(ctx context.Context, t *model.Topology, a action.Action, ended *action.Ended, follow bool) {
-	line := s.program.progress()
+	line := s.progress()
 	errs := s.awaitOn(ctx, t, a, ended, follow, line)
 	line.Stop()
 
 	for _, err := range errs {
-		s.program.note("whether the replay worked is not known: %v", err)
+		s.note("whether the replay worked is not known: %v", err)
 	}
 }
 
@@ -220,14 +220,14 @@ func (p *Program) showAccount(a action.Action, d *doing, ended action.Ended) err
 // agree asks the user to agree to an action, unless yes already does, and then makes it again from the current
 // topology: meanwhile a queue may have been bound, or deleted. The returned action promises what was agreed to.
 // Differences are shown and asked about again; without a terminal they are refused.
-func (p *Program) agree(
-	ctx context.Context, s *session, planned action.Action, d *doing,
+func (s *session) agree(
+	ctx context.Context, planned action.Action, d *doing,
 ) (action.Action, *model.Topology, error) {
-	says := p.report(d.output)
+	says := s.report(d.output)
 	for {
 		says.Announce(planned)
 		if !d.agreed {
-			if err := p.ask(ctx, s, planned, &d.reason); err != nil {
+			if err := s.ask(ctx, planned, &d.reason); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -252,7 +252,7 @@ func (p *Program) agree(
 		}
 
 		for i := range changes {
-			p.note("changed since you were asked: %s", changes[i].Words())
+			s.note("changed since you were asked: %s", changes[i].Words())
 		}
 		planned = now
 	}
@@ -272,20 +272,20 @@ const manyMessages = 100
 
 // ask asks the user to agree: with a yes, or with the number of messages if there are many, or on a production system.
 // There it then asks for a reason, unless one was given.
-func (p *Program) ask(ctx context.Context, s *session, a action.Action, reason *string) error {
+func (s *session) ask(ctx context.Context, a action.Action, reason *string) error {
 	production := s.connection.Production
 	n := a.Outline().Planned
 	careful := production || n > manyMessages
-	fmt.Fprint(p.Err, a.Words().Asks)
+	fmt.Fprint(s.Err, a.Words().Asks)
 	if careful {
-		fmt.Fprintf(p.Err, ": to go on, type %s: ", model.Count(n))
+		fmt.Fprintf(s.Err, ": to go on, type %s: ", model.Count(n))
 	} else {
-		fmt.Fprint(p.Err, "? [y/N] ")
+		fmt.Fprint(s.Err, "? [y/N] ")
 	}
 
-	answer, err := readLine(ctx, p.In)
+	answer, err := readLine(ctx, s.In)
 	if err != nil {
-		fmt.Fprintln(p.Err)
+		fmt.Fprintln(s.Err)
 		return err
 	}
 
@@ -294,7 +294,7 @@ func (p *Program) ask(ctx context.Context, s *session, a action.Action, reason *
 	case careful && strings.ReplaceAll(word, ",", "") == strconv.Itoa(n),
 		!careful && (strings.EqualFold(word, "y") || strings.EqualFold(word, "yes")):
 		if production && s.journal != nil && *reason == "" {
-			return p.askReason(ctx, reason)
+			return s.askReason(ctx, reason)
 		}
 		return nil
 	case careful && word != "":

@@ -157,7 +157,7 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 	searching, stop := context.WithCancel(ctx)
 	defer stop()
 	skipped := find.Skipped(queues)
-	s.program.sayNotRead(skipped)
+	s.sayNotRead(skipped)
 	looker := find.Sharing{Looker: s.broker, Cache: kept, Costly: f.want.Costly}
 	search := find.New(looker, queues, f.want, enter)
 
@@ -172,7 +172,7 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 		ended <- ending{result, err}
 	}()
 
-	w := &foundWriter{program: s.program, output: &f.output, line: s.program.progress()}
+	w := &foundWriter{Program: s.Program, output: &f.output, line: s.progress()}
 	w.follow(search, stop)
 	e := <-ended
 	w.line.Stop()
@@ -180,7 +180,7 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 	if w.failed != nil {
 		return w.failed
 	}
-	if err := s.program.showFound(e.result, len(skipped), &f.output); err != nil {
+	if err := s.showFound(e.result, len(skipped), &f.output); err != nil {
 		return err
 	}
 	switch {
@@ -207,11 +207,11 @@ func statusOfSearch(r find.Result) error {
 }
 
 type foundWriter struct {
-	program *Program
-	output  *format
-	line    *report.Progress
-	rows    int
-	failed  error // writing the output failed
+	*Program
+	output *format
+	line   *report.Progress
+	rows   int
+	failed error // writing the output failed
 }
 
 // follow writes until the search has ended. If writing fails, it stops the search.
@@ -254,7 +254,7 @@ func (w *foundWriter) write(hits []find.Hit) error {
 			print.Cell(h.RoutingKey, 24), print.Cell(h.Where(), 24), print.Shortened(before+found+after, 120)))
 	}
 
-	if _, err := w.program.Out.Write([]byte(text.String())); err != nil {
+	if _, err := w.Out.Write([]byte(text.String())); err != nil {
 		return fmt.Errorf("write what was found: %w", err)
 	}
 

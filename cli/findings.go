@@ -101,7 +101,7 @@ func (s *session) upgrade(ctx context.Context, t *model.Topology, to model.Versi
 		use.Missing = append(use.Missing, "the connections of other users: that needs the tag monitoring")
 	}
 	for _, missing := range use.Missing {
-		s.program.note("not checked: %s", missing)
+		s.note("not checked: %s", missing)
 	}
 
 	return s.tellFindings(t, findings.Upgrade(t, to, use), nil, output)
@@ -115,7 +115,7 @@ func (s *session) findings(ctx context.Context, t *model.Topology, read bool, ou
 
 	heads := findings.Heads(t, read)
 	if len(heads) > 0 && !read {
-		s.program.note("not looked at: whether a message holds up those behind it in %s; --read looks", heads)
+		s.note("not looked at: whether a message holds up those behind it in %s; --read looks", heads)
 		heads = nil
 	}
 
@@ -148,16 +148,16 @@ func (s *session) tellFindings(
 				f.Code, f.Level, f.VHost, f.Queue, f.Exchange, f.Node, f.Message, f.Evidence, f.Remedy, f.Page(),
 			})
 		}
-		err = print.JSON(s.program.Out, out)
+		err = print.JSON(s.Out, out)
 	} else {
 		text := ""
 		for _, f := range findings.Together(t, found) {
 			text += f.Paragraph()
 		}
 		if text == "" {
-			s.program.note("nothing is wrong as far as dlxtop can see")
+			s.note("nothing is wrong as far as dlxtop can see")
 		}
-		_, err = fmt.Fprint(s.program.Out, text)
+		_, err = fmt.Fprint(s.Out, text)
 	}
 
 	isError := func(f findings.Finding) bool { return f.Level == findings.LevelError }
@@ -172,11 +172,11 @@ func (s *session) tellFindings(
 func (s *session) watch(ctx context.Context, t *model.Topology) *model.Topology {
 	suspects, fresh := findings.LoopsToWatch(t), t.WithoutStatistics()
 	if len(suspects) > 0 {
-		s.program.note("watching for at most %s, because messages were delivered again and again: %s",
+		s.note("watching for at most %s, because messages were delivered again and again: %s",
 			watchMost, suspects)
 	}
 	if len(fresh) > 0 {
-		s.program.note("waiting for at most %s: RabbitMQ has no statistics yet of %s", watchMost, fresh)
+		s.note("waiting for at most %s: RabbitMQ has no statistics yet of %s", watchMost, fresh)
 	}
 
 	for end := time.Now().Add(watchMost); len(suspects)+len(fresh) > 0 && time.Now().Before(end); {
@@ -195,7 +195,7 @@ func (s *session) watch(ctx context.Context, t *model.Topology) *model.Topology 
 	}
 
 	if len(fresh) > 0 {
-		s.program.note("unknown, without statistics: who consumes %s", fresh)
+		s.note("unknown, without statistics: who consumes %s", fresh)
 	}
 
 	return t
@@ -213,9 +213,9 @@ func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.Queue
 		why = look.Cost + "; dlxtop peek looks all the same"
 	default:
 		peeked, err := s.broker.Peek(ctx, look)
-		s.program.tellRescued(peeked.Rescued)
+		s.tellRescued(peeked.Rescued)
 		if err == nil {
-			s.program.note("looked at %s: %s", ref, look.Cost)
+			s.note("looked at %s: %s", ref, look.Cost)
 			defer peeked.Messages.Close()
 			reading := findings.In(t, ref, peeked)
 			t.Snapshot.Seen = t.Snapshot.Seen.With(reading.Seen())
@@ -225,6 +225,6 @@ func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.Queue
 		why = err.Error()
 	}
 
-	s.program.note("not looked at: %s: %s", ref, why)
+	s.note("not looked at: %s: %s", ref, why)
 	return nil
 }

@@ -190,7 +190,7 @@ func (s *session) checkJournal(ctx context.Context, spare bool) error {
 		return err
 	}
 	for told := range model.Each(resume.Tell(unfinished)) {
-		s.program.note("%s: `dlxtop journal resume %d` continues it", told.Interrupted(), told.ID)
+		s.note("%s: `dlxtop journal resume %d` continues it", told.Interrupted(), told.ID)
 	}
 
 	return nil
@@ -441,7 +441,7 @@ func (p *Program) undo(ctx context.Context, id int64, c consent) error {
 		return action.Of(made...), nil
 	}
 
-	_, err = p.do(ctx, s, t, doing{consent: c, plan: planning})
+	_, err = s.do(ctx, t, doing{consent: c, plan: planning})
 	return err
 }
 
@@ -570,7 +570,7 @@ func (p *Program) resume(ctx context.Context, r *resuming) error {
 		return rest(now)
 	}
 
-	account, err := p.do(ctx, s, t, doing{consent: r.consent, plan: planning, follow: r.follow})
+	account, err := s.do(ctx, t, doing{consent: r.consent, plan: planning, follow: r.follow})
 	if err != nil || r.dryRun || undecided == 0 {
 		return err
 	}
@@ -581,7 +581,7 @@ func (p *Program) resume(ctx context.Context, r *resuming) error {
 
 // resuming is what resumes in this session work with.
 func (s *session) resuming(reads resume.Broker) resume.On {
-	return resume.On{Journal: s.journal, Broker: reads, File: s.program.readMessages, ReadOnly: s.connection.ReadOnly}
+	return resume.On{Journal: s.journal, Broker: reads, File: s.readMessages, ReadOnly: s.connection.ReadOnly}
 }
 
 // settledTopology reads the broker once it has noticed that the program of a record is gone: its held messages are then

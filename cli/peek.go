@@ -91,22 +91,22 @@ func (s *session) peek(
 	if !look.Allowed() {
 		return peek.Peeked{}, refused("%s", refusal(look.Refusal))
 	}
-	if s.program.free && !look.Free {
+	if s.free && !look.Free {
 		return peek.Peeked{}, refused("nothing was read, because a look has a cost: %s", look.Cost)
 	}
 	peeked, err := s.broker.Peek(ctx, look)
-	s.program.tellRescued(peeked.Rescued)
+	s.tellRescued(peeked.Rescued)
 	if err != nil {
 		return peek.Peeked{}, cmp.Or(refusedLook(err), err)
 	}
 	if peeked.Stopped != "" {
-		s.program.note("only %v message(s) could be read: %s", peeked.Messages.Len(),
+		s.note("only %v message(s) could be read: %s", peeked.Messages.Len(),
 			peeked.Stopped)
 	}
 
 	for _, f := range findings.In(t, ref, peeked).Found() {
 		if f.Code != "failed-queue-forgets" || !want.Decides { // an action takes them out
-			s.program.note("%s: %s; %s", f.Level, f.Message, f.Remedy)
+			s.note("%s: %s; %s", f.Level, f.Message, f.Remedy)
 		}
 	}
 

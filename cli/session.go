@@ -25,7 +25,7 @@ const briefly = 3 * time.Second
 
 // session is one connection in use. It contacts the broker over AMQP only when a command needs that.
 type session struct {
-	program    *Program
+	*Program
 	connection config.Connection
 	source     Source
 	broker     Broker
@@ -155,7 +155,7 @@ func (s *session) topology(ctx context.Context) (*model.Topology, error) {
 		return nil, err
 	}
 	for _, missing := range snapshot.Missing {
-		s.program.note("%s", missing)
+		s.note("%s", missing)
 	}
 
 	return model.NewTopology(snapshot), nil
@@ -166,7 +166,7 @@ func (s *session) snapshot(ctx context.Context) (*model.Snapshot, error) {
 	snapshot, err := s.source.Snapshot(ctx)
 	var slow *trouble.Error
 	for polls := 1; polls < slowPolls && errors.As(err, &slow) && slow.Kind == trouble.TooSlow; polls++ {
-		s.program.note("%s: dlxtop asks again and waits longer", slow.Cause)
+		s.note("%s: dlxtop asks again and waits longer", slow.Cause)
 		snapshot, err = s.source.Snapshot(ctx)
 	}
 
@@ -252,7 +252,7 @@ func (s *session) explain(ctx context.Context, err error) error {
 		return trouble.AMQPWithoutAPI.With(trouble.Values{At: s.connection.Address(), API: s.connection.API})
 	case isKind(brokerErr, trouble.Unreachable) && s.connection.Guessed:
 		return trouble.NoBroker.With(trouble.Values{
-			Name: cmp.Or(config.Path(s.program.Env), "dlxtop/config.toml below XDG_CONFIG_HOME"),
+			Name: cmp.Or(config.Path(s.Env), "dlxtop/config.toml below XDG_CONFIG_HOME"),
 		})
 	}
 
@@ -325,9 +325,9 @@ func (s *session) sameCluster(ctx context.Context, t *model.Topology) error {
 		return ctx.Err()
 	case s.connection.APIOnly:
 	case errors.As(err, &why):
-		s.program.note("not checked that AMQP leads to the same cluster: %s", why.Cause)
+		s.note("not checked that AMQP leads to the same cluster: %s", why.Cause)
 	default:
-		s.program.note("not checked that AMQP leads to the same cluster: %s did not answer within %s", s.connection.Address(),
+		s.note("not checked that AMQP leads to the same cluster: %s did not answer within %s", s.connection.Address(),
 			briefly)
 	}
 

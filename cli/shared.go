@@ -29,8 +29,8 @@ type sharedPeeks struct {
 // shared returns the peeks for one command. again shares none.
 func (s *session) shared(ctx context.Context, t *model.Topology, again bool) *sharedPeeks {
 	p := &sharedPeeks{session: s, ctx: ctx, topology: t, lent: map[model.QueueRef]peek.Peeked{}}
-	if s.program.Store != nil && !again {
-		p.store = s.program.Store(s.connection)
+	if s.Store != nil && !again {
+		p.store = s.Store(s.connection)
 	}
 	return p
 }
@@ -73,7 +73,7 @@ func (s *sharedPeeks) Lend(queue model.QueueRef, _ int) (p peek.Peeked, ok bool,
 	p = s.lent[queue]
 	delete(s.lent, queue) // its reader closes it
 	if !s.silent {
-		s.program.note("as of %s: %v message(s) of %s, without another look (--again looks)", seenAt(model.Some(p.TakenAt)),
+		s.note("as of %s: %v message(s) of %s, without another look (--again looks)", seenAt(model.Some(p.TakenAt)),
 			p.Messages.Len(), queue)
 	}
 	return p, true, nil

@@ -55,7 +55,7 @@ func (s *session) lookAt(
 		one := source{ActionWant: like}
 		one.From = ref
 		if limit > 0 && planned >= limit {
-			s.program.note("--limit is reached: %v queue(s) not looked at", len(from)-i)
+			s.note("--limit is reached: %v queue(s) not looked at", len(from)-i)
 			break
 		}
 		one.Selection.Limit = max(limit-planned, 0)
@@ -175,7 +175,7 @@ const smallSample = 100
 func (s *session) sample(
 	ctx context.Context, t *model.Topology, want *plan.ActionWant, c *taking,
 ) (looked action.Sample, err error) {
-	want.Mend = want.Mend.Within(ctx, s.program.JQ)
+	want.Mend = want.Mend.Within(ctx, s.JQ)
 
 	oneByOne := want.Selection.OneByOne()
 	limit := want.Selection.Limit
@@ -228,7 +228,7 @@ func (s *session) sample(
 	if err != nil {
 		return looked, err
 	}
-	s.program.tellLacking(selection.Filter)
+	s.tellLacking(selection.Filter)
 	want.Sample = picked
 	looked.Complete = looked.Complete || picker.Done()
 	if c.file != nil {
@@ -275,7 +275,7 @@ func (s *session) findOthers(ctx context.Context, t *model.Topology, sources []s
 		}
 
 		if n := one.looked.Others.Unacked; n > 0 {
-			s.program.note("consumers hold up to %v more message(s) of the queue (unacknowledged), which no look sees: those "+
+			s.note("consumers hold up to %v more message(s) of the queue (unacknowledged), which no look sees: those "+
 				"that match stay", n)
 		}
 	}
@@ -290,7 +290,7 @@ func (s *session) findOthers(ctx context.Context, t *model.Topology, sources []s
 		if len(left) == 1 {
 			of = model.Printable(left[0].Queue.Name)
 		}
-		s.program.note("nothing matches so far; it waits for up to 7 s until RabbitMQ has counted what others hold of %s", of)
+		s.note("nothing matches so far; it waits for up to 7 s until RabbitMQ has counted what others hold of %s", of)
 		close(said)
 	})
 

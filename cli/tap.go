@@ -119,7 +119,6 @@ func (p *Program) tap(ctx context.Context, a *tapping) error {
 	}
 
 	run := &tapRun{
-		program: p,
 		session: s,
 		tapping: a,
 		want:    want,
@@ -130,8 +129,7 @@ func (p *Program) tap(ctx context.Context, a *tapping) error {
 }
 
 type tapRun struct {
-	program *Program
-	session *session
+	*session
 	*tapping
 	want trace.TapWant
 
@@ -168,9 +166,9 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 	})
 
 	var once sync.Once
-	err := r.session.broker.Tap(running, plan, follow, r.showMessage, func(counts trace.TapCounts) {
+	err := r.broker.Tap(running, plan, follow, r.showMessage, func(counts trace.TapCounts) {
 		once.Do(func() {
-			r.program.note("tapping, in the queue %s", counts.Queue)
+			r.note("tapping, in the queue %s", counts.Queue)
 			close(working)
 
 			if r.length > 0 {
@@ -182,7 +180,7 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 		defer r.Unlock()
 
 		if before := r.last.MissedWords(); counts.MissedWords() != before {
-			r.program.note("until now: %s", counts.MissedWords())
+			r.note("until now: %s", counts.MissedWords())
 		}
 
 		r.last = counts
@@ -198,7 +196,7 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 		missed = "none missed"
 	}
 	if r.last.Queue != "" {
-		r.program.note("%v message(s) seen, %s", r.rows, missed)
+		r.note("%v message(s) seen, %s", r.rows, missed)
 	}
 
 	switch {
@@ -233,7 +231,7 @@ func (r *tapRun) showMessage(m *message.Message, at time.Time) {
 }
 
 func (r *tapRun) write(line []byte) {
-	if _, err := r.program.Out.Write(line); err != nil {
+	if _, err := r.Out.Write(line); err != nil {
 		r.failed = fmt.Errorf("write the messages: %w", err)
 	}
 }
@@ -249,7 +247,7 @@ func (r *tapRun) followBindings(ctx context.Context, plan trace.TapPlan, follow 
 		case <-ticker.C:
 		}
 
-		snapshot, err := r.session.source.Snapshot(ctx)
+		snapshot, err := r.source.Snapshot(ctx)
 		if err != nil {
 			continue // the tap itself reports when the broker is gone
 		}

@@ -71,7 +71,7 @@ func (s *session) export(
 		return refused("%s", refusal(reading.Refusal))
 	}
 	if !shares {
-		s.program.note("peek: %s", reading.Cost)
+		s.note("peek: %s", reading.Cost)
 	}
 
 	whole := peek.For(t, ref, s.wants(peek.Want{Insist: insist, Whole: true}))
@@ -101,13 +101,13 @@ func (s *session) export(
 	var n int
 
 	if path == "-" {
-		n, err = s.program.Files.Write(s.program.Out, messages)
+		n, err = s.Files.Write(s.Out, messages)
 	} else {
-		n, err = s.program.Files.Create(path, messages)
+		n, err = s.Files.Create(path, messages)
 	}
 
-	s.program.tellRescued(read.Rescued)
-	s.program.tellLacking(only.Filter)
+	s.tellRescued(read.Rescued)
+	s.tellLacking(only.Filter)
 	switch {
 	case errors.Is(err, message.ErrFile):
 		return usage("%w", err)
@@ -122,9 +122,9 @@ func (s *session) export(
 		to = " to " + model.Printable(at)
 	}
 
-	s.program.note("%v message(s) exported%s", n, to)
+	s.note("%v message(s) exported%s", n, to)
 	if read.Stopped != "" {
-		s.program.note("there are more: %s", read.Stopped)
+		s.note("there are more: %s", read.Stopped)
 		return &exit{status: ExitRefused}
 	}
 
@@ -255,7 +255,7 @@ func (p *Program) importFile(ctx context.Context, i *importing) error {
 	}
 
 	i.agreed = i.agreed || n == 0
-	_, err = p.do(ctx, s, t, doing{consent: i.consent, plan: planning})
+	_, err = s.do(ctx, t, doing{consent: i.consent, plan: planning})
 	return err
 }
 
