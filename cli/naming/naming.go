@@ -63,7 +63,7 @@ func findNamed(all []model.QueueRef, named string) (found []model.QueueRef, near
 	for _, nameOf := range []func(model.QueueRef) string{
 		func(ref model.QueueRef) string { return ref.Name }, model.QueueRef.String,
 	} {
-		found = slices.DeleteFunc(slices.Clone(all), func(ref model.QueueRef) bool { return nameOf(ref) != named })
+		found = model.Without(all, func(ref model.QueueRef) bool { return nameOf(ref) != named })
 		if len(found) > 0 {
 			return found, ""
 		}
@@ -104,7 +104,7 @@ func Matches(pattern string, ref model.QueueRef) bool {
 
 // Matching returns the queues that match a pattern ("": all). what they are is for the error when there are none.
 func Matching(pattern string, all []model.QueueRef, what string) ([]model.QueueRef, error) {
-	found := slices.DeleteFunc(slices.Clone(all), func(ref model.QueueRef) bool {
+	found := model.Without(all, func(ref model.QueueRef) bool {
 		return pattern != "" && !Matches(pattern, ref)
 	})
 	if len(found) == 0 && pattern != "" {

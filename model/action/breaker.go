@@ -53,7 +53,7 @@ func (s *Steady) breaking(
 	least := max(min(breakerFrom, max(run.Planned, s.Planned)/2), 1)
 	b := &breaker{Watcher: s.Watch, run: &run, past: slices.Clone(s.past), share: run.StopWhen, least: least}
 	b.Following, _ = run.Follow(run.Topology, &plan.Account{Moved: 1, Mark: "any"})
-	b.Buffers = slices.DeleteFunc(slices.Clone(b.Buffers), func(ref model.QueueRef) bool {
+	b.Buffers = model.Without(b.Buffers, func(ref model.QueueRef) bool {
 		return slices.ContainsFunc(b.past, func(p *breaker) bool { return slices.Contains(p.Buffers, ref) })
 	})
 

@@ -154,7 +154,7 @@ func (s Several) Facts(most Most) []Fact {
 		return len(told) > 1 && !slices.ContainsFunc(told, func(of [][]Fact) bool { return !has(of, block) })
 	}
 	for i := range told {
-		f = append(f, slices.Concat(slices.DeleteFunc(slices.Clone(told[i]), common)...)...)
+		f = append(f, slices.Concat(model.Without(told[i], common)...)...)
 	}
 	if len(told) > 0 {
 		own := func(block []Fact) bool { return !common(block) }

@@ -36,7 +36,7 @@ func headerVariable(name string) string {
 // another message goes. Left out are the body, headers whose names make the same variable, values with a NUL byte or
 // more than 4 KiB, and what comes after 64 KiB in all.
 func Environment(inherited []string, m *message.Message) []string {
-	environment := slices.DeleteFunc(slices.Clone(inherited), isOfMessage)
+	environment := model.Without(inherited, isOfMessage)
 	left := mostOfEnvironment
 	add := func(variable string, value any) {
 		text, there := scalarText(value)

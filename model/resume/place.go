@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -48,7 +49,7 @@ func (f *resumption) place(seen []sighting) {
 	}
 
 	for _, unlikely := range []func(int) bool{f.exceeds, func(k int) bool { return f.scattered(seen, k) }} {
-		if fewer := slices.DeleteFunc(slices.Clone(possible), unlikely); f.all() && len(fewer) > 0 {
+		if fewer := model.Without(possible, unlikely); f.all() && len(fewer) > 0 {
 			possible = fewer
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -115,7 +114,7 @@ func (j *JournalScreen) keys() []term.Key {
 func (j *JournalScreen) list() {
 	shown := j.records
 	if b := j.Env.Broker; b != nil && !j.every {
-		shown = slices.DeleteFunc(slices.Clone(shown), func(r plan.Record) bool { return !r.On(b.Address(), j.cluster) })
+		shown = model.Without(shown, func(r plan.Record) bool { return !r.On(b.Address(), j.cluster) })
 	}
 
 	outcome := 0

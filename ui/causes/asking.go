@@ -32,7 +32,7 @@ func (c *Reading) Asking() bool { return c.asks != asksNothing }
 // ask wants these queues to be read, after a question about those that do not begin by themselves.
 func (c *Reading) ask(queues []*Queue) {
 	consent := c.Env.LookConsent(c.Broker)
-	c.asked = slices.DeleteFunc(slices.Clone(queues), func(q *Queue) bool {
+	c.asked = model.Without(queues, func(q *Queue) bool {
 		_, begins := consent.Begins(q.Plan)
 		if begins {
 			q.Wanted, q.Agreed = true, true
@@ -90,7 +90,7 @@ func consentKeys() []key.Binding {
 func (c *Reading) of(is func(*Queue) bool) []*Queue { return only(c.Order, is) }
 
 func only(queues []*Queue, is func(*Queue) bool) []*Queue {
-	return slices.DeleteFunc(slices.Clone(queues), func(q *Queue) bool { return !is(q) })
+	return model.Without(queues, func(q *Queue) bool { return !is(q) })
 }
 
 // counts reports whether looks at the queue use up its delivery limit.

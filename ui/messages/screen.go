@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -406,7 +405,7 @@ func (s *Screen) Reopening() func() shell.Screen {
 // the detail stays as it was.
 func (s *Screen) read(list int, detail bool) tea.Cmd {
 	unread := func(rows []*shell.MessageRow) []*shell.MessageRow {
-		return slices.DeleteFunc(slices.Clone(rows), func(r *shell.MessageRow) bool { return r.Preview != "" })
+		return model.Without(rows, func(r *shell.MessageRow) bool { return r.Preview != "" })
 	}
 	current, ok := s.Table.Current()
 	if !ok || !detail || current.Whole() != nil {

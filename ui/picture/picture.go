@@ -184,7 +184,7 @@ type builder struct {
 
 // addBuffers makes a lane for each exchange that delayed buffers expire into, and one for each way that leads nowhere.
 func (b *builder) addBuffers() {
-	delayed := slices.DeleteFunc(slices.Clone(b.flow.Buffers), func(x *model.Buffer) bool {
+	delayed := model.Without(b.flow.Buffers, func(x *model.Buffer) bool {
 		return x.Role == model.RetryBuffer && !b.Topology.FedThroughRetries(b.flow)
 	})
 	for _, members := range grouped(delayed, func(x *model.Buffer) string { return x.DLX + "\x00" + b.deadEnd(x) }) {
@@ -226,7 +226,7 @@ func (b *builder) addRetries() {
 	}
 	entrance := len(b.lanes) == 0 // publishers have no way in other than the one by which retries come back
 	other := func(x *model.Buffer) bool { return x.Role != model.RetryBuffer }
-	retries := slices.DeleteFunc(slices.Clone(b.flow.Buffers), other)
+	retries := model.Without(b.flow.Buffers, other)
 	for _, members := range grouped(retries, func(x *model.Buffer) string { return x.DLX }) {
 		dlx := members[0].DLX
 		g := b.bufferGroup("retry "+dlx, members)

@@ -98,7 +98,7 @@ func ExitLines(exits []model.Exit) []string {
 	for len(exits) > 0 {
 		first := exits[0]
 		var reasons []string
-		exits = slices.DeleteFunc(slices.Clone(exits), func(e model.Exit) bool {
+		exits = model.Without(exits, func(e model.Exit) bool {
 			same := e.Fate == first.Fate && e.Why == first.Why && slices.Equal(e.Route.Queues, first.Route.Queues)
 			if same {
 				reasons = append(reasons, string(e.Reason))

@@ -280,7 +280,7 @@ func (t *Table[K, T]) order() {
 
 func (t *Table[K, T]) filter() {
 	if t.Shown = t.All; t.Match != nil {
-		t.Shown = slices.DeleteFunc(slices.Clone(t.All), func(item T) bool { return !t.Match(item) })
+		t.Shown = model.Without(t.All, func(item T) bool { return !t.Match(item) })
 	}
 }
 
@@ -481,7 +481,7 @@ func (t *Table[K, T]) IsChosen(k K) bool {
 
 // Selection returns the selected items in the order of the table, hidden ones included.
 func (t *Table[K, T]) Selection() []T {
-	return slices.DeleteFunc(slices.Clone(t.All), func(item T) bool { return !t.IsChosen(t.key(item)) })
+	return model.Without(t.All, func(item T) bool { return !t.IsChosen(t.key(item)) })
 }
 
 func (t *Table[K, T]) Unchoose() { t.Chosen, t.anchor = map[K]struct{}{}, nil }
