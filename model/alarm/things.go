@@ -18,7 +18,6 @@ import (
 type Thing struct {
 	Key     string // identifies it among its kind
 	Subject string // in words, printable
-	At      model.QueueRef
 	Values  map[string]any // the known facts: numbers (int, seconds too), texts, truths, tables
 }
 
@@ -108,37 +107,36 @@ func (t Totals) Add(moves model.Moves) {
 // Things returns all things of a kind with their facts.
 func (s *Seen) Things(per Per) (all Things) {
 	about := findings.NewAbout(s.Findings)
-	add := func(at model.QueueRef, queue string, found []*findings.Finding, flows ...*model.Flow) {
-		all.Facts = append(all.Facts, s.thing(at, queue, found, flows))
+	add := func(name string, t Thing) {
+		t.Values["flow"] = name
+		all.Facts = append(all.Facts, t)
 	}
 
 	switch per {
 	case PerFlow:
 		for flow := range model.Each(s.Topology.Flows()) {
-			add(flow.Worker.Queue, flow.Worker.Queue.Name, about.Flow(flow), flow)
-			all.Facts[len(all.Facts)-1].Values["flow"] = flow.Name
+			add(flow.Name, s.thing(flow.Worker.Queue, about.Flow(flow), flow))
 		}
 		for _, m := range s.Topology.FailedWithoutFlow() {
-			add(m.Queue, m.Queue.Name, about.Queue(m.Queue), &model.Flow{Failed: []model.Member{m}})
+			add("", s.thing(m.Queue, about.Queue(m.Queue), &model.Flow{Failed: []model.Member{m}}))
 		}
 	case PerQueue:
 		for q := range s.Topology.EachQueue() {
-			add(q.QueueRef, q.Name, about.Queue(q.QueueRef), s.alone(q.QueueRef))
-			all.Facts[len(all.Facts)-1].Values["flow"] = s.flowName(q.QueueRef)
+			add(s.flowName(q.QueueRef), s.thing(q.QueueRef, about.Queue(q.QueueRef), s.alone(q.QueueRef)))
 		}
 
 	case PerVHost:
 		for _, vhost := range s.Topology.Snapshot.VHosts {
-			s.vhost(vhost, add)
+			add("", s.vhost(vhost))
 		}
 	case PerCause:
 		all.Unsure = s.Unsure
 		for g := range model.Each(s.Causes) {
-			all.Facts = append(all.Facts, s.cause(g))
+			add(s.flowName(g.Queues[0].Of), s.cause(g))
 		}
 	case PerFinding:
 		for f := range model.Each(s.Findings) {
-			all.Facts = append(all.Facts, s.finding(f))
+			add(s.flowName(f.At()), s.finding(f))
 		}
 	}
 
@@ -175,9 +173,7 @@ func (s *Seen) alone(ref model.QueueRef) *model.Flow {
 	return own
 }
 
-func (s *Seen) vhost(
-	name string, add func(model.QueueRef, string, []*findings.Finding, ...*model.Flow),
-) {
+func (s *Seen) vhost(name string) Thing {
 	var flows []*model.Flow
 	for flow := range model.Each(s.Topology.Flows()) {
 		if flow.VHost == name {
@@ -197,12 +193,12 @@ func (s *Seen) vhost(
 		}
 	}
 
-	add(model.QueueRef{VHost: name}, "", found, flows...)
+	return s.thing(model.QueueRef{VHost: name}, found, flows...)
 }
 
 // thing adds up the facts of flows; a queue or a buffer that several of them share counts once.
-func (s *Seen) thing(at model.QueueRef, queue string, found []*findings.Finding, flows []*model.Flow) Thing {
-	g := group{Seen: s, once: model.QueueSet{}, values: map[string]any{"vhost": at.VHost, "queue": queue, "flow": ""}}
+func (s *Seen) thing(at model.QueueRef, found []*findings.Finding, flows ...*model.Flow) Thing {
+	g := group{Seen: s, once: model.QueueSet{}, values: map[string]any{"vhost": at.VHost, "queue": at.Name}}
 	for _, flow := range flows {
 		g.failed(flow)
 		g.worker(flow)
@@ -216,7 +212,7 @@ func (s *Seen) thing(at model.QueueRef, queue string, found []*findings.Finding,
 		subject = "vhost " + model.Printable(at.VHost)
 	}
 
-	return Thing{at.VHost + "\x00" + at.Name, subject, at, g.values}
+	return Thing{at.VHost + "\x00" + at.Name, subject, g.values}
 }
 
 // group adds up facts.
@@ -391,8 +387,8 @@ func (g *group) findings(found []*findings.Finding) {
 func (s *Seen) cause(c *cause.Group) Thing {
 	at := c.Queues[0].Of
 	state := s.States.Now(c, s.Now).State
-	t := Thing{string(c.ID), model.Printable(c.Cause.String()), at, map[string]any{
-		"vhost": at.VHost, "flow": s.flowName(at), "queue": at.Name, "failed": c.Messages, "cause": c.Cause.String(),
+	t := Thing{string(c.ID), model.Printable(c.Cause.String()), map[string]any{
+		"vhost": at.VHost, "queue": at.Name, "failed": c.Messages, "cause": c.Cause.String(),
 		"cause_id": string(c.ID), "new_cause": state == cause.New, "cause_back": state == cause.Back,
 	}}
 	if first, known := c.First.Get(); known {
@@ -404,8 +400,8 @@ func (s *Seen) cause(c *cause.Group) Thing {
 func (s *Seen) finding(f *findings.Finding) Thing {
 	key, _ := json.Marshal(f.Identity())
 	subject := f.Code + " " + model.Printable(f.Place())
-	return Thing{string(key), subject, f.At(), map[string]any{
-		"vhost": f.VHost, "flow": s.flowName(f.At()), "queue": f.Queue,
+	return Thing{string(key), subject, map[string]any{
+		"vhost": f.VHost, "queue": f.Queue,
 		"finding": map[string]any{"level": string(f.Level), "code": f.Code, "message": f.Message},
 	}}
 }
