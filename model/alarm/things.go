@@ -16,8 +16,8 @@ import (
 
 // Thing is something with facts.
 type Thing struct {
-	Key     string // identifies it among its kind
-	Subject string // in words, printable
+	Key     string         // identifies it among its kind
+	Subject string         // in words, printable
 	Values  map[string]any // the known facts: numbers (int, seconds too), texts, truths, tables
 }
 

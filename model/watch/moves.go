@@ -72,11 +72,7 @@ func (w *Watch) move(changes []change, at time.Time) {
 	}
 
 	for _, p := range w.places {
-		old := 0
-		for old < len(p.steps) && at.Sub(p.steps[old].at) >= rateSpan {
-			old++
-		}
-		p.steps = p.steps[old:]
+		p.steps = slices.DeleteFunc(p.steps, func(s step) bool { return at.Sub(s.at) >= rateSpan })
 	}
 }
 
@@ -123,24 +119,14 @@ func (w *Watch) note(kind MoveKind, ref model.QueueRef, n int64, at time.Time) *
 		}
 	}
 
-	m := &LoggedMove{
-		At:    at,
-		Until: at,
-		Kind:  kind,
-		Queue: ref,
-		N:     n,
-	}
-
-	w.logMove(m)
-
-	return m
+	return w.logMove(kind, ref, n, at)
 }
 
-func (w *Watch) logMove(m *LoggedMove) {
+func (w *Watch) logMove(kind MoveKind, ref model.QueueRef, n int64, at time.Time) *LoggedMove {
+	m := &LoggedMove{At: at, Until: at, Kind: kind, Queue: ref, N: n}
 	w.log = append(w.log, m)
-	if extra := len(w.log) - loggedMoves; extra > 0 {
-		w.log = append([]*LoggedMove(nil), w.log[extra:]...)
-	}
+	w.log = w.log[max(len(w.log)-loggedMoves, 0):]
+	return m
 }
 
 // hop logs what left a buffer.

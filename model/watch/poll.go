@@ -110,20 +110,7 @@ func (w *Watch) redeclared(p *watched, at time.Time) {
 		}
 	}
 
-	*p = watched{
-		ref:     p.ref,
-		role:    p.role,
-		buffer:  p.buffer,
-		targets: p.targets,
-		exact:   p.exact,
-		ttl:     p.ttl,
-		ttlFrom: p.ttlFrom,
-		bounded: p.bounded,
-		came:    p.came,
-		went:    p.went,
-		trace:   p.trace,
-		leftAt:  at,
-	}
+	*p = watched{place: p.place, came: p.came, went: p.went, trace: p.trace, leftAt: at}
 }
 
 func (m *LoggedMove) arrived() (n int64) {
@@ -225,14 +212,7 @@ func (w *Watch) unseen(p *watched, coming int64) {
 		kind = MoveHop
 	}
 
-	w.logMove(&LoggedMove{
-		At:    told.at,
-		Until: told.at,
-		Kind:  kind,
-		Queue: p.ref,
-		N:     n,
-		Late:  true,
-	})
+	w.logMove(kind, p.ref, n, told.at).Late = true
 }
 
 // assignArrivals assigns arrivals in a queue with consumers, known from statistics, to the hops that lead there.

@@ -63,8 +63,8 @@ func (w *Watch) Trace(ref model.QueueRef, now time.Time, steps int) []TracePoint
 		sums[i].depth += s.depth
 		sums[i].depths++
 		if s.moves {
-			sums[i].came = sums[i].came + s.came
-			sums[i].went = sums[i].went + s.went
+			sums[i].came += s.came
+			sums[i].went += s.went
 			sums[i].moves++
 		}
 	}

@@ -32,15 +32,7 @@ type Watch struct {
 
 // watched is one queue of the flow, or one behind its buffers.
 type watched struct {
-	ref     model.QueueRef
-	role    model.Role
-	mixed   bool // a retry buffer that publishers use too
-	buffer  bool
-	targets []model.QueueRef // for a buffer: where expired messages go
-	exact   bool             // to all of them, and to no others
-	ttl     model.Opt[time.Duration]
-	ttlFrom model.SourceKind
-	bounded bool
+	place
 
 	at       time.Time // of the last comparable count
 	ready    int64
@@ -59,6 +51,19 @@ type watched struct {
 
 	stats stats
 	total model.Opt[publishedBy] // not compared with a count yet
+}
+
+// place is a queue's part in the flow, and its settings.
+type place struct {
+	ref     model.QueueRef
+	role    model.Role
+	mixed   bool // a retry buffer that publishers use too
+	buffer  bool
+	targets []model.QueueRef // for a buffer: where expired messages go
+	exact   bool             // to all of them, and to no others
+	ttl     model.Opt[time.Duration]
+	ttlFrom model.SourceKind
+	bounded bool
 }
 
 // step is what one count saw, or what only a poll showed.
@@ -136,7 +141,7 @@ func (w *Watch) follow(t *model.Topology, flow *model.Flow) {
 
 func (w *Watch) add(ref model.QueueRef) {
 	if w.places[ref] == nil {
-		w.places[ref] = &watched{ref: ref}
+		w.places[ref] = &watched{place: place{ref: ref}}
 	}
 	if !slices.Contains(w.order, ref) {
 		w.order = append(w.order, ref)
