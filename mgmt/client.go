@@ -92,9 +92,9 @@ func New(o Options) (*Client, error) {
 		roles:    o.Roles,
 		renamed:  o.Renamed,
 		heldLong: heldLong,
-	}
 
-	c.transport = newTransport(o.TLS)
+		transport: newTransport(o.TLS),
+	}
 
 	if u.User != nil {
 		c.user = u.User.Username()
@@ -285,12 +285,6 @@ func parseURL(text string) (*url.URL, error) {
 	if u.Hostname() == "" {
 		return nil, fmt.Errorf("the URL of the management API names no host: write %s://host:15672", u.Scheme)
 	}
-	u.RawQuery = ""
-	u.Fragment = ""
-	u.RawFragment = ""
-	u.ForceQuery = false
 	path := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/api")
-	u.Path = strings.TrimRight(path, "/")
-	u.RawPath = ""
-	return u, nil
+	return &url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Path: strings.TrimRight(path, "/")}, nil
 }

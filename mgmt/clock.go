@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,9 +21,7 @@ const (
 // many together give narrower bounds. It is safe for concurrent use.
 type clock struct {
 	sync.Mutex
-	answers [measurements]bounds
-	next    int
-	known   int
+	answers []bounds // newest last
 }
 
 // bounds are the least and the most that the broker's clock can be ahead.
@@ -42,9 +41,8 @@ func (c *clock) measure(header string, sent, received time.Time) {
 	}
 	c.Lock()
 	defer c.Unlock()
-	c.answers[c.next] = b
-	c.next = (c.next + 1) % measurements
-	c.known = min(c.known+1, measurements)
+	c.answers = append(c.answers, b)
+	c.answers = c.answers[max(len(c.answers)-measurements, 0):]
 }
 
 // ahead returns the broker's clock minus this machine's, and how far that may be off: 0 when the clocks may be equal,
@@ -52,13 +50,11 @@ func (c *clock) measure(header string, sent, received time.Time) {
 func (c *clock) ahead() (skew model.Opt[time.Duration], within time.Duration) {
 	c.Lock()
 	defer c.Unlock()
-	if c.known == 0 {
-		return model.Unknown[time.Duration](), 0
+	if len(c.answers) == 0 {
+		return skew, 0
 	}
-	newest := (c.next + measurements - 1) % measurements
-	all := c.answers[newest]
-	for i := 1; i < c.known; i++ {
-		b := c.answers[(newest-i+measurements)%measurements]
+	all := c.answers[len(c.answers)-1]
+	for _, b := range slices.Backward(c.answers) {
 		if b.least > all.most || b.most < all.least {
 			break
 		}

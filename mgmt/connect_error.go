@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -44,11 +45,7 @@ func (c *Client) connectError(ctx context.Context, err error) error {
 	if errors.Is(err, errNoVHost) {
 		return c.failed(trouble.APIWithoutAnyVHost, "")
 	}
-	if e := c.tlsTrouble(err); e != nil {
-		return e
-	}
-
-	return c.unreachable(err)
+	return cmp.Or(c.tlsTrouble(err), c.unreachable(err))
 }
 
 // answered explains a refusal. RabbitMQ says "not_authorized" when it does not accept the login (with the reason "Login
@@ -103,7 +100,7 @@ func (c *Client) tlsTrouble(err error) *trouble.Error {
 
 	speaks := protocolOf(err)
 	switch {
-	case errors.As(err, &record) && beginsAMQP(record.RecordHeader[:]), speaks == speaksAMQP:
+	case errors.As(err, &record) && strings.HasPrefix(string(record.RecordHeader[:]), "AMQP"), speaks == speaksAMQP:
 		return c.failed(trouble.APIIsAMQP, "")
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record):
 		return c.failed(trouble.APIWithoutTLS, "")
@@ -162,7 +159,10 @@ func (c *Client) unreachable(err error) *trouble.Error {
 		return c.failed(trouble.APILate, "")
 	}
 
-	return c.failed(trouble.APINotReached, innermost(err).Error())
+	if request, ok := errors.AsType[*url.Error](err); ok {
+		err = request.Err // without the request's line, as the address is already named
+	}
+	return c.failed(trouble.APINotReached, err.Error())
 }
 
 // address returns the endpoint at the host that was asked.
@@ -173,12 +173,4 @@ func (c *Client) address() string {
 // failed returns a trouble with this API, and the other side's words.
 func (c *Client) failed(t trouble.Trouble, detail string) *trouble.Error {
 	return t.With(trouble.Values{At: c.hosts.Current(), User: c.user, VHost: c.vhost, Detail: detail})
-}
-
-// innermost returns an error without the request's line, as the address is already named.
-func innermost(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
-	}
-	return err
 }

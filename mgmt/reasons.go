@@ -59,6 +59,3 @@ func protocolOf(err error) protocol {
 
 	return speaksOther
 }
-
-// beginsAMQP reports whether an invalid TLS record begins like AMQP.
-func beginsAMQP(header []byte) bool { return strings.HasPrefix(string(header), "AMQP") }
