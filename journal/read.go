@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,7 +18,8 @@ import (
 )
 
 const recordColumns = `r.id, r.operation, r.vhost, r.queue, r.target, r.user, r.broker, r.began, r.ended,
-	r.planned, r.undoes, r.account, r.resumes, r.session, r.edit, r.cluster, r.fingerprints, r.login, r.reason, r.sequel,
+	r.planned, r.undoes, coalesce(r.account, 'null'), r.resumes, r.session, r.edit, r.cluster, r.fingerprints, r.login,
+	r.reason, coalesce(r.sequel, 'null'),
 	coalesce((SELECT id FROM records n WHERE n.resumes = r.id), 0),
 	(SELECT coalesce(sum(count), 0) FROM entries WHERE record = r.id),
 	(SELECT json_group_array(p.id) FROM records p WHERE p.part_of = r.part_of AND p.part_of > 0)`
@@ -95,34 +97,21 @@ func scanRecord(scan scanner) (plan.Record, error) {
 	var r plan.Record
 	var began int64
 	var ended sql.NullInt64
-	var account, sequel sql.NullString
-	var parts string
-
+	var account, sequel, parts []byte
 	var prints int
 	if err := scan(&r.ID, &r.Operation, &r.From.VHost, &r.From.Name, &r.To, &r.User, &r.Broker, &began, &ended, &r.Planned,
 		&r.Undoes, &account, &r.Resumes, &r.Session, &r.Edit, &r.Cluster, &prints, &r.Login, &r.Reason, &sequel, &r.ResumedBy,
 		&r.Entries, &parts); err != nil {
 		return r, err
 	}
-	if err := json.Unmarshal([]byte(parts), &r.Parts); err != nil {
+	var a accountJSON
+	if err := errors.Join(json.Unmarshal(parts, &r.Parts), json.Unmarshal(sequel, &r.Sequel),
+		json.Unmarshal(account, &a)); err != nil {
 		return r, err
 	}
 
 	r.Began = time.UnixMilli(began)
 	r.OtherPrints = prints != message.FingerprintKind
-	if sequel.Valid {
-		if err := json.Unmarshal([]byte(sequel.String), &r.Sequel); err != nil {
-			return r, err
-		}
-	}
-
-	var a accountJSON
-	if account.Valid {
-		if err := json.Unmarshal([]byte(account.String), &a); err != nil {
-			return r, err
-		}
-	}
-
 	r.Account = plan.Account{
 		JournalID: r.ID, Operation: r.Operation, From: r.From, Planned: r.Planned,
 		Moved: a.Moved, Dropped: a.Dropped, Refused: a.Refused, Returned: a.Returned, Unknown: a.Unknown,
