@@ -91,14 +91,11 @@ func (m *form) handleKey(msg tea.KeyMsg) tea.Cmd {
 		m.at = min(m.at+1, len(m.fields)-1)
 	case press.Is(msg, press.PrevPane), msg.Type == tea.KeyUp:
 		m.at = max(m.at-1, 0)
-	default:
-		before := m.fields[m.at].Text()
-		if m.fields[m.at].Update(msg); m.fields[m.at].Text() != before {
-			m.typed = true
-			m.tried = min(m.tried, m.at)
-			m.wrong = -1
-			m.err = nil
-		}
+	case m.fields[m.at].Update(msg):
+		m.typed = true
+		m.tried = min(m.tried, m.at)
+		m.wrong = -1
+		m.err = nil
 	}
 
 	return nil

@@ -85,18 +85,15 @@ func keepCommand(text string, run effect) effect {
 // handle handles a key while the palette is open, and returns what to run.
 func (p *palette) handle(msg tea.KeyMsg, a *app) (chosen effect) {
 	_, pressed := term.Press(p.keys(a, &chosen), msg)
-	before := p.field.Text()
 	switch {
 	case pressed:
 	case msg.Type == tea.KeyPgUp:
 		p.move(a, -paletteRows)
 	case msg.Type == tea.KeyPgDown:
 		p.move(a, paletteRows)
-	default:
-		if p.field.Update(msg); p.field.Text() != before {
-			p.recall.Restart()
-			p.search(a)
-		}
+	case p.field.Update(msg):
+		p.recall.Restart()
+		p.search(a)
 	}
 
 	return chosen

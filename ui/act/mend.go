@@ -94,8 +94,8 @@ func (p *MendPrompt) Press(msg tea.KeyMsg) tea.Cmd {
 		p.shown.Key(msg)
 	}
 	cmd, pressed := term.Press(p.Keys(), msg)
-	if before := p.field.Text(); !pressed && p.State == MendTyping {
-		if p.field.Update(msg); p.field.Text() != before {
+	if !pressed && p.State == MendTyping {
+		if p.field.Update(msg) {
 			p.recall.Restart()
 		}
 		p.parse()

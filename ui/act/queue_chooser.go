@@ -71,12 +71,10 @@ func (c *QueueChooser) Keys() []term.Key {
 // Press handles a key: one of these, or a part of a name.
 func (c *QueueChooser) Press(msg tea.KeyMsg) tea.Cmd {
 	cmd, pressed := term.Press(c.Keys(), msg)
-	if before := c.field.Text(); !pressed {
-		if c.field.Update(msg); c.field.Text() != before {
-			needle := strings.ToLower(strings.TrimSpace(c.field.Text()))
-			c.list.Narrow(func(q *model.Queue) bool { return term.ContainsFold(needle, q.Name) })
-			c.list.MoveTo(0)
-		}
+	if !pressed && c.field.Update(msg) {
+		needle := strings.ToLower(strings.TrimSpace(c.field.Text()))
+		c.list.Narrow(func(q *model.Queue) bool { return term.ContainsFold(needle, q.Name) })
+		c.list.MoveTo(0)
 	}
 
 	return cmd

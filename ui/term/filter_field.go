@@ -45,13 +45,15 @@ func (f *TextField) SetAround(before, behind string) {
 }
 
 // Update handles typing. The input modifies a key's runes in place, and those of space are shared by all programs in a
-// process.
-func (f *TextField) Update(msg tea.Msg) {
+// process. It reports whether the text has changed.
+func (f *TextField) Update(msg tea.Msg) (changed bool) {
+	before := f.Text()
 	if key, ok := msg.(tea.KeyMsg); ok {
 		key.Runes = slices.Clone(key.Runes)
 		msg = key
 	}
 	f.input, _ = f.input.Update(msg)
+	return f.Text() != before
 }
 
 // View draws the text with its cursor in width cells: the part around the cursor if it does not fit.
