@@ -76,7 +76,7 @@ func newApp(ctx context.Context, given Options) app {
 	looks := shell.NewLooks()
 	a := app{
 		Env:     e,
-		poller:  poller{pause: o.Interval, looks: looks},
+		poller:  poller{Env: e, pause: o.Interval, looks: looks},
 		history: polls.NewHistory(), looks: looks, empty: map[model.QueueRef]emptiness{},
 		palette: palette{env: e, field: term.NewTextField(""), recall: e.Commands.Recall()},
 		notice:  shell.NoticeMsg{Text: o.Trouble, Bad: true},
@@ -158,7 +158,7 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 		return tick()
 	case pollDueMsg:
 		if msg.timer == a.poller.timer && !a.poller.paused {
-			return a.poll()
+			return a.poller.read()
 		}
 	case backgroundMsg:
 		a.background(msg)
@@ -170,7 +170,7 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 		return tea.Exec(msg.Program, a.withMouse(msg.Over))
 
 	case shell.LostMsg:
-		return tea.Batch(a.poller.lost(msg.Why, a.Env), shell.AwaitLoss(a.Env))
+		return tea.Batch(a.poller.lost(msg.Why), shell.AwaitLoss(a.Env))
 	case countDueMsg:
 		for lane := range a.counters {
 			if c := &a.counters[lane]; c.timer == msg.timer {
@@ -182,7 +182,10 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 	case shell.ChoicesMsg:
 		return a.chosen(msg.Choices)
 	case shell.UnkeptMsg:
-		a.sayUnkept(msg.Err)
+		if !a.saidUnkept {
+			a.saidUnkept = true
+			return a.refuse("columns and commands are not kept for the next start: " + msg.Err.Error())
+		}
 	case shell.HideMsg:
 		return tea.Batch(a.hide(msg), a.Keep(func(c *shell.KeptChoices) { c.Hide(msg) }))
 	case shell.PushMsg:
@@ -201,7 +204,7 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 	case continuedMsg:
 		return a.suspend(true)
 	case startMsg, resumedMsg: // then the screen is as old as the time away
-		return a.poll()
+		return a.poller.read()
 	}
 
 	return nil
@@ -209,7 +212,7 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 
 // polled keeps the answer to a poll and passes it to the visible tab.
 func (a *app) polled(msg polledMsg) tea.Cmd {
-	ok, wait := a.poller.answered(msg, a.Env)
+	ok, wait := a.poller.answered(msg)
 	if !ok {
 		return wait
 	}
@@ -408,23 +411,17 @@ func (a app) running() string {
 	return ""
 }
 
-func (a *app) help() tea.Cmd { return a.push(newHelpScreen(a.Env, a.top())) }
+func (a *app) help() tea.Cmd { return a.push(newHelpScreen(a.top())) }
 
 func (a *app) openPalette() tea.Cmd {
 	a.palette.begin(a)
 	return nil
 }
 
-func (a *app) pause() tea.Cmd {
-	return a.poller.toggle(a.Env)
-}
-
-func (a *app) poll() tea.Cmd {
-	return a.poller.read(a.Env)
-}
+func (a *app) pause() tea.Cmd { return a.poller.toggle() }
 
 func (a *app) read() tea.Cmd {
-	cmd := a.poll()
+	cmd := a.poller.read()
 	if a.Plain { // ages, too
 		cmd = tea.Batch(cmd, tea.ClearScreen)
 	}

@@ -117,7 +117,6 @@ func CheckActionKey(name string) error {
 
 // helpScreen says what the active keys of a screen do.
 type helpScreen struct {
-	env    *shell.Env
 	blocks [2][]helpBlock // of the screen; and of all
 	text   shell.Scroll
 }
@@ -127,7 +126,7 @@ type helpBlock struct {
 	keys  []term.Key
 }
 
-func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
+func newHelpScreen(of shell.Screen) shell.Screen {
 	if h, ok := of.(*helpScreen); ok {
 		return h
 	}
@@ -136,7 +135,7 @@ func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
 		Does:    "the screens " + strings.Join(shell.Tabs[:], ", "),
 	}
 
-	h := &helpScreen{env: e}
+	h := &helpScreen{}
 	h.blocks[0] = []helpBlock{{"on " + of.Title(), meanings(of.Keys())}, {"to move", motions()}}
 	h.blocks[1] = []helpBlock{
 		{"everywhere", append([]term.Key{tabs}, sharedKeys()[len(shell.Tabs):]...)},

@@ -29,6 +29,7 @@ const (
 // poller reads the broker repeatedly: the next poll starts when the last has ended and the interval has passed, so that
 // a slow broker is not asked faster than it answers. An error is kept as its state until the next success.
 type poller struct {
+	*shell.Env
 	looks *shell.DueTimes
 	pause time.Duration // the current one: longer for a slow broker
 
@@ -74,17 +75,17 @@ type polledMsg struct {
 type pollDueMsg struct{ timer shell.Request } // says that the wait before a poll is over
 
 // read starts a poll, unless one is running.
-func (p *poller) read(e *shell.Env) tea.Cmd {
+func (p *poller) read() tea.Cmd {
 	if p.inFlight != 0 {
 		return nil
 	}
-	p.inFlight, p.timer = e.NewRequest(), 0
-	asked, broker := *p, e.Quiet // it knows what is held and looked at, and confirms late statistics; nil: they stand
+	p.inFlight, p.timer = p.NewRequest(), 0
+	asked, broker := *p, p.Quiet // it knows what is held and looked at, and confirms late statistics; nil: they stand
 	seen := p.looks.Seen
 
-	return e.Command(shell.PollTimeout, func(ctx context.Context) tea.Msg {
+	return p.Command(shell.PollTimeout, func(ctx context.Context) tea.Msg {
 		began := time.Now() // the real time: its duration does not depend on the screen's clock
-		snapshot, err := e.Source.Snapshot(ctx)
+		snapshot, err := asked.Source.Snapshot(ctx)
 		if err != nil {
 			return polledMsg{request: asked.inFlight, err: err}
 		}
@@ -114,7 +115,7 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 			unsure := append(findings.Unconfirmed(t), fresh[:min(len(fresh), mostFresh)]...)
 			return t.Confirmed(shell.Counted(ctx, broker, unsure), false)
 		})
-		e.Peeks.AddStored(poll.Topology) // what others have read
+		asked.Peeks.AddStored(poll.Topology) // what others have read
 
 		return polledMsg{
 			request: asked.inFlight,
@@ -134,17 +135,17 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 
 // answered applies the answer to the poll in flight and reports whether it brought data. Then comes the wait for the
 // next one.
-func (p *poller) answered(msg polledMsg, e *shell.Env) (ok bool, wait tea.Cmd) {
+func (p *poller) answered(msg polledMsg) (ok bool, wait tea.Cmd) {
 	if msg.request != p.inFlight {
 		return false, nil
 	}
-	now := e.Now()
+	now := p.Now()
 	if msg.err != nil && p.err == nil {
 		p.lostAt = now
 	}
 
 	// the pause itself, so that it is never shorter than the interval
-	p.pause = shell.Pace{Least: e.Interval, Most: slowestPoll, Share: pollShare - 1}.Every(msg.took)
+	p.pause = shell.Pace{Least: p.Interval, Most: slowestPoll, Share: pollShare - 1}.Every(msg.took)
 	pause := p.asking.answered(msg.err, p.pause)
 	if msg.err == nil {
 		p.last = msg.poll
@@ -152,14 +153,14 @@ func (p *poller) answered(msg polledMsg, e *shell.Env) (ok bool, wait tea.Cmd) {
 		p.readAt = now.Add(-msg.took.Truncate(time.Second))
 	}
 
-	return msg.err == nil, p.wait(pause, e)
+	return msg.err == nil, p.wait(pause)
 }
 
 // lost handles the loss of an AMQP connection: what is shown may be old, and the broker is polled at once. A poll in
 // flight does not count: it may have been answered before.
-func (p *poller) lost(why error, e *shell.Env) tea.Cmd {
+func (p *poller) lost(why error) tea.Cmd {
 	if p.err == nil {
-		p.lostAt = e.Now()
+		p.lostAt = p.Now()
 	}
 
 	p.err, p.inFlight = why, 0
@@ -167,43 +168,43 @@ func (p *poller) lost(why error, e *shell.Env) tea.Cmd {
 		return nil
 	}
 
-	return p.read(e)
+	return p.read()
 }
 
 // wait starts the timer for the next poll, unless polling is paused.
-func (p *poller) wait(pause time.Duration, e *shell.Env) tea.Cmd {
+func (p *poller) wait(pause time.Duration) tea.Cmd {
 	if p.paused {
 		return nil
 	}
-	now := e.Now()
+	now := p.Now()
 	if p.wanted.After(now) {
 		pause = min(pause, p.wanted.Sub(now))
 	}
 
-	p.timer, p.next = e.NewRequest(), now.Add(pause)
+	p.timer, p.next = p.NewRequest(), now.Add(pause)
 	id := p.timer
 	return tea.Tick(pause, func(time.Time) tea.Msg { return pollDueMsg{id} })
 }
 
 // soon brings the next poll forward to when statistics include what was just done: on a broker that is slow, replayed
 // messages would otherwise be shown at their old place for longer.
-func (p *poller) soon(e *shell.Env) tea.Cmd {
-	now := e.Now()
+func (p *poller) soon() tea.Cmd {
+	now := p.Now()
 	p.wanted = now.Add(model.LateStatistics)
 	if p.timer == 0 || !p.next.After(p.wanted) {
 		return nil // one is in flight, and its wait will be shorter, or the next comes in time
 	}
-	return p.wait(p.next.Sub(now), e)
+	return p.wait(p.next.Sub(now))
 }
 
 // toggle pauses polling after the poll in flight, or resumes it at once.
-func (p *poller) toggle(e *shell.Env) tea.Cmd {
+func (p *poller) toggle() tea.Cmd {
 	p.paused = !p.paused
 	p.timer = 0
 	if p.paused {
 		return nil
 	}
-	return p.read(e)
+	return p.read()
 }
 
 // trouble returns the error of the last poll as cause and next step; "" without one.

@@ -384,7 +384,7 @@ func TestASlowPollIsNotLive(t *testing.T) {
 func (a *app) pollTook(took time.Duration) {
 	a.poller.inFlight = a.NewRequest()
 	poll := polls.Poll{Topology: model.NewTopology(busyBroker())}
-	a.poller.answered(polledMsg{request: a.poller.inFlight, took: took, poll: poll}, a.Env)
+	a.poller.answered(polledMsg{request: a.poller.inFlight, took: took, poll: poll})
 }
 
 // A slow broker is polled seldom, but soon after an action.

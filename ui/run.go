@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -18,11 +19,7 @@ type Options shell.Options
 
 // Themes returns the possible values of Options.Theme.
 func Themes() []string {
-	var names []string
-	for _, t := range term.Themes() {
-		names = append(names, string(t))
-	}
-	return names
+	return model.Mapped(term.Themes(), func(t *term.Theme) string { return string(*t) })
 }
 
 // CheckTheme refuses a theme's colours, or its name, with one sentence.

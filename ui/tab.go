@@ -193,7 +193,7 @@ func (a *app) answer(msg shell.AnswerMsg) tea.Cmd {
 	}
 	var soon tea.Cmd
 	if _, acted := msg.Msg.(shell.EndedMsg[plan.Account]); acted {
-		soon = a.poller.soon(a.Env)
+		soon = a.poller.soon()
 	}
 
 	for i := range a.tabs {
@@ -263,14 +263,6 @@ func (a *app) hide(msg shell.HideMsg) tea.Cmd {
 		cmds = append(cmds, a.tabs[i].send(msg))
 	}
 	return tea.Batch(cmds...)
-}
-
-// sayUnkept says once that choices are lost with the program.
-func (a *app) sayUnkept(err error) {
-	if !a.saidUnkept {
-		a.saidUnkept = true
-		a.notice = shell.NoticeMsg{Text: "columns and commands are not kept for the next start: " + err.Error(), Bad: true}
-	}
 }
 
 // columns opens the choice of columns of the visible screen.

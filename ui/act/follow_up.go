@@ -188,13 +188,13 @@ func offerOf(d *shell.Dialog, a action.Action) *shell.Offer {
 	case d.Err != nil:
 		o.Refusal = d.Err.Error()
 		if why, ok := errors.AsType[*plan.UndoNotLooked](d.Err); ok {
-			o.Insist(d.Env, why.Refusal())
+			o.Insist(why.Refusal())
 		}
 	case d.State == shell.DialogAsking && d.Env.Acting(outline.From):
 		o.Refusal = "a job is acting on " + outline.From.Printable() + " already: :jobs shows it"
 	default:
 		o.Refusal = outline.Refusal.Words()
-		o.Insist(d.Env, outline.Refusal)
+		o.Insist(outline.Refusal)
 	}
 
 	if o.Refusal == "" {

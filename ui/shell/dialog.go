@@ -76,7 +76,7 @@ type Offer struct {
 }
 
 // Insist offers to continue in spite of a refusal, if it is overridable.
-func (o *Offer) Insist(e *Env, r model.Refusal) {
+func (o *Offer) Insist(r model.Refusal) {
 	if r.Refused() && r.Overridable() {
 		o.Insists, o.Override = press.Insist.Help().Desc, "insists: "+r.Override()
 	}

@@ -22,13 +22,11 @@ type Doing struct {
 	Unclear bool          // which messages came or left is unknown
 }
 
-// Did remembers it, and returns how many doings there were.
-func (e *Env) Did(d Doing) int {
+// Did remembers it.
+func (e *Env) Did(d Doing) {
 	d.At = e.Now()
 	e.doings = append(e.doings, d)
 	e.Peeks.Apply(d.Queue, peek.Change{Gone: d.Gone, Came: d.Came, Unclear: d.Unclear || d.Back > 0})
-
-	return e.Done()
 }
 
 // Done returns how many doings there were.
