@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,6 +57,23 @@ func TestPeekReadsTheFirstOnly(t *testing.T) {
 			assert.Equal(t, d.MessageId, fmt.Sprint(i+1), "message %d, redelivered %v", i+1, d.Redelivered)
 			assert.Equal(t, d.Redelivered, i < 7, "%v", i+1)
 		}
+	})
+}
+
+// A full queue loses its oldest messages, with a look and without.
+func TestPeekOfAFullQueue(t *testing.T) {
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
+		q := a.queue("q", kind, "x-max-length", int32(5))
+		a.publish(q, numbered(5)...)
+
+		arrive := sync.OnceFunc(func() { a.send("", q.Name, numbered(8)[5:]...) })
+		must.Get(c.Read(t.Context(), planPeek(q, peek.Want{}), func(*message.Message) error {
+			arrive()
+			return nil
+		}))(t)
+
+		a.await(q, 5)
+		assert.Same(t, ids(a.drain(q, 5)), count(8, 1, 2, 3))
 	})
 }
 

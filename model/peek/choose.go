@@ -194,7 +194,6 @@ func (p *peekPlanner) classic() {
 		p.consume()
 	}
 
-	p.bounded()
 	p.lease()
 	p.bound()
 }
@@ -219,7 +218,9 @@ func (p *peekPlanner) quorum() {
 		p.cost("while it runs, dlxtop is the active consumer: an application that attaches waits until it ends")
 	}
 
-	if n := q.Priorities.Or(0); n > 1 && p.settings.DLX.Set { // otherwise they wait for nothing
+	// Otherwise they wait for nothing. A limit pushes out the oldest, with a look and without: those that come back are
+	// the oldest again (classic and quorum, 3.10.8, 4.0.5, 4.3.6), unless their priorities are forgotten.
+	if n := q.Priorities.Or(0); n > 1 && (p.settings.DLX.Set || p.settings.DropsHead()) {
 		p.cost("its messages have %v priorities: returned, they leave in one line, where the first can hold up the rest", n)
 	}
 
@@ -229,7 +230,6 @@ func (p *peekPlanner) quorum() {
 			Insisting("the messages come back only after the delay of the retry"))
 	}
 
-	p.bounded()
 	p.lease()
 	p.bound()
 }
@@ -357,13 +357,6 @@ func (p *peekPlanner) redelivered(how string) {
 			"marked redelivered")
 	default:
 		p.mark("order kept, messages become marked as redelivered")
-	}
-}
-
-// bounded warns of a full queue: arrivals can push held messages out when they return (classic, all versions).
-func (p *peekPlanner) bounded() {
-	if p.settings.Bounded() && (!p.settings.Overflow.Set || p.settings.Overflow.Value == model.DropHead) {
-		p.cost("the queue drops its oldest messages at its limit: messages that arrive meanwhile can push out the held ones")
 	}
 }
 
