@@ -69,7 +69,7 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	}
 
 	if !back.returns {
-		return f, false
+		return t.unclaimed(q, hop, handing.Alternate)
 	}
 
 	level, which := LevelError, spell("%s", q)
@@ -120,6 +120,27 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	}
 
 	return f, true
+}
+
+// unclaimed returns the finding about a queue with a TTL that an alternate exchange fills, and that expires to the
+// exchange that had no queue for its messages.
+func (t *checking) unclaimed(q *model.Queue, hop *model.Hop, alternate string) (f Finding, returns bool) {
+	s := t.Settings(q.QueueRef)
+	fills := func(b *model.Binding) bool { return alternate != "" && b.Source == alternate }
+	if s.Key.Set || !s.TTL.Set || !slices.ContainsFunc(slices.Collect(t.BindingsTo(q.QueueRef)), fills) {
+		return f, false
+	}
+
+	return Finding{
+		Code:     "dead-letters-return",
+		Level:    LevelWarning,
+		Exchange: hop.Exchange,
+		Message: spell("what no queue takes at %s is lost after %s in %s: it comes back, and RabbitMQ drops it, unless a "+
+			"queue has been bound for its key meanwhile", hop.Exchange, s.TTL.Value, q),
+		Evidence: spell("%s, whose alternate exchange %s leads to %s; no dead-letter-routing-key", deadLettering(s),
+			alternate, q),
+		Remedy: "lead what expires to a queue that keeps it: " + change(s.DLX.Source, "dead-letter-exchange"),
+	}, true
 }
 
 // takenAgain reports whether an application polls a queue and gets the same messages again: faster than people look.
