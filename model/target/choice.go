@@ -27,8 +27,12 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 		if len(told) > 0 && told[0].Kind == ByFramework && !told[0].Gone {
 			return choice{clue: &told[0]}
 		}
-		if to := t.whenDue(r, m); len(t.Workers) > 1 && len(to) == 1 && slices.Contains(t.Workers, to[0]) {
+		to := t.whenDue(r, m)
+		if len(t.Workers) > 1 && len(to) == 1 && slices.Contains(t.Workers, to[0]) {
 			return choice{clue: &Clue{Kind: ByRecord, Queue: to[0], Where: "its routing key"}}
+		}
+		if slices.Contains(to, t.From) && t.unrouted(r, m) {
+			return unrouted(m)
 		}
 
 		// a queue named for failures or retries can hand on what a worker rejected to another one: it is no next step
@@ -84,8 +88,7 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 
 	switch {
 	case t.unrouted(r, m):
-		return choice{problem: model.Saidf("no queue took it, and the alternate exchange of %s led it here: name a target, "+
-			"for example exchange:%s/KEY", m.Exchange, m.Exchange)}
+		return unrouted(m)
 	case t.ByName && len(told) > 0:
 		return t.refuse(workerGone, r, m, e, told)
 	case len(t.Workers) == 0:
@@ -112,6 +115,11 @@ func (t *Target) unrouted(r *model.Topology, m *message.Message) bool {
 	}
 
 	return x.Alternate != "" && len(m.Deaths) == 0
+}
+
+func unrouted(m *message.Message) choice {
+	return choice{problem: model.Saidf("no queue took it, and the alternate exchange of %s led it here: name a target, "+
+		"for example exchange:%[1]s/KEY", m.Exchange)}
 }
 
 // ties returns the flows of the queue as clues.
