@@ -139,7 +139,7 @@ func (r *roles) bufferReason(q *Queue) string {
 		// This is a worker without consumers at the moment, which dead-letters into its failed queue. A name like RetryQueue
 		// alone does not make it a buffer: after a retry's wait comes another try, not the failed queue.
 		return ""
-	case r.wasConsumed(q), r.keepsFailures(q, s):
+	case r.works(q) && q.Acked.Or(0) > 0, r.wasConsumed(q), r.keepsFailures(q, s):
 		return ""
 	case says.buffer() == "" && (says.failed != "" || len(targets) > 0) && r.archives(q, targets):
 		return "" // failures rest in it, until they expire into where they rest for good

@@ -301,6 +301,24 @@ func TestRolesAreRemembered(t *testing.T) {
 	}
 }
 
+// A worker with a TTL does not become a delay when its consumer goes; a delay that had a consumer stays one.
+func TestWorkersWithTTLAreRemembered(t *testing.T) {
+	at := func(consumers int, counts string) *model.Snapshot {
+		return build.TopologyOf("4.0.5", build.Text(fmt.Sprintf(`
+			queue in consumers=%d %s
+		`, consumers, counts))).Snapshot
+	}
+
+	for counts, delays := range map[string]bool{
+		"delivered=2 published=10 ttl=4000 dlx= key=w\nqueue w consumers=1":                 true,
+		"acked=2 delivered=2 published=10 ttl=4000 dlx= key=w\nqueue w consumers=1":         false,
+		"acked=2 delivered=2 published=10 ttl=4000 dlx= key=w\nqueue w consumers=1 acked=8": true,
+	} {
+		stopped := model.NewTopology(at(1, counts)).Next(at(0, counts))
+		assert.Equal(t, stopped.IsBuffer(model.QueueRef{VHost: "/", Name: "in"}), delays, "%s", counts)
+	}
+}
+
 // A new queue has no statistics: what is taken for a worker then is forgotten.
 func TestUnknownConsumersMakeNoWorkers(t *testing.T) {
 	at := func(settings ...build.Setting) *model.Snapshot {

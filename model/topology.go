@@ -42,7 +42,8 @@ type partition struct {
 	buffersAlone []Member
 	flowsOf      map[QueueRef][]*Flow
 	failed       map[QueueRef]bool // parked queues, too
-	worked       map[QueueRef]bool // workers of flows (no guesses on unknown consumers), and queues that had consumers
+	// workers of flows (no guesses on unknown consumers), and queues that had consumers and were no buffers then
+	worked map[QueueRef]bool
 }
 
 // NewTopology derives a topology from a snapshot, which must not change afterwards.
@@ -98,7 +99,7 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 	}
 
 	for q := range Each(s.Queues) {
-		if q.Consumed() || q.Consumers.Known() && next.IsWorker(q.QueueRef) {
+		if q.Consumed() && !next.IsBuffer(q.QueueRef) || q.Consumers.Known() && next.IsWorker(q.QueueRef) {
 			next.worked[q.QueueRef] = true
 		}
 	}
