@@ -253,9 +253,14 @@ func (b *builder) addRetries() {
 // addFailed adds the failed queues, and apart from them the parked ones: what a person put there has not just failed.
 func (b *builder) addFailed() {
 	g := group{heading: model.Plural(len(b.flow.Failed), "failed queue"), in: Arrow{id: "failed"}}
+	rejected := b.Topology.RejectedTargets(b.flow.Worker.Queue)
+	nearest := max(0, slices.IndexFunc(b.flow.Failed, func(m model.Member) bool {
+		return slices.Contains(rejected, m.Queue)
+	}))
+
 	for i, m := range b.flow.Failed {
 		g.stations = append(g.stations, b.endStation(m.Queue, term.Danger))
-		if i == 0 {
+		if i == nearest {
 			g.in.label = b.howInto(m.Queue, "given up")
 		}
 
