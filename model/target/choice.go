@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // MostOffered bounds how many queues a refusal names.
@@ -21,25 +20,25 @@ type choice struct {
 // origin, its flow, the name of its queue. If two clues in the message itself disagree, nothing is chosen; neither is
 // another worker when the message names a queue that is gone, or that is in another vhost. The buffer of its retries
 // may lead to another one today.
-func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelope) choice {
-	told := t.cluesIn(r, m, e)
-	if t.Inside { // it is a part of the way to its workers: only a framework knows better
+func (r *replay) choose() choice {
+	told := r.cluesIn()
+	if r.Inside { // it is a part of the way to its workers: only a framework knows better
 		if len(told) > 0 && told[0].Kind == ByFramework && !told[0].Gone {
 			return choice{clue: &told[0]}
 		}
-		to := t.whenDue(r, m)
-		if len(t.Workers) > 1 && len(to) == 1 && slices.Contains(t.Workers, to[0]) {
+		to := r.whenDue()
+		if len(r.Workers) > 1 && len(to) == 1 && slices.Contains(r.Workers, to[0]) {
 			return choice{clue: &Clue{Kind: ByRecord, Queue: to[0], Where: "its routing key"}}
 		}
-		if slices.Contains(to, t.From) && t.unrouted(r, m) {
-			return unrouted(m)
+		if slices.Contains(to, r.From) && r.unrouted() {
+			return unrouted(r.Message.Exchange)
 		}
 
 		// a queue named for failures or retries can hand on what a worker rejected to another one: it is no next step
-		named := model.NamedForFailures(t.From.Name)
+		named := model.NamedForFailures(r.From.Name)
 		rejected := len(told) > 0 && told[0].Kind == ByRejection && !told[0].Gone
-		if named && rejected && !slices.Contains(t.Workers, told[0].Queue) {
-			return t.refuse(cluesDisagree, r, m, e, told)
+		if named && rejected && !slices.Contains(r.Workers, told[0].Queue) {
+			return r.refuse(cluesDisagree, told)
 		}
 		return choice{}
 	}
@@ -49,7 +48,7 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 		return c.Gone || c.Kind == ByRecord && !r.Works(c.Queue) || c.Kind == ByExpiry && gaveUp
 	})
 
-	ties := t.ties()
+	ties := r.ties()
 	others := func(c *Clue) []Clue {
 		return model.Without(ties, func(tie Clue) bool { return tie.Queue == c.Queue || len(ties) > 1 })
 	}
@@ -57,7 +56,7 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 	stated := len(told) > 0 && told[0].Kind == ByFramework && !told[0].Topic // a topic need not be a queue
 
 	disagree := slices.ContainsFunc(standing, func(c Clue) bool {
-		return c.Queue != standing[0].Queue || c.Weak && len(t.Workers) > 0 && !slices.Contains(t.Workers, c.Queue)
+		return c.Queue != standing[0].Queue || c.Weak && len(r.Workers) > 0 && !slices.Contains(r.Workers, c.Queue)
 	})
 	if i := slices.IndexFunc(told, func(c Clue) bool { return c.Again }); i >= 0 {
 		return choice{problem: existsAgain(told[i].Queue, r.Snapshot.Renamed[told[i].Renamed])}
@@ -65,40 +64,40 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 
 	switch {
 	case brought, stated && told[0].Gone:
-		return t.refuse(workerGone, r, m, e, told)
+		return r.refuse(workerGone, told)
 	case disagree:
-		return t.refuse(cluesDisagree, r, m, e, told)
+		return r.refuse(cluesDisagree, told)
 	case len(standing) > 0:
 		gone := model.Without(told, func(c Clue) bool { return c.Kind != ByRecord || !c.Gone }) // other evidence weighs more
 		return choice{clue: &standing[0], against: append(others(&standing[0]), gone...)}
 	case gaveUp || slices.ContainsFunc(told, func(c Clue) bool { return c.Kind == ByRecord && !c.Topic }):
 		// an existing queue got its own copies, or has replaced the one that is gone: both look the same
-		return t.refuse(workerGone, r, m, e, told)
+		return r.refuse(workerGone, told)
 	}
 
-	if origin := t.origin(r, m, e); len(origin) == 1 && origin[0].Reaches == 1 {
+	if origin := r.origin(); len(origin) == 1 && origin[0].Reaches == 1 {
 		switch {
-		case slices.Contains(t.Workers, origin[0].Queue): // the flow agrees
+		case slices.Contains(r.Workers, origin[0].Queue): // the flow agrees
 			return choice{clue: &origin[0]}
-		case len(t.Workers) > 0 && !t.ByName:
-			return t.refuse(cluesDisagree, r, m, e, told)
+		case len(r.Workers) > 0 && !r.ByName:
+			return r.refuse(cluesDisagree, told)
 		}
 		return choice{clue: &origin[0], against: others(&origin[0])}
 	}
 
 	switch {
-	case t.unrouted(r, m):
-		return unrouted(m)
-	case t.ByName && len(told) > 0:
-		return t.refuse(workerGone, r, m, e, told)
-	case len(t.Workers) == 0:
-		if key, ok := t.keyed(r, m); ok && len(told) == 0 {
+	case r.unrouted():
+		return unrouted(r.Message.Exchange)
+	case r.ByName && len(told) > 0:
+		return r.refuse(workerGone, told)
+	case len(r.Workers) == 0:
+		if key, ok := r.keyed(); ok && len(told) == 0 {
 			return choice{clue: &key}
 		}
-		return t.refuse(noFlow, r, m, e, told)
+		return r.refuse(noFlow, told)
 	}
 
-	if t.ByName && len(t.Workers) == 1 {
+	if r.ByName && len(r.Workers) == 1 {
 		return choice{clue: &ties[0]}
 	}
 
@@ -106,20 +105,20 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 }
 
 // unrouted reports whether a message came by an alternate exchange from one that has no other way here.
-func (t *Target) unrouted(r *model.Topology, m *message.Message) bool {
-	x, _ := r.Handing(model.ExchangeRef{VHost: t.From.VHost, Name: m.Exchange})
-	for b := range r.BindingsTo(t.From) {
-		if b.Source == m.Exchange {
+func (r *replay) unrouted() bool {
+	x, _ := r.Handing(model.ExchangeRef{VHost: r.From.VHost, Name: r.Message.Exchange})
+	for b := range r.BindingsTo(r.From) {
+		if b.Source == r.Message.Exchange {
 			return false
 		}
 	}
 
-	return x.Alternate != "" && len(m.Deaths) == 0
+	return x.Alternate != "" && len(r.Deaths) == 0
 }
 
-func unrouted(m *message.Message) choice {
+func unrouted(exchange string) choice {
 	return choice{problem: model.Saidf("no queue took it, and the alternate exchange of %s led it here: name a target, "+
-		"for example exchange:%[1]s/KEY", m.Exchange)}
+		"for example exchange:%[1]s/KEY", exchange)}
 }
 
 // ties returns the flows of the queue as clues.
@@ -136,21 +135,19 @@ func (t *Target) ties() (clues []Clue) {
 }
 
 // refuse chooses nothing, and offers the possible queues: each once, with its strongest clue.
-func (t *Target) refuse(
-	why workerProblem, r *model.Topology, m *message.Message, e *message.Envelope, told []Clue,
-) choice {
-	o := NoWorker{Problem: why, Trace: traceIn(m, e)}
-	clues := slices.Concat(told, t.origin(r, m, e), t.ties())
+func (r *replay) refuse(why workerProblem, told []Clue) choice {
+	o := NoWorker{Problem: why, Trace: r.trace()}
+	clues := slices.Concat(told, r.origin(), r.ties())
 	if why == noFlow {
-		clues = append(clues, t.mentioned(r, m)...)
+		clues = append(clues, r.mentioned()...)
 	}
 
-	if d := m.FailingDeath(); len(clues) == 0 && d != nil && d.Reason == model.Rejected {
-		clues = append(clues, t.locate(r, Clue{Kind: ByRejection, Queue: t.From.Beside(d.Queue), Reason: d.Reason}))
+	if d := r.FailingDeath(); len(clues) == 0 && d != nil && d.Reason == model.Rejected {
+		clues = append(clues, r.locate(Clue{Kind: ByRejection, Queue: r.From.Beside(d.Queue), Reason: d.Reason}))
 	}
 
 	if !slices.ContainsFunc(clues, func(c Clue) bool { return !c.Gone }) {
-		for _, ref := range t.Alike {
+		for _, ref := range r.Alike {
 			clues = append(clues, Clue{Kind: ByLikeness, Queue: ref})
 		}
 	}

@@ -47,36 +47,36 @@ type Clue struct {
 }
 
 // cluesIn returns the clues in a message itself, except its origin: strongest first.
-func (t *Target) cluesIn(r *model.Topology, m *message.Message, e *message.Envelope) (clues []Clue) {
-	for _, s := range m.Stated(e) {
+func (r *replay) cluesIn() (clues []Clue) {
+	for _, s := range r.Stated(r.envelope) {
 		if s.Unusable == "" {
-			clues = append(clues, t.stated(r, &s))
+			clues = append(clues, r.stated(&s))
 		}
 	}
 
-	if c, ok := t.diedElsewhere(r, m); ok {
+	if c, ok := r.diedElsewhere(); ok {
 		clues = append(clues, c)
 	} else {
-		clues = append(clues, t.died(r, m)...)
+		clues = append(clues, r.died()...)
 	}
 
-	return slices.DeleteFunc(clues, func(c Clue) bool { return c.Queue == t.From || c.Weak && c.Gone })
+	return slices.DeleteFunc(clues, func(c Clue) bool { return c.Queue == r.From || c.Weak && c.Gone })
 }
 
 // stated returns the clue of a record. Of several names that the queue can have, one that exists is believed.
-func (t *Target) stated(r *model.Topology, s *message.Statement) Clue {
+func (r *replay) stated(s *message.Statement) Clue {
 	c := Clue{
-		Kind: ByFramework, Queue: t.From.Beside(s.Queue), Framework: s.Framework, Topic: s.Topic,
+		Kind: ByFramework, Queue: r.From.Beside(s.Queue), Framework: s.Framework, Topic: s.Topic,
 	}
 	if s.Framework == "" {
 		c.Kind = ByRecord
 		c.Where = s.Where
-		c.Weak = s.Weak || slices.ContainsFunc(t.Workers, func(worker model.QueueRef) bool {
+		c.Weak = s.Weak || slices.ContainsFunc(r.Workers, func(worker model.QueueRef) bool {
 			return r.EntryKeys(worker).Choose(s.Queue) // the application may have recorded the key as its queue
 		})
 	}
 
-	if vhost, known := s.VHost.Get(); known && vhost != t.From.VHost {
+	if vhost, known := s.VHost.Get(); known && vhost != r.From.VHost {
 		c.Queue.VHost = vhost
 		c.Gone = true
 		c.Elsewhere = vhost
@@ -87,32 +87,32 @@ func (t *Target) stated(r *model.Topology, s *message.Statement) Clue {
 		if _, exists := r.Queue(c.Queue); exists {
 			break
 		}
-		if other := t.From.Beside(name); r.Works(other) {
+		if other := r.From.Beside(name); r.Works(other) {
 			c.Queue = other
 		}
 	}
 
-	return t.locate(r, c)
+	return r.locate(c)
 }
 
 // died returns the clues of x-death, or of the headers of a single death, if an application took x-death away.
-func (t *Target) died(r *model.Topology, m *message.Message) (clues []Clue) {
-	deaths := m.Deaths
-	if d := m.FailingDeath(); len(deaths) == 0 && d != nil {
+func (r *replay) died() (clues []Clue) {
+	deaths := r.Deaths
+	if d := r.FailingDeath(); len(deaths) == 0 && d != nil {
 		deaths = []message.Death{*d}
 	}
 
 	for d := range model.Each(deaths) {
-		c := Clue{Kind: ByRejection, Queue: t.From.Beside(d.Queue), Reason: d.Reason}
-		gaveUp := d.Reason != model.Expired && t.notWaiting(r, c.Queue) || t.stoodBesideWorkers(r, d) ||
-			d.Reason == model.Rejected && t.rejectsHere(r, c.Queue)
-		if d.Queue != "" && c.Queue != t.From && gaveUp {
-			clues = append(clues, t.locate(r, c))
+		c := Clue{Kind: ByRejection, Queue: r.From.Beside(d.Queue), Reason: d.Reason}
+		gaveUp := d.Reason != model.Expired && r.notWaiting(c.Queue) || r.stoodBesideWorkers(d) ||
+			d.Reason == model.Rejected && r.rejectsHere(c.Queue)
+		if d.Queue != "" && c.Queue != r.From && gaveUp {
+			clues = append(clues, r.locate(c))
 			break
 		}
 	}
 
-	if c, ok := t.expired(r, m); ok && (c.Kind == ByExpiry || clues == nil) {
+	if c, ok := r.expired(); ok && (c.Kind == ByExpiry || clues == nil) {
 		clues = append(clues, c)
 	}
 
@@ -122,15 +122,15 @@ func (t *Target) died(r *model.Topology, m *message.Message) (clues []Clue) {
 // diedElsewhere returns the clue of a message that a shovel or a federation brought here after it had failed: x-death
 // has no vhost, and a queue of the same name here never had it. A queue here whose dead letters come to From is
 // believed, unless the message was published into From directly.
-func (t *Target) diedElsewhere(r *model.Topology, m *message.Message) (c Clue, ok bool) {
-	passages := m.Passages()
+func (r *replay) diedElsewhere() (c Clue, ok bool) {
+	passages := r.Passages()
 	if len(passages) == 0 {
 		return c, false
 	}
 	p := passages[0]
-	directly := p.Known && slices.Contains(r.Possible(t.From.VHost, p.Into), t.From)
-	d := m.FailingDeath()
-	here := d != nil && !directly && t.deadLettersHere(r, t.From.Beside(d.Queue))
+	directly := p.Known && slices.Contains(r.Possible(r.From.VHost, p.Into), r.From)
+	d := r.FailingDeath()
+	here := d != nil && !directly && r.deadLettersHere(r.From.Beside(d.Queue))
 	if here || d == nil && (!directly || p.Queue == "") {
 		return c, false
 	}
@@ -145,7 +145,7 @@ func (t *Target) diedElsewhere(r *model.Topology, m *message.Message) (c Clue, o
 }
 
 // deadLettersHere reports whether dead letters of a queue come to From, through buffers or not.
-func (t *Target) deadLettersHere(r *model.Topology, ref model.QueueRef) bool {
+func (r *replay) deadLettersHere(ref model.QueueRef) bool {
 	seen := model.QueueSet{ref: true}
 	next := []model.QueueRef{ref}
 	for len(next) > 0 {
@@ -153,7 +153,7 @@ func (t *Target) deadLettersHere(r *model.Topology, ref model.QueueRef) bool {
 		next = next[1:]
 		for _, hop := range r.Hops(at) {
 			for _, to := range hop.Route.Queues {
-				if to == t.From {
+				if to == r.From {
 					return true
 				}
 				if !seen[to] && !r.Works(to) {
@@ -173,37 +173,38 @@ func (t *Target) Parted(r *model.Topology, m *message.Message) (last model.Queue
 	if len(m.Deaths) == 0 || m.Deaths[0].Reason == model.Expired || len(m.Passages()) > 0 {
 		return
 	}
+	c := replay{Target: t, Topology: r, Message: m}
 	last = t.From.Beside(m.Deaths[0].Queue)
 	route := r.DeadLetter(last, m.Deaths[0].RoutingKeys, m.ReplayHeaders())
-	here := last == t.From || slices.Contains(route.Queues, t.From) || t.deadLettersHere(r, last)
+	here := last == t.From || slices.Contains(route.Queues, t.From) || c.deadLettersHere(last)
 	return last, route.Queues, r.Works(last) && route.Exact && !here
 }
 
 // notWaiting reports whether a queue is a worker, or gone: a failed queue or a buffer in x-death is no evidence of a
 // message's worker.
-func (t *Target) notWaiting(r *model.Topology, ref model.QueueRef) bool {
+func (r *replay) notWaiting(ref model.QueueRef) bool {
 	_, exists := r.Queue(ref)
 	return !exists || r.Works(ref)
 }
 
 // rejectsHere reports whether a queue that looks like a buffer dead-letters into From: what was rejected there had a
 // consumer.
-func (t *Target) rejectsHere(r *model.Topology, ref model.QueueRef) bool {
-	return r.IsBuffer(ref) && slices.Contains(r.RejectedTargets(ref), t.From)
+func (r *replay) rejectsHere(ref model.QueueRef) bool {
+	return r.IsBuffer(ref) && slices.Contains(r.RejectedTargets(ref), r.From)
 }
 
 // stoodBesideWorkers reports whether a queue is gone, and the address that led a message into it now leads to workers:
 // then it was a worker, not a buffer.
-func (t *Target) stoodBesideWorkers(r *model.Topology, d *message.Death) bool {
-	if _, exists := r.Queue(t.From.Beside(d.Queue)); exists || len(d.RoutingKeys) == 0 {
+func (r *replay) stoodBesideWorkers(d *message.Death) bool {
+	if _, exists := r.Queue(r.From.Beside(d.Queue)); exists || len(d.RoutingKeys) == 0 {
 		return false
 	}
-	route := r.Route(t.From.VHost, d.Exchange, d.RoutingKeys, nil)
-	return slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool { return t.mayWork(r, ref) })
+	route := r.Route(r.From.VHost, d.Exchange, d.RoutingKeys, nil)
+	return slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool { return r.mayWork(ref) })
 }
 
 // locate completes a clue by looking up its queue.
-func (t *Target) locate(r *model.Topology, c Clue) Clue {
+func (r *replay) locate(c Clue) Clue {
 	if name, renamed := r.Snapshot.Renamed[c.Queue.Name]; renamed && !c.Gone {
 		c.Renamed = c.Queue.Name
 		if _, c.Again = r.Queue(c.Queue); !c.Again {
@@ -225,9 +226,9 @@ func (t *Target) locate(r *model.Topology, c Clue) Clue {
 }
 
 // renamed returns the address of a queue by its new name, where an address names a queue that is gone.
-func (t *Target) renamed(r *model.Topology, a model.Address) model.Address {
+func (r *replay) renamed(a model.Address) model.Address {
 	name, renamed := r.Snapshot.Renamed[a.RoutingKey]
-	if _, exists := r.Queue(t.From.Beside(a.RoutingKey)); renamed && a.Exchange == "" && !exists {
+	if _, exists := r.Queue(r.From.Beside(a.RoutingKey)); renamed && a.Exchange == "" && !exists {
 		a.RoutingKey = name
 	}
 	return a
@@ -235,22 +236,22 @@ func (t *Target) renamed(r *model.Topology, a model.Address) model.Address {
 
 // expired finds where a message went if its newest death is an expiry: a worker that itself publishes into its failed
 // queue leaves no death of its own.
-func (t *Target) expired(r *model.Topology, m *message.Message) (Clue, bool) {
-	if len(m.Deaths) == 0 || m.Deaths[0].Reason != model.Expired {
+func (r *replay) expired() (Clue, bool) {
+	if len(r.Deaths) == 0 || r.Deaths[0].Reason != model.Expired {
 		return Clue{}, false
 	}
-	d := &m.Deaths[0]
-	buffer := t.From.Beside(d.Queue)
+	d := &r.Deaths[0]
+	buffer := r.From.Beside(d.Queue)
 	c := Clue{Kind: ByExpiry, Through: d.Queue}
 	if _, exists := r.Queue(buffer); !exists {
-		if name, ok := t.symfonyWorker(r, d.Queue); ok {
-			c.Queue = t.From.Beside(name)
+		if name, ok := r.symfonyWorker(d.Queue); ok {
+			c.Queue = r.From.Beside(name)
 			return c, true
 		}
-		return t.locate(r, Clue{Kind: ByRejection, Queue: buffer, Reason: d.Reason}), !t.wasBuffer(d.Queue)
+		return r.locate(Clue{Kind: ByRejection, Queue: buffer, Reason: d.Reason}), !r.wasBuffer(d.Queue)
 	}
 
-	route := r.DeadLetter(buffer, d.RoutingKeys, m.ReplayHeaders())
+	route := r.DeadLetter(buffer, d.RoutingKeys, r.ReplayHeaders())
 	if !route.Exact || len(route.Queues) != 1 || !r.Works(route.Queues[0]) {
 		return Clue{}, false
 	}
@@ -276,7 +277,7 @@ var symfonyDelay = regexp.MustCompile(`^delay_(.*)_[^_]*_(retry|delay)$`)
 // symfonyWorker parses the name of a delay queue of Symfony Messenger, which is deleted soon after its messages are
 // due: delay_EXCHANGE_KEY_MILLISECONDS_retry (or _delay). A retry goes to the queue named like the key, a delayed
 // message through the exchange. Names may contain underscores, so the exchange and the way must exist.
-func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok bool) {
+func (r *replay) symfonyWorker(name string) (queue string, ok bool) {
 	part := symfonyDelay.FindStringSubmatch(name)
 	if part == nil {
 		return "", false
@@ -288,15 +289,15 @@ func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok
 			continue
 		}
 		exchange, key := rest[:i], rest[i+1:]
-		if _, exists := r.Exchange(model.ExchangeRef{VHost: t.From.VHost, Name: exchange}); !exists {
+		if _, exists := r.Topology.Exchange(model.ExchangeRef{VHost: r.From.VHost, Name: exchange}); !exists {
 			continue
 		}
-		if part[2] == "retry" && r.Works(t.From.Beside(key)) {
+		if part[2] == "retry" && r.Works(r.From.Beside(key)) {
 			found[key] = true
 			continue
 		}
 
-		if route := r.Route(t.From.VHost, exchange, []string{key}, nil); route.Exact && len(route.Queues) == 1 &&
+		if route := r.Route(r.From.VHost, exchange, []string{key}, nil); route.Exact && len(route.Queues) == 1 &&
 			r.Works(route.Queues[0]) {
 			found[route.Queues[0].Name] = true
 		}
@@ -311,10 +312,10 @@ func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok
 // origin returns the queues that the first exchange and key of a message reach, if it records these: otherwise, without
 // a dead-lettering, only its last publish is known. A topic can be a fanout exchange, to which each of its queues is
 // bound.
-func (t *Target) origin(r *model.Topology, m *message.Message, e *message.Envelope) (clues []Clue) {
-	address, ok := m.ToldOrigin(e)
-	for _, s := range m.Stated(e) {
-		if _, exists := r.Exchange(model.ExchangeRef{VHost: t.From.VHost, Name: s.Queue}); exists && s.Topic {
+func (r *replay) origin() (clues []Clue) {
+	address, ok := r.ToldOrigin(r.envelope)
+	for _, s := range r.Stated(r.envelope) {
+		if _, exists := r.Topology.Exchange(model.ExchangeRef{VHost: r.From.VHost, Name: s.Queue}); exists && s.Topic {
 			address = model.Address{Exchange: s.Queue}
 			ok = true
 		}
@@ -323,13 +324,13 @@ func (t *Target) origin(r *model.Topology, m *message.Message, e *message.Envelo
 	if !ok {
 		return nil
 	}
-	address = t.renamed(r, address)
-	route := r.Route(t.From.VHost, address.Exchange, []string{address.RoutingKey}, m.ReplayHeaders())
+	address = r.renamed(address)
+	route := r.Route(r.From.VHost, address.Exchange, []string{address.RoutingKey}, r.ReplayHeaders())
 	if !route.Exact {
 		return nil
 	}
 	for _, ref := range route.Queues {
-		if t.mayWork(r, ref) {
+		if r.mayWork(ref) {
 			clues = append(clues, Clue{Kind: ByOrigin, Queue: ref, Address: address, Reaches: len(route.Queues)})
 		}
 	}
@@ -339,34 +340,34 @@ func (t *Target) origin(r *model.Topology, m *message.Message, e *message.Envelo
 
 // keyed returns the clue of an application that publishes its failures under the name of the worker's queue. A copy of
 // what the same key brings to that queue is no failure.
-func (t *Target) keyed(r *model.Topology, m *message.Message) (Clue, bool) {
+func (r *replay) keyed() (Clue, bool) {
 	c := Clue{
-		Kind: ByRecord, Queue: t.From.Beside(m.RoutingKey), Where: "its routing key",
+		Kind: ByRecord, Queue: r.From.Beside(r.RoutingKey), Where: "its routing key",
 	}
-	route := r.Route(t.From.VHost, m.Exchange, []string{m.RoutingKey}, m.ReplayHeaders())
-	failed := len(m.Deaths) == 0 && route.Exact && !slices.Contains(route.Queues, c.Queue)
-	return c, failed && t.mayWork(r, c.Queue)
+	route := r.Route(r.From.VHost, r.Message.Exchange, []string{r.RoutingKey}, r.ReplayHeaders())
+	failed := len(r.Deaths) == 0 && route.Exact && !slices.Contains(route.Queues, c.Queue)
+	return c, failed && r.mayWork(c.Queue)
 }
 
-func (t *Target) mayWork(r *model.Topology, ref model.QueueRef) bool {
-	return ref != t.From && r.Works(ref)
+func (r *replay) mayWork(ref model.QueueRef) bool {
+	return ref != r.From && r.Works(ref)
 }
 
 // mentioned returns the workers that a text of the message names: one, or an exchange that reaches some whatever the
 // key.
-func (t *Target) mentioned(r *model.Topology, m *message.Message) (clues []Clue) {
-	_, where, _ := m.Mentions(func(text string) bool {
-		c := Clue{Kind: ByMention, Queue: t.From.Beside(text)}
-		if t.mayWork(r, c.Queue) {
+func (r *replay) mentioned() (clues []Clue) {
+	_, where, _ := r.Mentions(func(text string) bool {
+		c := Clue{Kind: ByMention, Queue: r.From.Beside(text)}
+		if r.mayWork(c.Queue) {
 			clues = append(clues, c)
 			return true
 		}
 
 		c.Address.Exchange = text
-		route := r.Route(t.From.VHost, text, []string{""}, nil)
+		route := r.Route(r.From.VHost, text, []string{""}, nil)
 		c.Reaches = len(route.Queues)
 		for _, c.Queue = range route.Queues {
-			if route.Exact && t.mayWork(r, c.Queue) {
+			if route.Exact && r.mayWork(c.Queue) {
 				clues = append(clues, c)
 			}
 		}

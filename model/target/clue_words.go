@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Words name the queue and the source of the clue.
@@ -137,13 +136,13 @@ type Trace struct {
 	Key      string // for a routing key
 }
 
-func traceIn(m *message.Message, e *message.Envelope) (t Trace) {
-	for _, s := range m.Stated(e) {
+func (r *replay) trace() (t Trace) {
+	for _, s := range r.Stated(r.envelope) {
 		if s.Unusable != "" {
 			return Trace{Where: s.Where, Unusable: s.Unusable}
 		}
 	}
-	t.Key, t.Where, _ = m.FirstKey()
+	t.Key, t.Where, _ = r.FirstKey()
 	return t
 }
 

@@ -116,19 +116,19 @@ func waysBack(t *model.Topology, flow *model.Flow) []wayBack {
 
 // WayOf decides where one message goes; its envelope, if any, must be open.
 func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) Way {
-	c := copied{topology: r, message: m, envelope: o.Envelope, headers: o.ReplayHeaders()}
+	c := replay{Target: t, Topology: r, Message: m, envelope: o.Envelope, headers: o.ReplayHeaders()}
 	if t.Mode == ToQueue || t.Mode == ToExchange {
-		return t.routeBy(c, t.Fixed, "chosen")
+		return c.routeBy(t.Fixed, "chosen")
 	}
 	was, _ := m.OriginBy(o.Envelope)
-	origin, why := t.renamed(r, was), "its origin"
+	origin, why := c.renamed(was), "its origin"
 	if origin != was {
 		why += ", renamed by [redirect] from " + was.RoutingKey
 	}
 	if t.Mode == ToOrigin {
-		return t.routeBy(c, origin, why)
+		return c.routeBy(origin, why)
 	}
-	chosen := t.choose(r, m, o.Envelope)
+	chosen := c.choose()
 	switch {
 	case chosen.problem != nil:
 		return Way{Problem: chosen.problem}
@@ -142,10 +142,10 @@ func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) 
 		c.recorded = chosen.clue.Kind == ByRecord
 	}
 
-	w := t.autoBy(c, origin, why)
+	w := c.autoBy(origin, why)
 	narrow := w.reachesOnly(workers...) && !c.recordsPattern(w.Reaches[0], w.RoutingKey)
 	if !narrow || w.Loses() {
-		other := t.wayTo(c, &chosen)
+		other := c.wayTo(&chosen)
 		if !narrow || other.Problem == nil && !other.Loses() {
 			w = other
 		}
@@ -173,26 +173,26 @@ func intoItself(from model.QueueRef) model.Said {
 
 // wayTo returns the way for a message whose origin does not lead to the worker alone, or would lose it if it fails
 // again: the first way that reaches only the worker and does not lose it. Without a clue, the flows name the worker.
-func (t *Target) wayTo(c copied, by *choice) Way {
+func (r *replay) wayTo(by *choice) Way {
 	worker := model.QueueRef{}
 	why := "the worker by name"
 	if by.clue != nil {
 		worker, why = by.clue.Queue, by.clue.reason()
 	} else {
 		var ok bool
-		if worker, ok = t.workerOf(c.message); !ok {
-			trace := traceIn(c.message, c.envelope).describe()
+		if worker, ok = r.workerOf(); !ok {
+			trace := r.trace().describe()
 			if len(by.against) > 0 {
 				trace = "the message names " + cluesWords(by.against)
 			}
 			return Way{Problem: model.Saidf("this queue belongs to %d flows (%s), and %s: name a target, for example "+
-				"queue:NAME%s", len(t.Workers), t.Workers, trace, t.onward(c.topology, c.message))}
+				"queue:NAME%s", len(r.Workers), r.Workers, trace, r.onward())}
 		}
 	}
 
 	var lossy *Way
-	for _, to := range t.addressesOf(c, worker, why) {
-		w := t.autoBy(c, to.Address, to.why)
+	for _, to := range r.addressesOf(worker, why) {
+		w := r.autoBy(to.Address, to.why)
 		switch {
 		case !w.reachesOnly(worker):
 		case !w.Loses():
@@ -206,17 +206,17 @@ func (t *Target) wayTo(c copied, by *choice) Way {
 		return *lossy
 	}
 
-	return t.autoBy(c, model.Address{RoutingKey: worker.Name}, why)
+	return r.autoBy(model.Address{RoutingKey: worker.Name}, why)
 }
 
 // onward names the address to which the buffer in which a message is sends it, when that reaches several queues.
-func (t *Target) onward(r *model.Topology, m *message.Message) string {
-	hop, _ := r.Hop(t.From, model.Expired)
-	to := t.whenDue(r, m)
+func (r *replay) onward() string {
+	hop, _ := r.Hop(r.From, model.Expired)
+	to := r.whenDue()
 	if len(to) < 2 || hop.Exchange == "" {
 		return ""
 	}
-	key := m.RoutingKey
+	key := r.RoutingKey
 	if len(hop.Keys) > 0 {
 		key = hop.Keys[0]
 	}
@@ -225,9 +225,9 @@ func (t *Target) onward(r *model.Topology, m *message.Message) string {
 }
 
 // whenDue returns the queues that get a message of a buffer when it is due; nil where that is not certain.
-func (t *Target) whenDue(r *model.Topology, m *message.Message) []model.QueueRef {
-	route := r.DeadLetter(t.From, []string{m.RoutingKey}, m.ReplayHeaders())
-	if !r.IsBuffer(t.From) || !route.Exact {
+func (r *replay) whenDue() []model.QueueRef {
+	route := r.DeadLetter(r.From, []string{r.RoutingKey}, r.ReplayHeaders())
+	if !r.IsBuffer(r.From) || !route.Exact {
 		return nil
 	}
 	return route.Queues
@@ -247,10 +247,10 @@ type reasoned struct {
 // its name; the ways by which its retries, or this message's own delay, come back; the one key that it is bound with;
 // its name, for the reason byName. At last the ways of delayed messages: their key can mean something else to the
 // worker.
-func (t *Target) addressesOf(c copied, worker model.QueueRef, byName string) (found []reasoned) {
+func (r *replay) addressesOf(worker model.QueueRef, byName string) (found []reasoned) {
 	var exchanges []string
-	for b := range c.topology.BindingsTo(worker) {
-		x, _ := c.topology.Handing(b.From())
+	for b := range r.BindingsTo(worker) {
+		x, _ := r.Handing(b.From())
 		if (x.Kind == "direct" || x.Kind == "topic") && !slices.Contains(exchanges, b.Source) {
 			exchanges = append(exchanges, b.Source)
 		}
@@ -263,12 +263,12 @@ func (t *Target) addressesOf(c copied, worker model.QueueRef, byName string) (fo
 	}
 
 	var ways []wayBack
-	if i := slices.Index(t.Workers, worker); i >= 0 {
-		ways = t.WaysBack[i]
+	if i := slices.Index(r.Workers, worker); i >= 0 {
+		ways = r.WaysBack[i]
 	}
 
-	keys := c.keysSeen(worker)
-	if key, known := t.keyBehind(c.topology, c.message, t.From.Name, worker).Get(); known {
+	keys := r.keysSeen(worker)
+	if key, known := r.keyBehind(r.From.Name, worker).Get(); known {
 		keys = append(keys, key)
 	}
 
@@ -285,7 +285,7 @@ func (t *Target) addressesOf(c copied, worker model.QueueRef, byName string) (fo
 		}
 	}
 
-	if key, where, named := loss.NamedKey(c.topology, worker, c.message); named {
+	if key, where, named := loss.NamedKey(r.Topology, worker, r.Message); named {
 		through(key, "the key in "+model.Printable(where))
 	}
 
@@ -294,14 +294,14 @@ func (t *Target) addressesOf(c copied, worker model.QueueRef, byName string) (fo
 		back := reasoned{w.Address, "the flow's own way back"}
 		switch {
 		case w.KeepsKey:
-		case w.Retries || c.message.ExpiredIn(w.Buffer):
+		case w.Retries || r.ExpiredIn(w.Buffer):
 			found = append(found, back)
 		default:
 			delayed = append(delayed, back)
 		}
 	}
 
-	bound := c.topology.EntryKeys(worker)
+	bound := r.EntryKeys(worker)
 	if keys := slices.Compact(bound.Keys); len(keys) == 1 && !bound.Open() && keys[0] != worker.Name {
 		through(keys[0], "the key that the worker is bound by")
 	}
@@ -312,30 +312,29 @@ func (t *Target) addressesOf(c copied, worker model.QueueRef, byName string) (fo
 
 // keysSeen returns the keys with which a worker saw a message, as far as that says: first the one that an application
 // recorded, then that of its death there, or else the one that it was first published with.
-func (c *copied) keysSeen(worker model.QueueRef) (keys []string) {
-	m := c.message
-	if key, _, told := m.FirstKey(); told {
+func (r *replay) keysSeen(worker model.QueueRef) (keys []string) {
+	if key, _, told := r.FirstKey(); told {
 		keys = append(keys, key)
 	}
 
-	for d := range model.Each(m.Deaths) {
+	for d := range model.Each(r.Deaths) {
 		if d.Queue == worker.Name && len(d.RoutingKeys) > 0 {
-			keys = append(keys, m.OwnKey(d.RoutingKeys[0]))
+			keys = append(keys, r.OwnKey(d.RoutingKeys[0]))
 		}
 	}
 
-	if a, told := m.ToldOrigin(c.envelope); told && (len(keys) == 0 || c.envelope != nil) {
+	if a, told := r.ToldOrigin(r.envelope); told && (len(keys) == 0 || r.envelope != nil) {
 		keys = append(keys, a.RoutingKey)
 	}
 
-	return model.Without(keys, func(key string) bool { return c.recordsPattern(worker, key) })
+	return model.Without(keys, func(key string) bool { return r.recordsPattern(worker, key) })
 }
 
 // recordsPattern reports whether a key is the pattern by which a worker is bound, and an application recorded it as if
 // it were that of the message.
-func (c *copied) recordsPattern(worker model.QueueRef, key string) bool {
-	first, _, _ := c.message.FirstKey()
-	return first == key && slices.Contains(c.topology.EntryKeys(worker).Patterns, key)
+func (r *replay) recordsPattern(worker model.QueueRef, key string) bool {
+	first, _, _ := r.FirstKey()
+	return first == key && slices.Contains(r.EntryKeys(worker).Patterns, key)
 }
 
 // OtherKey returns the key with which a worker at the end of a way sees a message, where it has not seen it with that
@@ -344,7 +343,7 @@ func (c *copied) recordsPattern(worker model.QueueRef, key string) bool {
 func (t *Target) OtherKey(
 	r *model.Topology, m *message.Message, e *message.Envelope, w *Way,
 ) (key string, was model.Opt[string], differs bool) {
-	c := copied{topology: r, message: m, envelope: e}
+	c := replay{Target: t, Topology: r, Message: m, envelope: e}
 	for _, ref := range w.Reaches {
 		key, worker := w.RoutingKey, ref
 		if hop, expires := r.Hop(ref, model.Expired); expires && !r.Works(ref) && len(hop.Route.Queues) > 0 {
@@ -355,7 +354,7 @@ func (t *Target) OtherKey(
 		}
 
 		seen := c.keysSeen(worker)
-		knows := func(behind string) bool { return t.keyBehind(r, m, behind, worker) == model.Some(key) }
+		knows := func(behind string) bool { return c.keyBehind(behind, worker) == model.Some(key) }
 		known := slices.Contains(seen, key) || knows(t.From.Name) || slices.ContainsFunc(m.Deaths,
 			func(d message.Death) bool { return d.Reason == model.Expired && knows(d.Queue) })
 		if known {
@@ -373,28 +372,26 @@ func (t *Target) OtherKey(
 
 // keyBehind returns the key with which a worker gets a message that leaves a queue by itself; unknown where it does not
 // get it, or only the message's own key there would tell.
-func (t *Target) keyBehind(
-	r *model.Topology, m *message.Message, queue string, worker model.QueueRef,
-) model.Opt[string] {
-	hop, leaves := r.Hop(t.From.Beside(queue), model.Expired)
+func (r *replay) keyBehind(queue string, worker model.QueueRef) model.Opt[string] {
+	hop, leaves := r.Hop(r.From.Beside(queue), model.Expired)
 	switch {
 	case !leaves || len(hop.Keys) > 1 || !slices.Contains(hop.Route.Queues, worker):
 	case len(hop.Keys) == 1:
 		return model.Some(hop.Keys[0])
-	case queue == t.From.Name:
-		return model.Some(m.RoutingKey)
+	case queue == r.From.Name:
+		return model.Some(r.RoutingKey)
 	}
 
 	return model.Unknown[string]()
 }
 
 // workerOf finds the worker that a message is for: the only one, or the one in which it died last.
-func (t *Target) workerOf(m *message.Message) (model.QueueRef, bool) {
-	if len(t.Workers) == 1 {
-		return t.Workers[0], true
+func (r *replay) workerOf() (model.QueueRef, bool) {
+	if len(r.Workers) == 1 {
+		return r.Workers[0], true
 	}
-	for _, death := range m.Deaths {
-		if ref := t.From.Beside(death.Queue); slices.Contains(t.Workers, ref) {
+	for _, death := range r.Deaths {
+		if ref := r.From.Beside(death.Queue); slices.Contains(r.Workers, ref) {
 			return ref, true
 		}
 	}
@@ -407,11 +404,12 @@ func (w Way) reachesOnly(workers ...model.QueueRef) bool {
 	return w.Problem == nil && w.Exact && len(w.Reaches) == 1 && slices.Contains(workers, w.Reaches[0])
 }
 
-// copied is what a way depends on: a message, and the headers that its copy will have. The headers are nil if no
+// replay is what a way depends on: a message, and the headers that its copy will have. The headers are nil if no
 // message was peeked at.
-type copied struct {
-	topology *model.Topology
-	message  *message.Message
+type replay struct {
+	*Target
+	*model.Topology
+	*message.Message
 	envelope *message.Envelope
 	headers  model.Table
 	recorded bool // the application recorded in the message which queue it is for
@@ -421,21 +419,22 @@ type copied struct {
 func (t *Target) WayBy(
 	r *model.Topology, m *message.Message, e *message.Envelope, headers model.Table, a model.Address, why string,
 ) Way {
-	return t.routeBy(copied{topology: r, message: m, envelope: e, headers: headers}, a, why)
+	c := replay{Target: t, Topology: r, Message: m, envelope: e, headers: headers}
+	return c.routeBy(a, why)
 }
 
 // autoBy is routeBy for a way that the user did not choose: then a key that the message does not name is a loss, too,
 // unless the application named the queue beside it.
-func (t *Target) autoBy(c copied, a model.Address, why string) Way {
-	w := t.routeBy(c, a, why)
-	if w.Problem == nil && w.Again == nil && len(w.Reaches) == 1 && !c.recorded {
-		w.Again = loss.OfOtherKey(c.topology, w.Reaches[0], c.message, w.RoutingKey)
+func (r *replay) autoBy(a model.Address, why string) Way {
+	w := r.routeBy(a, why)
+	if w.Problem == nil && w.Again == nil && len(w.Reaches) == 1 && !r.recorded {
+		w.Again = loss.OfOtherKey(r.Topology, w.Reaches[0], r.Message, w.RoutingKey)
 	}
 	return w
 }
 
-func (t *Target) routeBy(c copied, a model.Address, why string) Way {
-	route := c.topology.Route(t.From.VHost, a.Exchange, []string{a.RoutingKey}, c.headers)
+func (r *replay) routeBy(a model.Address, why string) Way {
+	route := r.Route(r.From.VHost, a.Exchange, []string{a.RoutingKey}, r.headers)
 	w := Way{Address: a, Reaches: route.Queues, Exact: route.Exact, Why: why}
 	switch {
 	case route.MissingExchange != "":
@@ -451,9 +450,9 @@ func (t *Target) routeBy(c copied, a model.Address, why string) Way {
 		w.Problem = model.Saidf("no queue is bound for key %s on %s", model.Quoted(a.RoutingKey),
 			model.ExchangeName(a.Exchange))
 	default:
-		w.Again = c.secondFailure(&w)
+		w.Again = r.secondFailure(&w)
 		if w.Again == nil && len(w.Reaches) == 1 {
-			w.Again = loss.OfPublishedFailure(c.topology, t.From, w.Reaches[0], c.message, a.RoutingKey)
+			w.Again = loss.OfPublishedFailure(r.Topology, r.From, w.Reaches[0], r.Message, a.RoutingKey)
 		}
 	}
 
@@ -461,10 +460,10 @@ func (t *Target) routeBy(c copied, a model.Address, why string) Way {
 }
 
 // secondFailure returns how the copy is lost if it fails again in one of the queues that a way reaches.
-func (c *copied) secondFailure(w *Way) (again *loss.SecondFailure) {
+func (r *replay) secondFailure(w *Way) (again *loss.SecondFailure) {
 	for _, ref := range w.Reaches {
-		own := func() [][]string { return loss.OwnKeysOf(c.topology, ref, c.message, c.envelope) }
-		f := loss.OfSecondFailure(c.topology, ref, w.RoutingKey, c.headers, c.message.Headers, own)
+		own := func() [][]string { return loss.OwnKeysOf(r.Topology, ref, r.Message, r.envelope) }
+		f := loss.OfSecondFailure(r.Topology, ref, w.RoutingKey, r.headers, r.Headers, own)
 		if f != nil && (again == nil || again.Same) {
 			again = f
 		}
