@@ -22,7 +22,8 @@ type resumption struct {
 	planWas  int         // messages to act on when the first record began
 	looked   []peek.Plan // looks that were made
 
-	items   []item // what may still be in the source, in the order of acquisition
+	items   []item     // what may still be in the source, in the order of acquisition
+	seen    []sighting // those of them that are there, from its head
 	pending []*pending
 	certain tally                 // without the pending ones
 	lost    *plan.LostAcks        // for the last record; nil: none are possible
@@ -224,20 +225,18 @@ func (f *resumption) find(ctx context.Context) error {
 	if len(f.pending) == 0 && len(f.done) == 0 {
 		return nil
 	}
-	var seen []sighting
 	if f.source.Name != "" {
-		var err error
-		if seen, err = f.lookAtSource(ctx); err != nil {
+		if err := f.lookAtSource(ctx); err != nil {
 			return err
 		}
 	}
 
-	if f.source.Name == "" || len(seen) > 0 || f.held {
+	if f.source.Name == "" || len(f.seen) > 0 || f.held {
 		f.lookAtTargets(ctx)
 	}
 
 	if f.source.Name != "" {
-		f.place(seen)
+		f.place()
 		f.takeBack()
 	}
 
@@ -260,8 +259,8 @@ func (f *resumption) takeBack() {
 	f.pending = slices.Concat(back, f.pending)
 }
 
-// lookAtSource returns the messages of the source that may be pending or were left there, from its head.
-func (f *resumption) lookAtSource(ctx context.Context) (seen []sighting, err error) {
+// lookAtSource sees the messages of the source that may be pending or were left there.
+func (f *resumption) lookAtSource(ctx context.Context) error {
 	wanted := map[message.Fingerprint]bool{}
 	for _, i := range f.items {
 		wanted[i.fingerprint] = true
@@ -269,7 +268,7 @@ func (f *resumption) lookAtSource(ctx context.Context) (seen []sighting, err err
 
 	look := peek.ToDecide(f.topology, f.source, f.want.Insist, f.want.ReadOnly)
 	if !look.Allowed() {
-		return nil, model.Errorf("look for them in %v: %s", f.source, look.Refusal.Words())
+		return model.Errorf("look for them in %v: %s", f.source, look.Refusal.Words())
 	}
 	f.looked = append(f.looked, look)
 	others, stopped, err := plan.Whole(ctx, f.want, look, func(m *message.Message) error {
@@ -277,7 +276,7 @@ func (f *resumption) lookAtSource(ctx context.Context) (seen []sighting, err err
 		f.noteDeaths(m)
 		f.depth++
 		if wanted[m.Fingerprint] {
-			seen = append(seen, sighting{m.Fingerprint, f.depth})
+			f.seen = append(f.seen, sighting{m.Fingerprint, f.depth})
 		}
 		return nil
 	})
@@ -288,14 +287,14 @@ func (f *resumption) lookAtSource(ctx context.Context) (seen []sighting, err err
 		back[name]++
 	}
 
-	seen = slices.DeleteFunc(seen, func(s sighting) bool {
+	f.seen = slices.DeleteFunc(f.seen, func(s sighting) bool {
 		back[s.fingerprint]--
 		return back[s.fingerprint] >= 0
 	})
 
 	n := int64(len(f.back))
-	for i := range seen {
-		seen[i].position -= n
+	for i := range f.seen {
+		f.seen[i].position -= n
 	}
 
 	f.depth -= n
@@ -305,7 +304,7 @@ func (f *resumption) lookAtSource(ctx context.Context) (seen []sighting, err err
 		err = model.Errorf("look for them in %v: %s", f.source, stopped)
 	}
 
-	return seen, err
+	return err
 }
 
 // lookAtTargets reads the queues that pending messages were sent to.

@@ -12,9 +12,9 @@ import (
 // missing ones are the first of those that have arrived, and what is left at the head of the source shows how many. No
 // such answer fits where messages are there that would be acknowledged, but for twins behind the records' messages.
 // Twins may allow several answers; the outcome of the messages that make the difference then stays open.
-func (f *resumption) place(seen []sighting) {
-	times, inSource := f.counts(seen)
-	ahead, short := f.ahead(seen), f.short(inSource)
+func (f *resumption) place() {
+	times, inSource := f.counts()
+	ahead, short := f.ahead(), f.short(inSource)
 	var possible, leading []int
 	there, blocked := 0, false // of those that would be acknowledged
 	for k := range len(f.pending) + 1 {
@@ -31,10 +31,10 @@ func (f *resumption) place(seen []sighting) {
 		}
 
 		switch {
-		case !f.fits(seen, k):
+		case !f.fits(k):
 		case !blocked:
 			possible = append(possible, k)
-		case f.leads(seen, k):
+		case f.leads(k):
 			leading = append(leading, k)
 		}
 	}
@@ -48,14 +48,14 @@ func (f *resumption) place(seen []sighting) {
 		return
 	}
 
-	for _, unlikely := range []func(int) bool{f.exceeds, func(k int) bool { return f.scattered(seen, k) }} {
+	for _, unlikely := range []func(int) bool{f.exceeds, f.scattered} {
 		if fewer := model.Without(possible, unlikely); f.all() && len(fewer) > 0 {
 			possible = fewer
 		}
 	}
 
 	first := possible[0]
-	if short > 0 && f.exceeds(first) && (len(f.left(first)) <= byChance || f.scattered(seen, first)) {
+	if short > 0 && f.exceeds(first) && (len(f.left(first)) <= byChance || f.scattered(first)) {
 		return // some may be twins of what is missing; many at the head, in order, are none
 	}
 	f.settle(first, f.lastByTwins(possible, times, inSource), inSource, ahead, short)
@@ -96,14 +96,14 @@ func (f *resumption) all() bool { return f.intent != nil && f.intent.Selection.A
 
 // ahead returns how many of each message may be those of the records: a queue that keeps its order has a message no
 // further back than it was.
-func (f *resumption) ahead(seen []sighting) message.Twins {
+func (f *resumption) ahead() message.Twins {
 	last := map[message.Fingerprint]int{}
 	for _, i := range f.items {
 		last[i.fingerprint] = max(last[i.fingerprint], i.position)
 	}
 
 	ahead := message.Twins{}
-	for _, s := range seen {
+	for _, s := range f.seen {
 		if s.position <= int64(last[s.fingerprint]) {
 			ahead[s.fingerprint]++
 		}
@@ -138,9 +138,9 @@ func (f *resumption) missing(n int) int {
 
 // leads reports whether what would be left if the first k were acknowledged is the head of the source, and was behind
 // them: then what looks like those k is behind it, and is none of them in a queue that keeps its order.
-func (f *resumption) leads(seen []sighting, k int) bool {
+func (f *resumption) leads(k int) bool {
 	left := f.left(k)
-	if len(left) == 0 || !f.all() || f.scattered(seen, k) {
+	if len(left) == 0 || !f.all() || f.scattered(k) {
 		return false
 	}
 	return !slices.ContainsFunc(f.pending[:k], func(p *pending) bool {
@@ -167,9 +167,9 @@ func (f *resumption) left(k int) (left []item) {
 }
 
 // fits reports whether the source looks as if the first k were acknowledged.
-func (f *resumption) fits(seen []sighting, k int) bool {
+func (f *resumption) fits(k int) bool {
 	for at, i := range f.left(k) {
-		if at == len(seen) || seen[at].fingerprint != i.fingerprint {
+		if at == len(f.seen) || f.seen[at].fingerprint != i.fingerprint {
 			return false
 		}
 	}
@@ -178,13 +178,13 @@ func (f *resumption) fits(seen []sighting, k int) bool {
 }
 
 // counts returns how many messages of the records have the same original, and how many of each are in the source.
-func (f *resumption) counts(seen []sighting) (times, inSource message.Twins) {
+func (f *resumption) counts() (times, inSource message.Twins) {
 	times, inSource = maps.Clone(f.certain.originals), message.Twins{}
 	for _, p := range f.pending {
 		times[p.original]++
 	}
 
-	for _, s := range seen {
+	for _, s := range f.seen {
 		inSource[s.fingerprint]++
 	}
 
@@ -199,9 +199,9 @@ func (f *resumption) exceeds(k int) bool {
 
 // scattered reports whether other messages are ahead of what would be left if the first k were acknowledged. When the
 // record acts on everything, there are none: it began at the head.
-func (f *resumption) scattered(seen []sighting, k int) bool {
+func (f *resumption) scattered(k int) bool {
 	n := len(f.left(k))
-	return n > 0 && seen[n-1].position != int64(n)
+	return n > 0 && f.seen[n-1].position != int64(n)
 }
 
 // byChance is how many messages in a row may have indistinguishable twins.
