@@ -247,12 +247,14 @@ func loadContext(env func(string) string, name string) (settings, error) {
 		return settings{}, model.Errorf("the context %v in %s has %w", name, path, err)
 	}
 	s := settings{
-		looks:           looks,
-		full:            found.Journal == "full",
-		warning:         file.openSecrets(),
+		Caution: Caution{
+			ReadOnly:    found.ReadOnly,
+			Production:  found.Production,
+			FullJournal: found.Journal == "full",
+			Looks:       looks,
+			Warning:     file.openSecrets(),
+		},
 		name:            name,
-		production:      found.Production,
-		readOnly:        found.ReadOnly,
 		urlFrom:         "url of context " + model.Printable(name),
 		apiFrom:         "api of context " + model.Printable(name),
 		passwordCommand: found.PasswordCommand,

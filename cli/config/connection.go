@@ -21,28 +21,33 @@ import (
 
 // Connection is which broker to use, as which user, and what may be done there.
 type Connection struct {
-	Name        string   // for people: the context's name, or host:port
-	AMQP        string   // amqp(s)://user:password@host:port
-	API         string   // http(s)://host:port, without credentials
-	Hosts       []string // further nodes of the cluster, for AMQP, each as host:port
-	APIHosts    []string // the same for the management API
-	User        string   // for the management API
-	Password    string
-	VHost       string // the only vhost to look at; "" is every one that the user sees
+	Name     string   // for people: the context's name, or host:port
+	AMQP     string   // amqp(s)://user:password@host:port
+	API      string   // http(s)://host:port, without credentials
+	Hosts    []string // further nodes of the cluster, for AMQP, each as host:port
+	APIHosts []string // the same for the management API
+	User     string   // for the management API
+	Password string
+	VHost    string // the only vhost to look at; "" is every one that the user sees
+	Caution
+	TLS        *tls.Config       // for AMQP; nil: the system's defaults
+	APITLS     *tls.Config       // for the management API: the same, but with its own host name
+	NoJournal  bool              // actions are not recorded
+	JournalDir string            // "" is the user's own
+	APIOnly    bool              // only the management API was named: AMQP is at its usual address
+	Guessed    bool              // nothing was configured: it is the broker on this machine, if there is one
+	Command    string            // that uses it, as other programs of dlxtop show it
+	Roles      model.StatedRoles // of queues, from the configuration file
+	Renamed    map[string]string // queues that have another name now, from the configuration file
+}
+
+// Caution is what a context says besides which broker it is.
+type Caution struct {
 	ReadOnly    bool
 	Production  bool
-	TLS         *tls.Config       // for AMQP; nil: the system's defaults
-	APITLS      *tls.Config       // for the management API: the same, but with its own host name
-	NoJournal   bool              // actions are not recorded
-	FullJournal bool              // replayed messages are kept completely
-	JournalDir  string            // "" is the user's own
-	APIOnly     bool              // only the management API was named: AMQP is at its usual address
-	Guessed     bool              // nothing was configured: it is the broker on this machine, if there is one
-	Warning     string            // from the configuration file; "" without one
-	Command     string            // that uses it, as other programs of dlxtop show it
-	Roles       model.StatedRoles // of queues, from the configuration file
-	Renamed     map[string]string // queues that have another name now, from the configuration file
-	Looks       peek.Consent      // to looks that use up delivery limits; "" when the configuration says nothing
+	FullJournal bool         // replayed messages are kept completely
+	Looks       peek.Consent // to looks that use up delivery limits; "" when the configuration says nothing
+	Warning     string       // from the configuration file; "" without one
 }
 
 // String returns the connection's name: a connection contains a password, which must not be printed.
@@ -88,7 +93,7 @@ func (f Flags) Connection(env func(string) string) (Connection, error) {
 		}
 	}
 
-	s.readOnly = s.readOnly || f.ReadOnly
+	s.ReadOnly = s.ReadOnly || f.ReadOnly
 	s.vhost = cmp.Or(f.VHost, s.vhost)
 	file, err := Read(env)
 	if err != nil {
@@ -123,26 +128,19 @@ func environment(env func(string) string) (settings, error) {
 }
 
 type settings struct {
-	name                 string
-	url, api             string
-	urlFrom, apiFrom     string            // where they were written, for errors
-	vhost                model.Opt[string] // unknown: the URL's
-	readOnly, production bool
-	full                 bool // for the journal
-	looks                peek.Consent
-	warning              string // from the configuration file
-	passwordCommand      string // prints the password that the URLs do not have; "": there is none
+	name             string
+	url, api         string
+	urlFrom, apiFrom string            // where they were written, for errors
+	vhost            model.Opt[string] // unknown: the URL's
+	passwordCommand  string            // prints the password that the URLs do not have; "": there is none
+	Caution
 }
 
 // over lays settings over those of a context. Settings for another broker take nothing from the context but its
 // caution.
 func (s settings) over(context settings) settings {
-	s.warning = context.warning
 	if s.url != "" {
-		s.readOnly = context.readOnly
-		s.production = context.production
-		s.full = context.full
-		s.looks = context.looks
+		s.Caution = context.Caution
 		return s
 	}
 
@@ -194,23 +192,19 @@ func (s settings) connection(ask Ask) (Connection, error) {
 	}
 
 	return Connection{
-		Name:        cmp.Or(s.name, broker.address()),
-		AMQP:        broker.amqpURL(),
-		API:         api.apiURL(),
-		Hosts:       broker.others,
-		APIHosts:    api.others,
-		User:        api.user,
-		Password:    api.password,
-		VHost:       s.vhost.Or(broker.vhost),
-		ReadOnly:    s.readOnly,
-		Production:  s.production,
-		TLS:         secured,
-		Looks:       s.looks,
-		APITLS:      apiTLS,
-		Guessed:     guessed,
-		APIOnly:     s.url == "" && s.api != "",
-		FullJournal: s.full,
-		Warning:     s.warning,
+		Name:     cmp.Or(s.name, broker.address()),
+		AMQP:     broker.amqpURL(),
+		API:      api.apiURL(),
+		Hosts:    broker.others,
+		APIHosts: api.others,
+		User:     api.user,
+		Password: api.password,
+		VHost:    s.vhost.Or(broker.vhost),
+		Caution:  s.Caution,
+		TLS:      secured,
+		APITLS:   apiTLS,
+		Guessed:  guessed,
+		APIOnly:  s.url == "" && s.api != "",
 	}, nil
 }
 
@@ -221,7 +215,6 @@ func share(to, from *endpoint) {
 	}
 	to.user = "guest"
 	to.password = "guest"
-	to.named = false
 	if from.named {
 		to.user = from.user
 		to.password = from.password
