@@ -125,6 +125,14 @@ func Without[S ~[]T, T any](list S, drop func(T) bool) S {
 	return slices.DeleteFunc(slices.Clone(list), drop)
 }
 
+// Put puts a value into a map, and makes the map when it is nil.
+func Put[M ~map[K]V, K comparable, V any](in *M, key K, value V) {
+	if *in == nil {
+		*in = M{}
+	}
+	(*in)[key] = value
+}
+
 // Mapped returns what a function makes of each element of a list.
 func Mapped[T, R any](list []T, of func(*T) R) []R {
 	made := make([]R, len(list))

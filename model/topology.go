@@ -138,10 +138,7 @@ func (t *Topology) goneIn(next *Topology) map[QueueRef][]QueueRef {
 		if before = UnionOf(before, t.gone[ref]); len(before) == 0 || len(hops[0].Route.Queues) > 0 || hops[0].Route.Unread {
 			continue
 		}
-		if gone == nil {
-			gone = map[QueueRef][]QueueRef{}
-		}
-		gone[ref] = before
+		Put(&gone, ref, before)
 	}
 
 	return gone

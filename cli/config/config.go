@@ -354,11 +354,7 @@ func Themes(env func(string) string, check func(name string, colours map[string]
 		if err != nil {
 			return nil, model.Errorf("%v: %w", path, err)
 		}
-		if themes == nil {
-			themes = map[string]map[string]string{}
-		}
-
-		themes[name] = colours
+		model.Put(&themes, name, colours)
 	}
 
 	return themes, nil

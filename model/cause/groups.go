@@ -200,11 +200,7 @@ func (g *Groups) coarsen() {
 
 // merge merges groups into one.
 func (g *Groups) merge(level Level, id ID, exact []*group) {
-	if g.coarser[level] == nil {
-		g.coarser[level] = map[ID]bool{}
-	}
-
-	g.coarser[level][id] = true
+	model.Put(&g.coarser[level], id, true)
 	slices.SortFunc(exact, func(a, b *group) int { return cmp.Compare(a.order, b.order) })
 	whole := g.open(exact[0].cause.At(level))
 	whole.order = exact[0].order
@@ -260,11 +256,7 @@ func (g *Groups) Remove(queue model.QueueRef, f message.Fingerprint) bool {
 	last := len(q.members[f]) - 1
 	in := q.members[f][last]
 	g.leave(queue, in)
-	if q.removed == nil {
-		q.removed = map[message.Fingerprint][]member{}
-	}
-
-	q.removed[f] = append(q.removed[f], in)
+	model.Put(&q.removed, f, append(q.removed[f], in))
 	if q.members[f] = q.members[f][:last]; last == 0 {
 		delete(q.members, f)
 	}

@@ -206,11 +206,9 @@ type table[T comparable] struct {
 func (t *table[T]) of(value T) int {
 	n, known := t.index[value]
 	if !known {
-		if t.index == nil {
-			t.index = map[T]int{}
-		}
 		n = len(t.list)
-		t.list, t.index[value] = append(t.list, value), n
+		t.list = append(t.list, value)
+		model.Put(&t.index, value, n)
 	}
 
 	return n

@@ -136,14 +136,10 @@ func WithStates(text []byte, broker string, change func(States)) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	if file.Brokers == nil {
-		file.Brokers = map[string]States{}
-	}
-
 	states := file.Brokers[broker]
 	if states == nil {
 		states = States{}
-		file.Brokers[broker] = states
+		model.Put(&file.Brokers, broker, states)
 	}
 
 	change(states)

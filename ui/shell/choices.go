@@ -9,6 +9,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -55,10 +56,7 @@ func rememberable(texts []string) (past []string) {
 }
 
 func (c *KeptChoices) Hide(msg HideMsg) {
-	if c.Hidden == nil {
-		c.Hidden = map[string][]string{}
-	}
-	if c.Hidden[msg.Screen] = msg.Titles; len(msg.Titles) == 0 {
+	if model.Put(&c.Hidden, msg.Screen, msg.Titles); len(msg.Titles) == 0 {
 		delete(c.Hidden, msg.Screen)
 	}
 }

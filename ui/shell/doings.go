@@ -34,10 +34,7 @@ func (m *Memory) Done() int { return len(m.doings) }
 
 // SetActing says whether an action takes messages of a queue now.
 func (m *Memory) SetActing(queue model.QueueRef, now bool) {
-	if m.acting == nil {
-		m.acting = model.QueueSet{}
-	}
-	m.acting[queue] = now
+	model.Put(&m.acting, queue, now)
 }
 
 func (m *Memory) Acting(queue model.QueueRef) bool { return m.acting[queue] }

@@ -42,16 +42,12 @@ func Following(done action.Action, t *model.Topology, a *plan.Account) tea.Cmd {
 func (e *Env) Follow(msg FollowMsg) tea.Cmd {
 	ctx, stop := context.WithCancel(context.Background())
 	f := followed{plan: msg.Following, feed: NewProgressFeed[plan.Sequel](), stop: stop, ended: ctx.Done()}
-	if e.followed == nil {
-		e.followed = map[string]*followed{}
-	}
-
 	mark := f.plan.Released.Mark
 	if before := e.followed[mark]; before != nil { // the replay that this one resumes
 		before.stop()
 	}
 
-	e.followed[mark] = &f
+	model.Put(&e.followed, mark, &f)
 	run := e.standby(0, func(program context.Context) tea.Msg {
 		defer context.AfterFunc(program, stop)()
 		defer stop()

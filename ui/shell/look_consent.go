@@ -3,6 +3,7 @@ package shell
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
@@ -24,32 +25,19 @@ func (e *Env) MayAskOnce(cluster string) bool {
 	if !e.recalled && e.Preferences != nil || e.askedOnce[cluster] || e.LookConsent(cluster) != peek.Unasked {
 		return false
 	}
-	if e.askedOnce == nil {
-		e.askedOnce = map[string]bool{}
-	}
-
-	e.askedOnce[cluster] = true
+	model.Put(&e.askedOnce, cluster, true)
 	return true
 }
 
 // ChooseLooks changes what the user has agreed to. It is remembered unless the configuration says it: then it holds
 // until the program ends.
 func (e *Env) ChooseLooks(cluster string, c peek.Consent) tea.Cmd {
-	if e.consents == nil {
-		e.consents = map[string]peek.Consent{}
-	}
-
-	e.consents[cluster] = c
+	model.Put(&e.consents, cluster, c)
 	if e.Consent != peek.Unasked {
 		return nil
 	}
 
-	return e.Keep(func(k *KeptChoices) {
-		if k.Looks == nil {
-			k.Looks = map[string]peek.Consent{}
-		}
-		k.Looks[cluster] = c
-	})
+	return e.Keep(func(k *KeptChoices) { model.Put(&k.Looks, cluster, c) })
 }
 
 // Recall restores what was chosen before this start.

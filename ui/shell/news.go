@@ -31,14 +31,11 @@ func (m *Memory) Tell(kind string, queue model.QueueRef, words string) {
 
 // Meet remembers the causes that were read. In a queue that was read before, those that are met first are news.
 func (m *Memory) Meet(list []cause.Group, states cause.States, queue model.QueueRef, before bool) {
-	if m.met == nil {
-		m.met = map[cause.ID]bool{}
-	}
 	for g := range model.Each(list) {
 		if before && !m.met[g.ID] && states.Of(g.ID).State == cause.New {
 			m.Tell("new cause", queue, model.Sayf("in %s: %s", queue, g.Cause))
 		}
-		m.met[g.ID] = true
+		model.Put(&m.met, g.ID, true)
 	}
 }
 
