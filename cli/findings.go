@@ -209,7 +209,7 @@ func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.Queue
 	switch {
 	case !look.Allowed():
 		why = look.Refusal.Words()
-	case look.Counts, look.Foreseen():
+	case look.Endangers():
 		why = look.Cost + "; dlxtop peek looks all the same"
 	default:
 		peeked, err := s.broker.Peek(ctx, look)

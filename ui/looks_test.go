@@ -432,6 +432,18 @@ func TestOneQuestionAndOneLook(t *testing.T) {
 	assert.Equal(t, shell.ChoicesIn(text).Looks["rabbit@mq1"], peek.WhileHalf)
 }
 
+// From 4.3 on a look is free, unless messages keep what another queue's limit counted.
+func TestAPolicyFreesLooksAtWhatKeepsItsCount(t *testing.T) {
+	o, _ := limitedFailed()
+	s := o.Source.(*recorded).snapshot
+	s.Overview.Version = model.ParseVersion("4.3.6")
+	queueIn(s, "orders").Type = model.Quorum
+
+	term := o.open(t).await("orders ").press("3").await("0 of 3 read; i reads 3, at a cost",
+		`rabbitmqctl set_policy -p '/' --apply-to quorum_queues --priority 0 free-looks '^(orders\.failed)$'`)
+	term.lacks("L changes", "no choice is offered for what is asked each time")
+}
+
 // What each answer, and each word of a configuration, lets happen.
 func TestConsentToLooks(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Freed is how looks at some queues become free, where each uses up a delivery limit.
+// Freed is how looks at some queues become free, where each uses up a delivery limit, or may pass it.
 type Freed struct {
 	Queues  []model.QueueRef
 	Command string // for a shell on a node of the broker; "" when no policy helps
@@ -20,10 +20,10 @@ type Freed struct {
 }
 
 // Freeing says how looks at these queues become free: by a policy that lifts the delivery limit, at once and for
-// messages that were returned before, too (4.0.5). A queue has one policy, so the new one repeats what the queue's
-// present policy says. No policy, not even an operator policy, lifts a limit that is an argument of the queue or that
-// an operator policy sets: from 4.0 the higher one counts where one is negative (4.0.5). On 3.x a negative limit drops
-// messages.
+// messages that were returned before, too (4.0.5, 4.3.6). A queue has one policy, so the new one repeats what the
+// queue's present policy says. No policy, not even an operator policy, lifts a limit that is an argument of the queue
+// or that an operator policy sets: from 4.0 the higher one counts where one is negative (4.0.5). On 3.x a negative
+// limit drops messages.
 func Freeing(t *model.Topology, queues []model.QueueRef) []Freed {
 	if t.Behaviour.NegativeDeliveryLimitDrops {
 		return nil
@@ -33,7 +33,7 @@ func Freeing(t *model.Topology, queues []model.QueueRef) []Freed {
 	at := map[string]int{}
 	for _, ref := range queues {
 		q, ok := t.Queue(ref)
-		if !ok || !OfQueue(q, t.Settings(ref), t.Behaviour, Want{}).Counts {
+		if !ok || !For(t, ref, Want{}).Endangers() {
 			continue
 		}
 

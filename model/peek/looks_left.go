@@ -63,8 +63,12 @@ func (p Plan) MostCounted() int64 {
 	return p.Budget - max(scarceDeliveries, p.Spare) - 1
 }
 
+// Endangers reports whether returning a message uses its delivery limit up, or can pass it by what the topology lets
+// arrive.
+func (p Plan) Endangers() bool { return p.Counts || p.Foreseen() }
+
 // Careful reports whether the delivery limit may stop this plan.
-func (p Plan) Careful() bool { return (p.Counts || p.Foreseen()) && !p.Agreed && !p.TakesAll }
+func (p Plan) Careful() bool { return p.Endangers() && !p.Agreed && !p.TakesAll }
 
 // LimitReached ends a peek, an export, or an action searching for its messages, before the queue's delivery limit makes
 // it lose a message.

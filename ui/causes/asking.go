@@ -96,6 +96,9 @@ func only(queues []*Queue, is func(*Queue) bool) []*Queue {
 // counts reports whether looks at the queue use up its delivery limit.
 func (q *Queue) counts() bool { return q.Plan.Counts }
 
+// endangers reports whether they use it up, or can pass it.
+func (q *Queue) endangers() bool { return q.Plan.Endangers() }
+
 // Keys returns the keys that read more, or those of the open question.
 func (c *Reading) Keys() []term.Key {
 	cancel := term.On(press.Cancel, "", c.close)
@@ -260,8 +263,12 @@ func (c *Reading) Waiting(width int) []string {
 		say(term.Text, "A look has a cost: %s", queues[0].Plan.Cost)
 	}
 
-	say(term.Text, "%s reads them; looks begin: %s (%s changes that)", press.Insist.Help().Key,
-		c.Env.LookConsent(c.Broker).Words(), press.Looks.Help().Key)
+	begin := ""
+	if len(limited) > 0 {
+		begin = fmt.Sprintf("; looks begin: %s (%s changes that)", c.Env.LookConsent(c.Broker).Words(),
+			press.Looks.Help().Key)
+	}
+	say(term.Text, "%s reads them%s", press.Insist.Help().Key, begin)
 
 	for _, q := range c.Order {
 		if q.refusal.Refused() || q.err != nil || !q.Plan.Allowed() && q.left() > 0 {
@@ -269,7 +276,7 @@ func (c *Reading) Waiting(width int) []string {
 		}
 	}
 
-	for _, f := range c.freeing(limited) {
+	for _, f := range c.freeing(only(queues, (*Queue).endangers)) {
 		names := model.Mapped(f.Queues, (*model.QueueRef).Printable)
 		lines = append(lines, "")
 		if f.Command == "" {
@@ -315,7 +322,7 @@ func (c *Reading) freeing(queues []*Queue) []peek.Freed {
 // commands returns these commands for all queues, a line each; "" without any.
 func (c *Reading) commands() string {
 	var all []string
-	for _, f := range c.freeing(c.of((*Queue).counts)) {
+	for _, f := range c.freeing(c.of((*Queue).endangers)) {
 		if f.Command != "" {
 			all = append(all, f.Command)
 		}

@@ -98,7 +98,7 @@ func (f *failedScreen) causeKeys() []term.Key {
 		term.On(press.Looks, "when looks begin that use up a delivery limit", func() { f.asks, f.asked = asksConsent, nil }).
 			When(limited),
 		term.On(press.Copy, "before anything was read: copy the command that makes looks free", f.copyCommands).
-			As("copy the command").When(limited && !current))
+			As("copy the command").When(len(f.of((*Queue).endangers)) > 0 && !current))
 
 	keys = append(keys, f.consents()...)
 	return append(keys, term.On(press.Peek, "read the queues again", func() {
