@@ -3,10 +3,12 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -42,7 +44,7 @@ type (
 	}
 	aText struct {
 		Text  string `json:"text" jsonschema:"a text, or = and an expression: =worker == \"orders\" and deaths > 3"`
-		Limit string `json:"limit,omitempty" jsonschema:"how many messages to find at most, a number (default 100)"`
+		Limit int    `json:"limit,omitempty" jsonschema:"how many messages to find at most (default 100)"`
 		ofQueues
 	}
 	aCode struct {
@@ -52,7 +54,7 @@ type (
 		Queue  string `json:"queue" jsonschema:"its name, or VHOST/NAME"`
 		Filter string `json:"filter,omitempty" jsonschema:"only messages that match this expression"`
 		Cause  string `json:"cause,omitempty" jsonschema:"only messages that failed for the cause of this id"`
-		Limit  string `json:"limit,omitempty" jsonschema:"how many messages at most, a number"`
+		Limit  int    `json:"limit,omitempty" jsonschema:"how many messages at most"`
 	}
 	anAction struct {
 		Operation string `json:"operation" jsonschema:"replay, move or drop"`
@@ -80,7 +82,12 @@ func inJSON(name string, arguments ...string) command {
 	return command{name: name, arguments: arguments}.with("output", "json")
 }
 
-func (o *ofOne) selected(c command) command { return c.with("filter", o.Filter).with("cause", o.Cause) }
+func (o *ofOne) selected(c command) command {
+	if o.Limit != 0 {
+		c = c.with("limit", strconv.Itoa(o.Limit))
+	}
+	return c.with("filter", o.Filter).with("cause", o.Cause)
+}
 
 // Serve answers until the assistant closes in, or ctx ends.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
@@ -93,10 +100,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		"their cause.", func(a ofQueues) (command, error) { return inJSON("causes").with("queues", a.Queues), nil })
 	add(s, to, "find", "The messages of all queues that can be read without a cost and have a text or match an "+
 		"expression.", func(a aText) (command, error) {
-		if a.Limit == "" {
-			a.Limit = "100"
-		}
-		return inJSON("find", a.Text).with("queues", a.Queues).with("number", a.Limit), nil
+		return inJSON("find", a.Text).with("queues", a.Queues).with("number", strconv.Itoa(cmp.Or(a.Limit, 100))), nil
 	})
 
 	add(s, to, "explain", "What a finding of dlxtop means and what to do about it.",
@@ -108,7 +112,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		})
 	add(s, to, "peek", "The first messages of a queue, where a look has no cost; they stay where they are.",
 		func(a ofOne) (command, error) {
-			return a.selected(inJSON("peek", a.Queue).with("limit", a.Limit)), nil
+			return a.selected(inJSON("peek", a.Queue)), nil
 		})
 	add(s, to, "plan", "What a replay, a move or a drop of messages would do. It is never done.",
 		func(a anAction) (command, error) {
@@ -117,7 +121,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 			default:
 				return command{}, errors.New("operation is replay, move or drop")
 			}
-			c := inJSON(a.Operation, a.Queue).with("dry-run", "true").with("limit", a.Limit).with("to", a.To)
+			c := inJSON(a.Operation, a.Queue).with("dry-run", "true").with("to", a.To)
 			return a.selected(c), nil
 		})
 
