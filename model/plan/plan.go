@@ -374,6 +374,10 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 			p.warn(warning("%s has no consumers: they will wait there%s", r.Queue, until))
 		}
 
+		if slices.Contains(t.RejectedTargets(r.Queue), r.Queue) {
+			p.warn(warning("what %s rejects can come back to it at once, again and again", r.Queue))
+		}
+
 		p.warnOfChosen(t, r.Queue)
 		if workers := t.WorkersOf(r.Queue); p.Operation != Move && len(workers) == 1 {
 			p.warn(warning("failures of %s end in %s: to give them to that worker, choose queue:%[1]s",
