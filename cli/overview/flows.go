@@ -327,12 +327,11 @@ func Table(t *model.Topology) *print.Table {
 	rows := flowRows(t)
 	again := slices.ContainsFunc(rows, func(r flowRow) bool { return r.q.RedeliverRate.Or(0) > 0 })
 	g := &print.Table{Right: []bool{false, false, false, true, true, again}}
-	add := func(flow, role, name, ready, consumers, redelivered, after, target string) {
-		cells := []string{flow, role, name, ready, consumers}
-		if again {
-			cells = append(cells, redelivered)
+	add := func(cells ...string) {
+		if !again {
+			cells = slices.Delete(cells, 5, 6)
 		}
-		g.Add(append(cells, after, target)...)
+		g.Add(cells...)
 	}
 
 	add("FLOW", "ROLE", "QUEUE", "READY", "CONSUMERS", "REDELIVERED", "AFTER", "LEADS TO")
