@@ -427,7 +427,11 @@ func (t *Target) WayBy(
 // unless the application named the queue beside it.
 func (r *replay) autoBy(a model.Address, why string) Way {
 	w := r.routeBy(a, why)
-	if w.Problem == nil && w.Again == nil && len(w.Reaches) == 1 && !r.recorded {
+	if r.recorded || w.Problem != nil || len(w.Reaches) != 1 {
+		return w
+	}
+
+	if w.Again == nil {
 		w.Again = loss.OfOtherKey(r.Topology, w.Reaches[0], r.Message, w.RoutingKey)
 	}
 	return w
