@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -72,8 +73,8 @@ func (s *Steady) breaking(
 	watching.Wait()
 	b.note(a)
 	s.past = append(s.past, b)
-	if err == nil && a.Stopped != "" && plan.WhyEnded(running, nil) != nil {
-		s.confirm(ctx, b, &a)
+	if tripped, ok := errors.AsType[*plan.Tripped](plan.WhyEnded(running, nil)); ok && err == nil && a.Stopped != "" {
+		s.confirm(ctx, b, &a, tripped)
 	}
 
 	return a, err
@@ -154,9 +155,10 @@ func (b *breaker) judge(failed, sent int64) *plan.Tripped {
 	return &plan.Tripped{Failed: min(failed, sent), Sent: sent, Share: b.share}
 }
 
-// confirm searches the queues for messages that came back, where that costs nothing. If too few did, the account is
-// that of an action which is resumed, without a breaker: its queues are too busy for counts to tell.
-func (s *Steady) confirm(ctx context.Context, b *breaker, a *plan.Account) {
+// confirm searches the queues for messages that came back, where that costs nothing. If fewer did than were counted,
+// and too few, the account is that of an action which is resumed, without a breaker: its queues are too busy for counts
+// to tell. That more were sent than was known at the count changes nothing.
+func (s *Steady) confirm(ctx context.Context, b *breaker, a *plan.Account, counted *plan.Tripped) {
 	ctx, cancel := context.WithTimeout(ctx, confirmLimit)
 	defer cancel()
 	var failed, sent int64
@@ -187,7 +189,7 @@ func (s *Steady) confirm(ctx context.Context, b *breaker, a *plan.Account) {
 		}
 	}
 
-	if b.judge(failed, sent) == nil {
+	if failed < counted.Failed && b.judge(failed, sent) == nil {
 		a.Stopped, a.Lost = "what came into its queue meanwhile is not of this replay", true
 		s.alarmed = true
 	}
