@@ -127,7 +127,10 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 func (t *checking) unclaimed(q *model.Queue, hop *model.Hop, alternate string) (f Finding, returns bool) {
 	s := t.Settings(q.QueueRef)
 	fills := func(b *model.Binding) bool { return alternate != "" && b.Source == alternate }
-	if s.Key.Set || !s.TTL.Set || !slices.ContainsFunc(slices.Collect(t.BindingsTo(q.QueueRef)), fills) {
+	if s.Key.Set || !s.TTL.Set || s.KeepsDeadLetters() {
+		return f, false
+	}
+	if !slices.ContainsFunc(slices.Collect(t.BindingsTo(q.QueueRef)), fills) {
 		return f, false
 	}
 
