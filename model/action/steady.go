@@ -81,11 +81,14 @@ func (s *Steady) goOn(ctx context.Context, a plan.Account, progress plan.Progres
 			break
 		}
 
-		waiting := a
-		waiting.Waiting = fmt.Sprintf("for %s, resuming %d of %d: %s", s.On.Broker.Address(), n, s.Most, a.Stopped)
-		progress(waiting)
+		waits := func(why string) {
+			waiting := a
+			waiting.Waiting = fmt.Sprintf("for %s, resuming %d of %d: %s", s.On.Broker.Address(), n, s.Most, why)
+			progress(waiting)
+		}
+		waits(a.Stopped)
 
-		all, err := s.resume(ctx, a, progress)
+		all, err := s.resume(ctx, a, waits, progress)
 		if err != nil && ctx.Err() == nil {
 			a.Stopped += "; not resumed: " + err.Error()
 		}
@@ -100,9 +103,11 @@ func (s *Steady) goOn(ctx context.Context, a plan.Account, progress plan.Progres
 }
 
 // resume resumes an action once, and returns the account of all of it. An error means that nothing was done.
-func (s *Steady) resume(ctx context.Context, before plan.Account, progress plan.Progress) (plan.Account, error) {
+func (s *Steady) resume(
+	ctx context.Context, before plan.Account, waits func(why string), progress plan.Progress,
+) (plan.Account, error) {
 	id := before.JournalID
-	run, release, err := s.await(ctx, id)
+	run, release, err := s.await(ctx, id, waits)
 	if err != nil {
 		return before, err
 	}
@@ -151,8 +156,10 @@ func (s *Steady) recorded(ctx context.Context, id, without int64) (a plan.Accoun
 	return a, err
 }
 
-// await plans the resume of a record as soon as the broker and the queues are back.
-func (s *Steady) await(ctx context.Context, id int64) (run resume.Run, release func(), err error) {
+// await plans the resume of a record as soon as the broker and the queues are back, and tells why they are not.
+func (s *Steady) await(
+	ctx context.Context, id int64, waits func(why string),
+) (run resume.Run, release func(), err error) {
 	pause := backEvery
 	for began := time.Now(); ; {
 		var t *model.Topology
@@ -176,6 +183,12 @@ func (s *Steady) await(ctx context.Context, id int64) (run resume.Run, release f
 			release()
 			pause = min(2*pause, backLimit/4) // a look may count towards a delivery limit
 		}
+
+		why := run.Unclear()
+		if err != nil {
+			why = err.Error()
+		}
+		waits(why)
 
 		taken := new(plan.BeingResumed)
 		final := errors.As(err, &taken) || errors.Is(err, plan.ErrJournal) || errors.Is(err, message.ErrFile)

@@ -44,6 +44,14 @@ type Plan struct {
 	Unsettled bool
 }
 
+// Unclear returns why a later look may decide more.
+func (p *Plan) Unclear() string {
+	if len(p.Undecided) > 0 {
+		return p.Undecided[0].Why
+	}
+	return p.Refusal.Words()
+}
+
 // Run is a plan with what its execution needs besides: a plan is data, and these are not.
 type Run struct {
 	Plan
