@@ -113,10 +113,10 @@ func (t *checking) findExpiredUnread(q *model.Queue) {
 
 // findCutAtLimits finds queues with a limit that pushes messages out, or gives them up, into a buffer that leads back:
 // that is no rejection either.
-func (t *checking) findCutAtLimits(q *model.Queue, s model.Settings) {
-	for _, exit := range cutExits(t.Topology, q) {
+func (t *checking) findCutAtLimits(q queue) {
+	for _, exit := range cutExits(t.Topology, q.Queue) {
 		f := Finding{
-			Code: "cycle-cut", Evidence: limitOf(s),
+			Code: "cycle-cut", Evidence: limitOf(q),
 			Remedy: "set overflow reject-publish, so that publishers see it",
 		}
 
@@ -124,8 +124,8 @@ func (t *checking) findCutAtLimits(q *model.Queue, s model.Settings) {
 		case model.Expired:
 			continue // findExpiredUnread
 		case model.DeliveryLimit:
-			f.Level = infoIf(s.DeliveryLimit.Source.Kind == model.FromDefault)
-			f.Evidence = "delivery-limit " + s.DeliveryLimit.String()
+			f.Level = infoIf(q.DeliveryLimit.Source.Kind == model.FromDefault)
+			f.Evidence = "delivery-limit " + q.DeliveryLimit.String()
 			f.Remedy = "let the worker reject them without requeue before: then they return"
 		}
 

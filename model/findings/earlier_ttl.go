@@ -10,9 +10,9 @@ import (
 // one, with everything behind it. Without a look that is known where its publisher wrote a timestamp
 // (head_message_timestamp, classic queues before 4.0) and nothing brings older messages into the queue, or where
 // nothing has left for longer than the TTL.
-func (t *checking) findEarlierTTLs(q *model.Queue, s model.Settings) {
+func (t *checking) findEarlierTTLs(q queue) {
 	ready := q.Ready.Or(0)
-	if !s.TTL.ByPolicy() || ready == 0 || q.Consumed() || q.Polled() {
+	if !q.TTL.ByPolicy() || ready == 0 || q.Consumed() || q.Polled() {
 		return
 	}
 
@@ -21,20 +21,20 @@ func (t *checking) findEarlierTTLs(q *model.Queue, s model.Settings) {
 		Code:      "earlier-ttl",
 		Happening: true,
 		Message: spell("the first message of %s has been there for %s, longer than the TTL %s: it waits under an "+
-			"earlier TTL, and what is behind it waits for it", q, stayed.Round(time.Second), s.TTL),
-		Evidence: spell("nothing left it for %s; %v ready, message-ttl %s", stayed.Round(time.Second), ready, s.TTL),
+			"earlier TTL, and what is behind it waits for it", q, stayed.Round(time.Second), q.TTL),
+		Evidence: spell("nothing left it for %s; %v ready, message-ttl %s", stayed.Round(time.Second), ready, q.TTL),
 		Remedy:   earlierTTLRemedy,
 	}
 
 	if !proven {
-		age, old := t.headAge(q, s.TTL.Value)
+		age, old := t.headAge(q)
 		if !old {
 			return
 		}
 		words := model.ShortDuration(age.Round(time.Second))
 		f.Message = spell("the first message of %s is %s old, older than the TTL %s: it waits under an earlier TTL, and "+
-			"what is behind it waits for it", q, words, s.TTL)
-		f.Evidence = spell("head_message_timestamp %s ago; %v ready, message-ttl %s", words, ready, s.TTL)
+			"what is behind it waits for it", q, words, q.TTL)
+		f.Evidence = spell("head_message_timestamp %s ago; %v ready, message-ttl %s", words, ready, q.TTL)
 		f.Remedy += "; where its publisher's clock is behind, nothing is wrong"
 	}
 
@@ -43,7 +43,7 @@ func (t *checking) findEarlierTTLs(q *model.Queue, s model.Settings) {
 
 // headAge returns how old the first message of a queue is by its timestamp; old is false where that says nothing, or it
 // may have left since it was counted.
-func (t *checking) headAge(q *model.Queue, ttl time.Duration) (age time.Duration, old bool) {
+func (t *checking) headAge(q queue) (age time.Duration, old bool) {
 	stamp, known := q.HeadTimestamp.Get()
 	if !known || stamp.Before(model.FirstTime) || stamp.After(model.LastTime) || q.DeadLettered().Or(0) > 0 {
 		return 0, false
@@ -56,5 +56,5 @@ func (t *checking) headAge(q *model.Queue, ttl time.Duration) (age time.Duration
 
 	clock := t.Snapshot.Overview.Clock()
 	age = min(t.Snapshot.TakenAt.Sub(clock.Local(stamp)), t.Snapshot.TakenAt.Sub(stamp)) - clock.Within
-	return age, age > ttl+model.StatisticsLag+model.ClockTolerance
+	return age, age > q.TTL.Value+model.StatisticsLag+model.ClockTolerance
 }

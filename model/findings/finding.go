@@ -49,6 +49,8 @@ func spell(format string, values ...any) string {
 		switch v := v.(type) {
 		case *model.Queue:
 			values[i] = model.QueueRef{Name: v.Name}
+		case queue:
+			values[i] = model.QueueRef{Name: v.Name}
 		case model.QueueRef:
 			values[i] = model.QueueRef{Name: v.Name}
 		case time.Duration:
@@ -148,7 +150,13 @@ func (t *checking) foundAt(queue model.QueueRef, f Finding) {
 	t.found(f)
 }
 
-func (t *checking) foundIn(q *model.Queue, f Finding) { t.foundAt(q.QueueRef, f) }
+// queue has the settings that are in effect.
+type queue struct {
+	*model.Queue
+	model.Settings
+}
+
+func (t *checking) foundIn(q queue, f Finding) { t.foundAt(q.QueueRef, f) }
 
 // The checks, one for each kind of problem. To add a finding, write a check beside similar ones, list it here, test it
 // on a broker that misbehaves that way, and add a page (Finding.Page).
@@ -163,7 +171,7 @@ var (
 		(*checking).findUnconfirmedShovels, (*checking).findShovelsAway, (*checking).findFleetingQueues,
 		(*checking).findMisfitRoles,
 	}
-	queueChecks = []func(*checking, *model.Queue, model.Settings){
+	queueChecks = []func(*checking, queue){
 		(*checking).findMissingDLX, (*checking).findUnroutableDeadLetters, (*checking).findTTLWithoutDLX,
 		(*checking).findLimitWithoutDLX, (*checking).findDeliveryLimitWithoutDLX, (*checking).findCarriedDeliveryCounts,
 		(*checking).findRequeueLoops, (*checking).findEarlierTTLs, (*checking).findSkippedPolicies,
@@ -198,9 +206,8 @@ func Of(topology *model.Topology) (findings []Finding) {
 	}
 
 	for q := range t.EachQueue() {
-		s := t.Settings(q.QueueRef)
 		for _, check := range queueChecks {
-			check(t, q, s)
+			check(t, queue{q, t.Settings(q.QueueRef)})
 		}
 	}
 

@@ -25,7 +25,7 @@ func (t *checking) findFleetingQueues() {
 		if !s.DLX.Set || t.IsBuffer(q.QueueRef) || t.IsFailed(q.QueueRef) {
 			continue
 		}
-		f, goes := goesWithMessages(q, s)
+		f, goes := goesWithMessages(queue{q, s})
 		if !goes {
 			continue
 		}
@@ -56,7 +56,7 @@ func (t *checking) findFleetingQueues() {
 }
 
 // goesWithMessages says when RabbitMQ deletes a queue by itself; false if it does not.
-func goesWithMessages(q *model.Queue, s model.Settings) (f fleeting, goes bool) {
+func goesWithMessages(q queue) (f fleeting, goes bool) {
 	f = fleeting{vhost: q.VHost}
 	durable := "declare it durable, not %s, with a name that its next consumer knows"
 	switch {
@@ -68,17 +68,17 @@ func goesWithMessages(q *model.Queue, s model.Settings) (f fleeting, goes bool) 
 		f.when = "when its last consumer ends"
 		f.evidence = "declared auto-delete"
 		f.remedy = spell(durable, "auto-delete")
-	case s.Expires.Set:
-		f.when = spell("when it has had no consumer for %s", s.Expires.Value)
-		f.evidence, f.remedy = "expires "+s.Expires.String(), without(s.Expires.Source, "expires")
+	case q.Expires.Set:
+		f.when = spell("when it has had no consumer for %s", q.Expires.Value)
+		f.evidence, f.remedy = "expires "+q.Expires.String(), without(q.Expires.Source, "expires")
 	default:
 		return f, false
 	}
 
-	f.evidence += "; " + deadLettering(s)
+	f.evidence += "; " + deadLettering(q.Settings)
 
 	// A queue that the server named is mostly for answers: a policy for all queues does not mean it.
-	if strings.HasPrefix(q.Name, "amq.") && s.DLX.Source.Kind != model.FromArgument {
+	if strings.HasPrefix(q.Name, "amq.") && q.DLX.Source.Kind != model.FromArgument {
 		f.level = LevelInfo
 	}
 

@@ -27,83 +27,83 @@ func endOf(s model.Settings) end {
 	return end{LevelError, "are lost", "may be lost", "lost", ""}
 }
 
-func (t *checking) findMissingDLX(q *model.Queue, s model.Settings) {
+func (t *checking) findMissingDLX(q queue) {
 	hops := t.Hops(q.QueueRef)
 	if len(hops) == 0 || hops[0].Route.MissingExchange == "" {
 		return
 	}
-	end := endOf(s)
-	exchange := s.DLX.Value
-	t.onDemand(q, s, Finding{
+	end := endOf(q.Settings)
+	exchange := q.DLX.Value
+	t.onDemand(q, Finding{
 		Code:     "dlx-missing",
 		Level:    end.level,
-		Exchange: s.DLX.Value,
+		Exchange: q.DLX.Value,
 		Message:  spell("dead letters of %s %s: the exchange %s does not exist", q, end.are, exchange),
 		Evidence: spell("dead-letter-exchange %s; no exchange of that name in the vhost%s",
-			s.DLX, end.evidence),
+			q.DLX, end.evidence),
 		Remedy: spell("declare the exchange %s and bind it, or set another dead-letter-exchange (a policy can "+
 			"change it without declaring the queue again)", exchange),
 	})
 }
 
-func (t *checking) findTTLWithoutDLX(q *model.Queue, s model.Settings) {
-	if !s.TTL.Set || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
+func (t *checking) findTTLWithoutDLX(q queue) {
+	if !q.TTL.Set || !q.NoDLX(q.Settings) || t.IsFailed(q.QueueRef) {
 		return
 	}
 	full, no := "", "no dead-letter-exchange"
-	if s.DropsHead() {
-		full, no = ", and its oldest ones when it is full", limitOf(s)+", "+no
+	if q.DropsHead() {
+		full, no = ", and its oldest ones when it is full", limitOf(q)+", "+no
 	}
 
 	t.foundIn(q, Finding{ // a queue of one connection is often meant to drop messages
 		Code: "ttl-without-dlx", Level: infoIf(q.Exclusive || q.AutoDelete),
-		Message: spell("%s loses messages that expire (after %s)%s: it has no dead-letter exchange", q, s.TTL.Value,
+		Message: spell("%s loses messages that expire (after %s)%s: it has no dead-letter exchange", q, q.TTL.Value,
 			full),
-		Evidence: spell("message-ttl %s, %s", s.TTL, no),
+		Evidence: spell("message-ttl %s, %s", q.TTL, no),
 		Remedy: "unless the loss is intended, set a dead-letter-exchange (a policy takes effect at once), or " +
-			without(s.TTL.Source, "message-ttl"),
+			without(q.TTL.Source, "message-ttl"),
 	})
 }
 
 // limitOf is the limit of a queue, and what happens when it is full.
-func limitOf(s model.Settings) string {
-	limit := "max-length " + s.MaxLength.String()
-	if !s.MaxLength.Set {
-		limit = "max-length-bytes " + s.MaxBytes.String()
+func limitOf(q queue) string {
+	limit := "max-length " + q.MaxLength.String()
+	if !q.MaxLength.Set {
+		limit = "max-length-bytes " + q.MaxBytes.String()
 	}
-	return spell("%s, overflow %s", limit, s.Overflow)
+	return spell("%s, overflow %s", limit, q.Overflow)
 }
 
-func (t *checking) findLimitWithoutDLX(q *model.Queue, s model.Settings) {
-	if s.TTL.Set || !s.DropsHead() || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
+func (t *checking) findLimitWithoutDLX(q queue) {
+	if q.TTL.Set || !q.DropsHead() || !q.NoDLX(q.Settings) || t.IsFailed(q.QueueRef) {
 		return // with a TTL it is one finding
 	}
 	t.foundIn(q, Finding{
 		Code:     "limit-without-dlx",
 		Level:    infoIf(q.Exclusive || q.AutoDelete),
 		Message:  spell("%s loses its oldest messages when it is full: it has no dead-letter exchange", q),
-		Evidence: limitOf(s) + ", no dead-letter-exchange",
+		Evidence: limitOf(q) + ", no dead-letter-exchange",
 	})
 }
 
-func (t *checking) findDeliveryLimitWithoutDLX(q *model.Queue, s model.Settings) {
-	if !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
+func (t *checking) findDeliveryLimitWithoutDLX(q queue) {
+	if !q.DeliveryLimit.Set || q.DeliveryLimit.Value < 0 || !q.NoDLX(q.Settings) || t.IsFailed(q.QueueRef) {
 		return
 	}
 	t.foundIn(q, Finding{
-		Code: "delivery-limit-without-dlx", Level: infoIf(s.DeliveryLimit.Source.Kind == model.FromDefault),
+		Code: "delivery-limit-without-dlx", Level: infoIf(q.DeliveryLimit.Source.Kind == model.FromDefault),
 		Message: spell("%s loses messages that %s more than %v time(s): it has no dead-letter exchange", q,
-			t.howReturned(), s.DeliveryLimit.Value),
-		Evidence: spell("delivery-limit %s, no dead-letter-exchange", s.DeliveryLimit),
+			t.howReturned(), q.DeliveryLimit.Value),
+		Evidence: spell("delivery-limit %s, no dead-letter-exchange", q.DeliveryLimit),
 	})
 }
 
 // findCarriedDeliveryCounts finds quorum queues that lose, at the first return, messages dead-lettered at another one's
 // delivery limit (from 4.3).
-func (t *checking) findCarriedDeliveryCounts(q *model.Queue, s model.Settings) {
+func (t *checking) findCarriedDeliveryCounts(q queue) {
 	c, carries := t.Carried(q.QueueRef)
-	if !carries || q.Type != model.Quorum || !q.NoDLX(s) || !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 ||
-		c.Count <= s.DeliveryLimit.Value {
+	if !carries || q.Type != model.Quorum || !q.NoDLX(q.Settings) || !q.DeliveryLimit.Set || q.DeliveryLimit.Value < 0 ||
+		c.Count <= q.DeliveryLimit.Value {
 		return
 	}
 	keeps := "-1"
@@ -116,8 +116,8 @@ func (t *checking) findCarriedDeliveryCounts(q *model.Queue, s model.Settings) {
 		Message: spell("%s loses what %s gives up at its delivery limit, at its first return, also by basic.nack: "+
 			"such messages keep their delivery count", q, c.From),
 		Evidence: spell("delivery-limit of %s %s, delivery-limit %s, no dead-letter-exchange", c.From,
-			t.Settings(c.From).DeliveryLimit, s.DeliveryLimit),
-		Remedy: t.limited(s.DeliveryLimit.Source, keeps),
+			t.Settings(c.From).DeliveryLimit, q.DeliveryLimit),
+		Remedy: t.limited(q.DeliveryLimit.Source, keeps),
 	})
 }
 

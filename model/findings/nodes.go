@@ -11,7 +11,7 @@ import (
 // Findings about the nodes of the cluster and what depends on them. They need the tag monitoring; without it a user
 // sees only queues.
 
-func (t *checking) findQueuesDown(q *model.Queue, s model.Settings) {
+func (t *checking) findQueuesDown(q queue) {
 	outage := q.Outage()
 	if outage == model.NoOutage {
 		return
@@ -41,7 +41,7 @@ func (t *checking) findQueuesDown(q *model.Queue, s model.Settings) {
 
 // findQuorumAtRisk finds quorum queues that become unavailable when one more node stops. A queue with all its members
 // online is reported only if the cluster has more nodes than it uses.
-func (t *checking) findQuorumAtRisk(q *model.Queue, s model.Settings) {
+func (t *checking) findQuorumAtRisk(q queue) {
 	members, online := len(q.Members), len(q.Online)
 	if q.Type != model.Quorum || members == 0 || online != model.Majority(members) {
 		return
@@ -65,7 +65,7 @@ func (t *checking) findQuorumAtRisk(q *model.Queue, s model.Settings) {
 	t.foundIn(q, f)
 }
 
-func memberWords(q *model.Queue) string {
+func memberWords(q queue) string {
 	words := spell("%d of %v member(s) online", len(q.Online), len(q.Members))
 	if missing := q.Offline(); len(missing) > 0 {
 		words += ", not " + strings.Join(missing, ", ")

@@ -11,9 +11,9 @@ import (
 
 // Findings about where settings come from, and about settings without effect.
 
-func (t *checking) findSkippedPolicies(q *model.Queue, s model.Settings) {
+func (t *checking) findSkippedPolicies(q queue) {
 	for _, matcher := range []policing.Matcher{t.policies, t.operatorPolicies} {
-		above, applied, _ := matcher.Others(q)
+		above, applied, _ := matcher.Others(q.Queue)
 		for _, p := range above {
 			keys := policing.UnsupportedKeys(p, q.Type)
 			if len(keys) == 0 { // two of one priority, or an unknown key
@@ -22,14 +22,14 @@ func (t *checking) findSkippedPolicies(q *model.Queue, s model.Settings) {
 			if q.Type == model.Stream && len(keys) == len(p.Definition) {
 				continue // nothing of the policy is for streams, which keep their messages and dead-letter none
 			}
-			needed := !s.DLX.Set && q.Type != model.Stream && !t.IsFailed(q.QueueRef)
+			needed := !q.DLX.Set && q.Type != model.Stream && !t.IsFailed(q.QueueRef)
 			t.foundIn(q, skippedPolicy(q, p, applied, keys, needed))
 		}
 	}
 }
 
 // skippedPolicy: needed is false for a failed queue, which is better off without dead-lettering.
-func skippedPolicy(q *model.Queue, p, applied *model.Policy, keys []string, needed bool) Finding {
+func skippedPolicy(q queue, p, applied *model.Policy, keys []string, needed bool) Finding {
 	instead := "none"
 	if applied != nil {
 		instead = model.Printable(applied.Name)
@@ -68,17 +68,17 @@ var limits = []string{"message-ttl", "expires", "max-length", "max-length-bytes"
 
 // findHiddenPolicies finds policy settings without effect: only one policy applies to a queue, the matching one with
 // the highest priority. An operator policy is merged with it, but cannot set dead-lettering.
-func (t *checking) findHiddenPolicies(q *model.Queue, s model.Settings) {
-	_, applied, below := t.policies.Others(q)
+func (t *checking) findHiddenPolicies(q queue) {
+	_, applied, below := t.policies.Others(q.Queue)
 	for _, p := range below {
 		exchange, leads := p.Definition.Text("dead-letter-exchange")
 		key, keyed := p.Definition.Text("dead-letter-routing-key")
-		lost := leads && q.NoDLX(s)
+		lost := leads && q.NoDLX(q.Settings)
 		unset := model.Without(limits, func(name string) bool {
 			return p.Definition[name] == nil || q.PolicyDefinition[name] != nil || q.Arguments["x-"+name] != nil
 		})
 
-		rekeys := keyed && s.DLX.Set && !s.Key.Set && (!leads || exchange == s.DLX.Value)
+		rekeys := keyed && q.DLX.Set && !q.Key.Set && (!leads || exchange == q.DLX.Value)
 		// A failed queue's own policy excludes it from the general one; but not from one that brings failures back.
 		returns := lost && slices.ContainsFunc(t.Route(q.VHost, exchange, []string{key}, nil).Queues, t.IsWorker)
 		hides := []string{"the dead lettering"}
@@ -99,7 +99,7 @@ func (t *checking) findHiddenPolicies(q *model.Queue, s model.Settings) {
 			f.Evidence += ": dead-letter-exchange " + model.ExchangeName(exchange)
 		case rekeys:
 			f.Evidence += ": dead-letter-routing-key " + model.Printable(model.Quoted(key))
-		case unset[0] == "message-ttl" && s.DLX.Set && q.Consumers.Or(1) == 0:
+		case unset[0] == "message-ttl" && q.DLX.Set && q.Consumers.Or(1) == 0:
 			f.Message += "; nothing consumes it, and what is in it does not expire"
 		default:
 			f.Level = LevelInfo
@@ -110,7 +110,7 @@ func (t *checking) findHiddenPolicies(q *model.Queue, s model.Settings) {
 	}
 }
 
-func hiddenPolicy(q *model.Queue, p, applied *model.Policy, hides []string) Finding {
+func hiddenPolicy(q queue, p, applied *model.Policy, hides []string) Finding {
 	does := strings.Join(hides, ", ")
 	return Finding{
 		Code: "policy-hidden",
@@ -121,7 +121,7 @@ func hiddenPolicy(q *model.Queue, p, applied *model.Policy, hides []string) Find
 	}
 }
 
-func (t *checking) findShadowedPolicies(q *model.Queue, s model.Settings) {
+func (t *checking) findShadowedPolicies(q queue) {
 	if q.Type == model.Stream {
 		return
 	}
@@ -141,8 +141,8 @@ func (t *checking) findShadowedPolicies(q *model.Queue, s model.Settings) {
 	}
 }
 
-func (t *checking) findKeysWithoutDLX(q *model.Queue, s model.Settings) {
-	if !q.NoDLX(s) || q.Type == model.Stream {
+func (t *checking) findKeysWithoutDLX(q queue) {
+	if !q.NoDLX(q.Settings) || q.Type == model.Stream {
 		return
 	}
 	key, ok := q.Arguments.Text("x-dead-letter-routing-key")
@@ -160,12 +160,12 @@ func (t *checking) findKeysWithoutDLX(q *model.Queue, s model.Settings) {
 	})
 }
 
-func (t *checking) findAtLeastOnceFallback(q *model.Queue, s model.Settings) {
-	if q.PolicyDefinition == nil || s.Strategy.Value != "at-least-once" || s.KeepsDeadLetters() {
+func (t *checking) findAtLeastOnceFallback(q queue) {
+	if q.PolicyDefinition == nil || q.Strategy.Value != "at-least-once" || q.KeepsDeadLetters() {
 		return
 	}
-	missing := "overflow is " + s.Overflow.String() + ", and must be reject-publish"
-	if !s.DLX.Set {
+	missing := "overflow is " + q.Overflow.String() + ", and must be reject-publish"
+	if !q.DLX.Set {
 		missing = "there is no dead-letter-exchange"
 	}
 
@@ -173,18 +173,18 @@ func (t *checking) findAtLeastOnceFallback(q *model.Queue, s model.Settings) {
 		Code:    "at-least-once-falls-back",
 		Message: spell("dead letters of %s are not kept until they arrive, although dead-letter-strategy asks for it", q),
 		Evidence: model.Sayf("dead-letter-strategy %s; %s: the broker falls back to at-most-once with a line in its log",
-			s.Strategy, missing),
+			q.Strategy, missing),
 	})
 }
 
 // findIgnoredOverflows finds quorum queues that drop their oldest messages although reject-publish-dlx is set (measured
 // on 3.10.8, 4.0.5 and 4.3.6).
-func (t *checking) findIgnoredOverflows(q *model.Queue, s model.Settings) {
-	if !s.NoRejectDLX || !s.Bounded() {
+func (t *checking) findIgnoredOverflows(q queue) {
+	if !q.NoRejectDLX || !q.Bounded() {
 		return
 	}
 	lost := "the oldest go to its dead-letter exchange"
-	if !s.DLX.Set {
+	if !q.DLX.Set {
 		lost = "the oldest are lost"
 	}
 
@@ -192,21 +192,21 @@ func (t *checking) findIgnoredOverflows(q *model.Queue, s model.Settings) {
 		Code: "overflow-ignored",
 		Message: spell("%s confirms what does not fit, and drops its oldest messages instead: a quorum queue treats "+
 			"overflow reject-publish-dlx as drop-head; %s", q, lost),
-		Evidence: spell("overflow reject-publish-dlx (%s); max-length %s, max-length-bytes %s", s.Overflow.Source,
-			s.MaxLength, s.MaxBytes),
+		Evidence: spell("overflow reject-publish-dlx (%s); max-length %s, max-length-bytes %s", q.Overflow.Source,
+			q.MaxLength, q.MaxBytes),
 	})
 }
 
-func (t *checking) findNegativeDeliveryLimits(q *model.Queue, s model.Settings) {
+func (t *checking) findNegativeDeliveryLimits(q queue) {
 	version := t.Snapshot.Overview.Version
-	if !t.Behaviour.NegativeDeliveryLimitDrops || !version.Known() || !s.DeliveryLimit.Set || s.DeliveryLimit.Value >= 0 {
+	if !t.Behaviour.NegativeDeliveryLimitDrops || !version.Known() || !q.DeliveryLimit.Set || q.DeliveryLimit.Value >= 0 {
 		return
 	}
 	t.foundIn(q, Finding{
 		Code: "delivery-limit-negative",
 		Message: spell("%s drops or dead-letters a message at its first return: RabbitMQ %s does not read a negative "+
 			"delivery limit as no limit", q, version),
-		Evidence: "delivery-limit " + s.DeliveryLimit.String(),
+		Evidence: "delivery-limit " + q.DeliveryLimit.String(),
 	})
 }
 
@@ -218,31 +218,31 @@ func (t *checking) findLeasedBuffers(flow *model.Flow) {
 		for _, ref := range b.Queues() {
 			if s := t.Settings(ref); s.Expires.Set && t.FlowsOf(ref)[0] == flow {
 				q, _ := t.Queue(ref)
-				t.foundAt(ref, leased(q, s))
+				t.foundAt(ref, leased(queue{q, s}))
 			}
 		}
 	}
 }
 
-func leased(q *model.Queue, s model.Settings) Finding {
-	expires := s.Expires.Value
+func leased(q queue) Finding {
+	expires := q.Expires.Value
 	f := Finding{
 		Code:     "buffer-expires",
-		Evidence: model.Sayf("expires %s, message-ttl %s; a queue that expires dead-letters nothing", s.Expires, s.TTL),
-		Remedy:   without(s.Expires.Source, "expires"),
+		Evidence: model.Sayf("expires %s, message-ttl %s; a queue that expires dead-letters nothing", q.Expires, q.TTL),
+		Remedy:   without(q.Expires.Source, "expires"),
 	}
 
 	switch {
 	case q.Type == model.Quorum:
 		f.Message = spell("RabbitMQ deletes %s %s after it was declared, and what waits in it then is lost: neither "+
 			"publishing nor declaring it again renews the lease of a quorum queue", q, expires)
-		if s.TTL.Set && expires > s.TTL.Value {
+		if q.TTL.Set && expires > q.TTL.Value {
 			f.Message = spell("messages published to %s later than %s after it was declared are lost: RabbitMQ deletes "+
 				"it after %s, and neither publishing nor declaring it again renews the lease of a quorum queue", q,
-				expires-s.TTL.Value, expires)
+				expires-q.TTL.Value, expires)
 		}
 		f.Remedy += ", or make it a classic queue that publishers declare again before each message"
-	case s.TTL.Set && expires <= s.TTL.Value+time.Second:
+	case q.TTL.Set && expires <= q.TTL.Value+time.Second:
 		f.Message = spell("%s can be deleted before its messages are due: they are then lost", q)
 	default:
 		f.Level = LevelInfo

@@ -21,11 +21,11 @@ const (
 // several times what consumers can hold at a time. A crashing worker takes a second or more for each round: that is a
 // loop when all its rounds together achieved next to nothing. So is a worker that takes seconds before it gives the
 // same messages back: each of them was delivered several times, and none acknowledged meanwhile, or ever.
-func (t *checking) findRequeueLoops(q *model.Queue, s model.Settings) {
+func (t *checking) findRequeueLoops(q queue) {
 	rate := q.RedeliverRate.Or(0)
 	again := rate * loopSpan
 	depth, known := q.Depth()
-	worked := works(t.Topology, q)
+	worked := works(t.Topology, q.Queue)
 	slow := rate > 0 && worked && float64(q.Redelivered.Or(0)) >= loopEver*float64(q.Acked.Or(0)+depth)
 	taken := q.Consumed() || q.Polled()
 	held := max(q.Unacked.Or(depth), 1)
@@ -64,7 +64,7 @@ func (t *checking) findRequeueLoops(q *model.Queue, s model.Settings) {
 		Evidence: spell("redelivered %.1f/s, %v times since RabbitMQ began counting; acknowledged %.1f/s; %v ready, %v "+
 			"unacknowledged, %v consumer(s)", rate, q.Redelivered.Or(0), q.AckRate.Or(0), q.Ready.Or(0), q.Unacked.Or(0),
 			q.Consumers.Or(0)),
-		Remedy: "let the worker reject without requeue into a dead-letter exchange, or " + t.limits(q, s.DeliveryLimit) +
+		Remedy: "let the worker reject without requeue into a dead-letter exchange, or " + t.limits(q) +
 			"; a worker that crashes on a message looks the same",
 	})
 }
@@ -113,7 +113,7 @@ func works(t *model.Topology, q *model.Queue) bool {
 
 // limits says how a delivery limit can end a loop. Only quorum queues have one, and a loop of returns that do not count
 // never ends (measured on 4.0.5 and 4.3.6).
-func (t *checking) limits(q *model.Queue, limit model.Setting[int64]) string {
+func (t *checking) limits(q queue) string {
 	counts := ""
 	if !t.Behaviour.ReturnCountsAsDelivery {
 		counts = " (basic.reject counts towards it, basic.nack does not)"
@@ -122,13 +122,13 @@ func (t *checking) limits(q *model.Queue, limit model.Setting[int64]) string {
 	switch {
 	case q.Type != model.Quorum:
 		return "use a quorum queue with a delivery limit" + counts
-	case !limit.Set || limit.Value < 0:
+	case !q.DeliveryLimit.Set || q.DeliveryLimit.Value < 0:
 		return "give the queue a delivery limit" + counts
 	case counts == "":
-		return "leave them to delivery-limit " + limit.String()
+		return "leave them to delivery-limit " + q.DeliveryLimit.String()
 	}
 
-	return "let it return them by basic.reject: that counts towards delivery-limit " + limit.String() +
+	return "let it return them by basic.reject: that counts towards delivery-limit " + q.DeliveryLimit.String() +
 		", and basic.nack does not"
 }
 
@@ -137,7 +137,7 @@ func (t *checking) findPollers(flow *model.Flow) {
 	if !q.Polled() {
 		return
 	}
-	t.foundIn(q, Finding{
+	t.foundAt(q.QueueRef, Finding{
 		Code:     "poller",
 		Message:  spell("an application polls %s instead of consuming it", q),
 		Evidence: spell("0 consumers, basic.get %.1f/s (with or without a message)", q.PollRate.Or(0)),

@@ -1,12 +1,10 @@
 package findings
 
-import "github.com/dlxtop/dlxtop/model"
-
 // Findings about consumers that keep messages from moving.
 
 // findInactiveConsumers finds queues with a single active consumer of which none is active. A quorum queue can come to
 // that after consumer timeouts (4.3.0 to 4.3.6): it then delivers nothing until all its consumers have gone.
-func (t *checking) findInactiveConsumers(q *model.Queue, _ model.Settings) {
+func (t *checking) findInactiveConsumers(q queue) {
 	ready := q.Ready.Or(0)
 	consumers := q.Consumers.Or(0)
 	if !q.NoneActive || ready == 0 || consumers == 0 {
@@ -24,7 +22,7 @@ func (t *checking) findInactiveConsumers(q *model.Queue, _ model.Settings) {
 
 // findHeldMessages finds queues from which nothing moves because their consumers hold all that they may. Whether those
 // hang or work for long, the broker does not know. Dramatiq's workers hold what is not due yet.
-func (t *checking) findHeldMessages(q *model.Queue, _ model.Settings) {
+func (t *checking) findHeldMessages(q queue) {
 	if q.HeldFor == 0 || t.IsBuffer(q.QueueRef) {
 		return
 	}

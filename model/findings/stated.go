@@ -31,7 +31,7 @@ func (t *checking) findMisfitRoles() {
 		for _, other := range all[1:] {
 			alike := other.Context == first.Context && other.IsName() == first.IsName()
 			if alike && other.Role != first.Role {
-				t.foundIn(q, Finding{
+				t.foundAt(q.QueueRef, Finding{
 					Code: "stated-role",
 					Message: spell("the configuration states two roles of %s: %s counts (%s), not %s (%s)", q, first.Role,
 						first.Pattern, other.Role, other.Pattern),
@@ -45,7 +45,7 @@ func (t *checking) findMisfitRoles() {
 
 		waits := first.Role == model.DelayedBuffer || first.Role == model.RetryBuffer
 		if waits && len(t.FlowsOf(q.QueueRef)) == 0 {
-			t.foundIn(q, Finding{
+			t.foundAt(q.QueueRef, Finding{
 				Code: "stated-role",
 				Message: spell("the configuration states that %s is %s, and no worker is known: it belongs to no flow", q,
 					first.Role),

@@ -48,7 +48,7 @@ func (t *checking) findFullTargets() {
 					Message: spell("dead letters of %s to %s are lost: a stream takes none before RabbitMQ 3.11", from, q),
 				})
 			case q.Type == model.Classic && !w.keeps:
-				t.foundAt(ref, refusal(q, s, hop))
+				t.foundAt(ref, refusal(queue{q, s}, hop))
 			default:
 				seen[ref] = false // another queue may lose what this one keeps
 			}
@@ -56,28 +56,28 @@ func (t *checking) findFullTargets() {
 	}
 }
 
-func refusal(q *model.Queue, s model.Settings, hop *model.Hop) Finding {
+func refusal(q queue, hop *model.Hop) Finding {
 	f := Finding{
 		Code: "target-refuses",
 		Message: spell("dead letters of %s are lost when %s is full: a classic queue with overflow %s refuses "+
-			"them, and RabbitMQ then drops them", hop.From, q, s.Overflow.Value),
-		Evidence: bounds(q, s),
-		Remedy:   roomier(s) + ", or make it a quorum queue, which takes dead letters beyond its limit",
+			"them, and RabbitMQ then drops them", hop.From, q, q.Overflow.Value),
+		Evidence: bounds(q),
+		Remedy:   roomier(q.Settings) + ", or make it a quorum queue, which takes dead letters beyond its limit",
 	}
 
 	certain := hop.Route.Exact || hop.Route.Keys == model.KeysBound && len(hop.Route.Queues) == 1
-	if s.MaxLength.Set && q.Ready.Or(0) >= s.MaxLength.Value && certain {
+	if q.MaxLength.Set && q.Ready.Or(0) >= q.MaxLength.Value && certain {
 		f.Level, f.Happening = LevelError, true
 		f.Message = spell("dead letters of %s are being lost: %s is full, and a classic queue with overflow %s "+
-			"refuses them", hop.From, q, s.Overflow.Value)
+			"refuses them", hop.From, q, q.Overflow.Value)
 		f.Remedy = "make room: replay or drop messages of " + model.Printable(q.Name) + "; then " + f.Remedy
 	}
 
 	return f
 }
 
-func bounds(q *model.Queue, s model.Settings) string {
-	return spell("%s ready; max-length %s, max-length-bytes %s, overflow %s", q.Ready, s.MaxLength, s.MaxBytes, s.Overflow)
+func bounds(q queue) string {
+	return spell("%s ready; max-length %s, max-length-bytes %s, overflow %s", q.Ready, q.MaxLength, q.MaxBytes, q.Overflow)
 }
 
 // roomier says how to lift a queue's limit.
@@ -89,13 +89,13 @@ func roomier(s model.Settings) string {
 }
 
 // findFullBuffers finds buffers whose messages leave before their time, because as many come in (all versions).
-func (t *checking) findFullBuffers(q *model.Queue, s model.Settings) {
-	if !s.Full(q) || !t.IsBuffer(q.QueueRef) {
+func (t *checking) findFullBuffers(q queue) {
+	if !q.Full(q.Queue) || !t.IsBuffer(q.QueueRef) {
 		return
 	}
 	waited := "their time"
-	if s.TTL.Set {
-		waited = spell("it has waited %s", s.TTL.Value)
+	if q.TTL.Set {
+		waited = spell("it has waited %s", q.TTL.Value)
 	}
 
 	t.foundIn(q, Finding{
@@ -103,17 +103,17 @@ func (t *checking) findFullBuffers(q *model.Queue, s model.Settings) {
 		Happening: true,
 		Message: spell("%s is full: each message that comes pushes the oldest one out, to %s, before %s", q,
 			model.NamesOr(t.OverflowTargets(q.QueueRef), "no queue"), waited),
-		Evidence: bounds(q, s),
-		Remedy:   roomier(s),
+		Evidence: bounds(q),
+		Remedy:   roomier(q.Settings),
 	})
 }
 
-func (t *checking) findStuckDeadLetters(q *model.Queue, s model.Settings) {
+func (t *checking) findStuckDeadLetters(q queue) {
 	if n := q.DeadLettering.Or(0); n > 0 {
 		t.foundIn(q, Finding{
 			Code:    "dead-letters-held",
 			Message: spell("%s holds %v dead letter(s) that no queue has taken yet", q, n),
-			Evidence: spell("messages_dlx %v, %s, reaches %s", n, deadLettering(s),
+			Evidence: spell("messages_dlx %v, %s, reaches %s", n, deadLettering(q.Settings),
 				model.NamesOr(t.RejectedTargets(q.QueueRef), "no queue")),
 		})
 	}
@@ -168,7 +168,7 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 		}
 	case s.DropsHead():
 		f.Message = spell("failed messages in %s are lost when it is full: the oldest go first", q)
-		f.Evidence = bounds(q, s)
+		f.Evidence = bounds(queue{q, s})
 		f.Remedy = roomier(s)
 
 		if q.Type == model.Quorum { // a classic queue would refuse dead letters, which are then dropped

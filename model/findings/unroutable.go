@@ -14,7 +14,7 @@ import (
 // kept by a queue with the strategy at-least-once. Without a key each message keeps its own, including CC and BCC,
 // which no binding shows: that is only a warning, until statistics or peeked messages show that they arrive. LosingNow
 // finds actual losses.
-func (t *checking) findUnroutableDeadLetters(q *model.Queue, s model.Settings) {
+func (t *checking) findUnroutableDeadLetters(q queue) {
 	hops := t.Hops(q.QueueRef)
 	if len(hops) == 0 || hops[0].Route.MissingExchange != "" || hops[0].Route.Unread {
 		return
@@ -22,28 +22,28 @@ func (t *checking) findUnroutableDeadLetters(q *model.Queue, s model.Settings) {
 	route := hops[0].Route
 	switch {
 	case route.Keys == model.KeysKnown && len(route.Queues) == 0:
-		t.onDemand(q, s, t.deadLettersLost(q, s))
+		t.onDemand(q, t.deadLettersLost(q))
 	case route.Keys == model.KeysKnown:
 	case len(route.Queues) > 0 && t.headersDecide(&route):
-		t.findLostHeaders(q, s, &route)
+		t.findLostHeaders(q, &route)
 	case route.Keys == model.KeysBound && len(route.Queues) == 0:
-		t.foundIn(q, deadLettersAstray(q, s, nil))
+		t.foundIn(q, deadLettersAstray(q, nil))
 	case route.Keys != model.KeysBeyond:
-		t.findLostKeys(q, s)
+		t.findLostKeys(q)
 	case !slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool {
 		behind, _ := t.Queue(ref)
 		return behind.DeadLettered().Or(0) > 0 && !t.fed().queues[ref]
 	}):
-		t.foundIn(q, deadLettersAstray(q, s, route.Queues))
+		t.foundIn(q, deadLettersAstray(q, route.Queues))
 	}
 }
 
 // findLostKeys finds keys with which messages enter a queue, but which route its dead letters to no queue. Where no key
 // leads on, and no binding accepts any key, deadLettersAstray reports it.
-func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
+func (t *checking) findLostKeys(q queue) {
 	var lost, kept []string
 	for _, k := range t.ArrivalKeys(q.QueueRef) {
-		if k.Pattern != "" && (s.TTL.Set || t.IsBuffer(q.QueueRef)) {
+		if k.Pattern != "" && (q.TTL.Set || t.IsBuffer(q.QueueRef)) {
 			continue // a buffer accepts all keys, and gets those of its workers
 		}
 		names := &kept
@@ -58,7 +58,7 @@ func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 	if len(lost) == 0 || len(kept) == 0 && len(t.Snapshot.Seen.To[q.QueueRef]) > 0 {
 		return
 	}
-	exchange := exchangeOf(s)
+	exchange := exchangeOf(q.Settings)
 	leads := "no other key that is bound leads on"
 	if len(kept) > 0 {
 		leads = "it has one for " + namedKeys(kept)
@@ -66,15 +66,15 @@ func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 
 	f := Finding{
 		Code:     "dead-letter-unroutable",
-		Exchange: s.DLX.Value,
+		Exchange: q.DLX.Value,
 		Message: spell("dead letters of %s that arrive with %s %s: %s has no queue for them", q, namedKeys(lost),
-			endOf(s).are, exchange),
+			endOf(q.Settings).are, exchange),
 		Evidence: spell("dead-letter-exchange %s (%s); no dead-letter-routing-key, so each message keeps its own "+
-			"keys; %s%s", exchange, s.DLX.Source, leads, endOf(s).evidence),
+			"keys; %s%s", exchange, q.DLX.Source, leads, endOf(q.Settings).evidence),
 		Remedy: spell("bind a queue to %s for %s, or set a dead-letter-routing-key", exchange, namedKeys(lost)),
 	}
 
-	if s.DLX.Value == "" {
+	if q.DLX.Value == "" {
 		f.Remedy = "set a dead-letter-routing-key: the default exchange leads to the queue of that name"
 	}
 
@@ -83,7 +83,7 @@ func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 
 // findLostHeaders finds dead letters that a headers exchange leads on only with the headers of its bindings, and that
 // may lack them: nothing by which they get into the queue asks for the same.
-func (t *checking) findLostHeaders(q *model.Queue, s model.Settings, route *model.Route) {
+func (t *checking) findLostHeaders(q queue, route *model.Route) {
 	arrivals := []model.Table{}
 	for b := range t.BindingsTo(q.QueueRef) {
 		headers := model.Table{}
@@ -96,7 +96,7 @@ func (t *checking) findLostHeaders(q *model.Queue, s model.Settings, route *mode
 		arrivals = append(arrivals, nil)
 	}
 
-	leadsOn := func(headers model.Table) bool { return t.leadsOnDead(q, s, headers) }
+	leadsOn := func(headers model.Table) bool { return t.leadsOnDead(q, headers) }
 	if !slices.ContainsFunc(arrivals, func(headers model.Table) bool { return !leadsOn(headers) }) {
 		return
 	}
@@ -109,11 +109,11 @@ func (t *checking) findLostHeaders(q *model.Queue, s model.Settings, route *mode
 	t.foundAt(q.QueueRef, Finding{
 		Code:     "dead-letter-unroutable",
 		Level:    infoIf(arrived),
-		Exchange: s.DLX.Value,
+		Exchange: q.DLX.Value,
 		Message: spell("dead letters of %s %s unless they have the headers that a binding of %s asks for", q,
-			endOf(s).are, exchange),
+			endOf(q.Settings).are, exchange),
 		Evidence: spell("dead-letter-exchange %s (%s) leads to %v by %s alone, and nothing by which messages get in asks "+
-			"for such headers%s", exchangeOf(s), s.DLX.Source, route.Queues, exchange, endOf(s).evidence),
+			"for such headers%s", exchangeOf(q.Settings), q.DLX.Source, route.Queues, exchange, endOf(q.Settings).evidence),
 		Remedy: spell("bind a queue to %s without arguments, which takes all, or give it an alternate exchange; do "+
 			"nothing if all messages have these headers", exchange),
 	})
@@ -144,7 +144,7 @@ func (t *checking) decidesByHeaders(at model.ExchangeRef) bool {
 }
 
 // leadsOnDead reports whether a queue takes the dead letters of a message with these headers, for any reason.
-func (t *checking) leadsOnDead(q *model.Queue, s model.Settings, headers model.Table) bool {
+func (t *checking) leadsOnDead(q queue, headers model.Table) bool {
 	reasons := []model.Reason{model.Expired, model.Rejected, model.MaxLen, model.DeliveryLimit}
 	return slices.ContainsFunc(reasons, func(reason model.Reason) bool {
 		dead := maps.Clone(headers)
@@ -154,7 +154,7 @@ func (t *checking) leadsOnDead(q *model.Queue, s model.Settings, headers model.T
 		for _, death := range []string{"x-first-death-", "x-last-death-"} {
 			dead[death+"queue"], dead[death+"reason"] = q.Name, string(reason)
 		}
-		return len(t.Route(q.VHost, s.DLX.Value, []string{s.Key.Value}, dead).Queues) > 0
+		return len(t.Route(q.VHost, q.DLX.Value, []string{q.Key.Value}, dead).Queues) > 0
 	})
 }
 
@@ -172,13 +172,13 @@ func namedKeys(keys []string) string {
 // onDemand reports a finding, but as a warning if something shows that workers declare a queue for dead letters only
 // when they need it, as Peanar does just before each reject: an earlier poll had one; dead letters have come back,
 // though no queue leads to this one; or an exchange that is named for retries leads back, and nothing leads to it.
-func (t *checking) onDemand(q *model.Queue, s model.Settings, f Finding) {
+func (t *checking) onDemand(q queue, f Finding) {
 	name, seen := model.Printable(q.Name), ""
 	if gone := t.Gone(q.QueueRef); len(gone) > 0 {
 		seen = "at an earlier poll they went to " + model.Names(gone)
 	} else if n := q.CameBack(); n > 0 && !t.fed().queues[q.QueueRef] {
 		seen = spell("%v dead letter(s) came back to %s since RabbitMQ counts, though no queue leads there now", n, q)
-	} else if back := t.wayBack(q, s); back != "" {
+	} else if back := t.wayBack(q); back != "" {
 		seen = spell("the exchange %s leads back to %s, and no queue expires into it", back, q)
 	}
 
@@ -195,8 +195,8 @@ func (t *checking) onDemand(q *model.Queue, s model.Settings, f Finding) {
 
 // wayBack returns an exchange that is bound to a queue and named for retries, like its dead-letter exchange, but that
 // nothing leads to; "" when there is none.
-func (t *checking) wayBack(q *model.Queue, s model.Settings) string {
-	if !model.NamedForRetries(s.DLX.Value) {
+func (t *checking) wayBack(q queue) string {
+	if !model.NamedForRetries(q.DLX.Value) {
 		return ""
 	}
 	for b := range t.BindingsTo(q.QueueRef) {
@@ -236,27 +236,27 @@ func (t *checking) feeds() feeds {
 	return fed
 }
 
-func (t *checking) deadLettersLost(q *model.Queue, s model.Settings) Finding {
-	exchange := exchangeOf(s)
-	end := endOf(s)
+func (t *checking) deadLettersLost(q queue) Finding {
+	exchange := exchangeOf(q.Settings)
+	end := endOf(q.Settings)
 	f := Finding{
 		Code:     "dead-letter-unroutable",
 		Level:    end.level,
-		Exchange: s.DLX.Value,
+		Exchange: q.DLX.Value,
 		Message:  spell("dead letters of %s %s: no queue is bound to %s", q, end.are, exchange),
-		Evidence: spell("dead-letter-exchange %s (%s); no queue is reached", exchange, s.DLX.Source),
+		Evidence: spell("dead-letter-exchange %s (%s); no queue is reached", exchange, q.DLX.Source),
 		Remedy:   "bind a queue to " + exchange,
 	}
 
-	if s.Key.Set {
-		key := model.Printable(model.Quoted(s.Key.Value))
+	if q.Key.Set {
+		key := model.Printable(model.Quoted(q.Key.Value))
 		f.Message = spell("dead letters of %s %s: no queue is bound to %s for the key %s", q, end.are, exchange, key)
-		f.Evidence += ", dead-letter-routing-key " + model.Printable(s.Key.String())
+		f.Evidence += ", dead-letter-routing-key " + model.Printable(q.Key.String())
 		f.Remedy = spell("bind a queue to %s with the key %s, or correct the dead-letter-routing-key", exchange, key)
-		if s.DLX.Value == "" {
+		if q.DLX.Value == "" {
 			f.Remedy = spell("declare the queue %s, or correct the dead-letter-routing-key", key)
 		}
-		if like := t.boundLike(q.VHost, s); like != "" {
+		if like := t.boundLike(q.VHost, q.Settings); like != "" {
 			f.Remedy += spell(": the nearest is %s", model.Printable(like))
 		}
 	}
@@ -292,15 +292,15 @@ func (t *checking) boundLike(vhost string, s model.Settings) (like string) {
 
 // deadLettersAstray is for messages that keep their own keys, of which only bound ones are known. others are the queues
 // that other keys reach.
-func deadLettersAstray(q *model.Queue, s model.Settings, others []model.QueueRef) Finding {
-	exchange := exchangeOf(s)
+func deadLettersAstray(q queue, others []model.QueueRef) Finding {
+	exchange := exchangeOf(q.Settings)
 	f := Finding{
 		Code:     "dead-letter-unroutable",
-		Exchange: s.DLX.Value,
+		Exchange: q.DLX.Value,
 		Message: spell("dead letters of %s %s: %s has no queue for the keys that messages arrive with",
-			q, endOf(s).may, exchange),
+			q, endOf(q.Settings).may, exchange),
 		Evidence: spell("dead-letter-exchange %s (%s); no dead-letter-routing-key, so each message keeps its own keys, "+
-			"including CC and BCC%s", exchange, s.DLX.Source, endOf(s).evidence),
+			"including CC and BCC%s", exchange, q.DLX.Source, endOf(q.Settings).evidence),
 		Remedy: spell("bind a queue to %s for their keys, or set a dead-letter-routing-key; do nothing "+
 			"if they carry another key that is bound (CC)", exchange),
 	}

@@ -42,11 +42,11 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 
 		if settings.Full(q) && waiting > 1 && len(spills) > 0 {
 			f.Message = spell("%s has no consumers and is full: what comes pushes its oldest messages out to %v", q, spills)
-			f.Evidence = "0 consumers; " + bounds(q, settings)
+			f.Evidence = "0 consumers; " + bounds(queue{q, settings})
 		}
 	}
 
-	t.foundIn(q, f)
+	t.foundAt(q.QueueRef, f)
 }
 
 // isIdle reports whether the worker of a flow has no consumers, as far as statistics show, and messages that wait, or
@@ -86,7 +86,7 @@ func (t *checking) findRejectsLost(flow *model.Flow) {
 	if !q.NoDLX(t.Settings(q.QueueRef)) || len(flow.Failed) > 0 || q.Type == model.Stream || flow.Retries() {
 		return
 	}
-	t.foundIn(q, Finding{
+	t.foundAt(q.QueueRef, Finding{
 		Code: "rejects-lost",
 		Message: spell("messages rejected by consumers of %s are lost: the queue has no dead-letter "+
 			"exchange, and the flow has no failed queue", q),
@@ -106,7 +106,7 @@ func (t *checking) findAutomaticAcknowledgements(flow *model.Flow) {
 		return
 	}
 
-	t.foundIn(q, Finding{
+	t.foundAt(q.QueueRef, Finding{
 		Code: "automatic-acknowledgements",
 		Message: spell("messages that fail in a consumer of %s are lost: RabbitMQ takes them as done when it sends "+
 			"them, and none is ever rejected", q),
@@ -137,6 +137,6 @@ func (t *checking) findBuffersWithConsumers(flow *model.Flow) {
 			f.Remedy += "; if it is a worker, state that in the configuration ([roles])"
 		}
 
-		t.foundIn(q, f)
+		t.foundAt(q.QueueRef, f)
 	}
 }
