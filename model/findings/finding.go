@@ -156,6 +156,9 @@ type queue struct {
 	model.Settings
 }
 
+// queue returns a queue with its newest counts.
+func (t *checking) queue(ref model.QueueRef) queue { return queue{t.Known(ref), t.Settings(ref)} }
+
 func (t *checking) foundIn(q queue, f Finding) { t.foundAt(q.QueueRef, f) }
 
 // The checks, one for each kind of problem. To add a finding, write a check beside similar ones, list it here, test it

@@ -21,11 +21,11 @@ func (t *checking) findFleetingQueues() {
 	found := map[fleeting][]model.QueueRef{}
 	var order []fleeting
 	for q := range t.EachQueue() {
-		s := t.Settings(q.QueueRef)
-		if !s.DLX.Set || t.IsBuffer(q.QueueRef) || t.IsFailed(q.QueueRef) {
+		q := queue{q, t.Settings(q.QueueRef)}
+		if !q.DLX.Set || t.IsBuffer(q.QueueRef) || t.IsFailed(q.QueueRef) {
 			continue
 		}
-		f, goes := goesWithMessages(queue{q, s})
+		f, goes := goesWithMessages(q)
 		if !goes {
 			continue
 		}

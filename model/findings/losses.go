@@ -20,8 +20,8 @@ func deadLettering(s model.Settings) string {
 	return spell("dead-letter-exchange %s (%s), key %s", exchangeOf(s), s.DLX.Source, s.Key)
 }
 
-func endOf(s model.Settings) end {
-	if s.KeepsDeadLetters() {
+func endOf(q queue) end {
+	if q.KeepsDeadLetters() {
 		return end{LevelWarning, "stay in it", "may stay in it", "kept", "; dead-letter-strategy at-least-once keeps them"}
 	}
 	return end{LevelError, "are lost", "may be lost", "lost", ""}
@@ -32,7 +32,7 @@ func (t *checking) findMissingDLX(q queue) {
 	if len(hops) == 0 || hops[0].Route.MissingExchange == "" {
 		return
 	}
-	end := endOf(q.Settings)
+	end := endOf(q)
 	exchange := q.DLX.Value
 	t.onDemand(q, Finding{
 		Code:     "dlx-missing",

@@ -29,15 +29,16 @@ func ReadingOf(t *model.Topology, ref model.QueueRef, takenAt time.Time, waiting
 		r.checks = append(r.checks, &blockingHead{waiting, takenAt})
 	}
 
+	here := queue{q, t.Settings(ref)}
 	r.checks = append(r.checks, &nearDeliveryLimit{
-		queue: q, settings: t.Settings(ref),
+		queue:   here,
 		rescued: t.Behaviour.ReturnCountsAsDelivery,
 	}, &copies{}, &publishersAhead{
 		clock:   t.Snapshot.Overview.Clock(),
 		takenAt: takenAt,
 	}, newPoison(t, q, takenAt), &released{queue: q, behaviour: t.Behaviour}, &strays{
 		r.ways,
-		t.Settings(ref),
+		here,
 	}, dropped{r.ways}, newFading(t, q))
 
 	return r
@@ -184,16 +185,15 @@ func blockedRemedy(waits *story.Waits) string {
 
 // nearDeliveryLimit: a quorum queue drops or dead-letters a message when its delivery count exceeds the limit.
 type nearDeliveryLimit struct {
-	queue    *model.Queue
-	settings model.Settings
-	rescued  bool // messages at the limit are rescued: their copies count from 0
+	queue   queue
+	rescued bool // messages at the limit are rescued: their copies count from 0
 
 	near int
 	most int64
 }
 
 func (l *nearDeliveryLimit) inspect(m *message.Message) {
-	limit := l.settings.DeliveryLimit
+	limit := l.queue.DeliveryLimit
 	if l.queue.Type != model.Quorum || !limit.Set || limit.Value < 0 {
 		return
 	}
@@ -209,14 +209,14 @@ func (l *nearDeliveryLimit) inspect(m *message.Message) {
 
 func (l *nearDeliveryLimit) finding() (Finding, bool) {
 	becomes := "lost"
-	if l.settings.DLX.Set {
+	if l.queue.DLX.Set {
 		becomes = "dead-lettered"
 	}
 
 	return Finding{
 		Code:     "delivery-count-near-limit",
 		Message:  spell("%v message(s) (is|are) near the delivery limit: %s after one or two more returns", l.near, becomes),
-		Evidence: spell("x-delivery-count up to %v, delivery-limit %s", l.most, l.settings.DeliveryLimit),
+		Evidence: spell("x-delivery-count up to %v, delivery-limit %s", l.most, l.queue.DeliveryLimit),
 	}, l.near > 0
 }
 

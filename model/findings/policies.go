@@ -216,9 +216,8 @@ func (t *checking) findNegativeDeliveryLimits(q queue) {
 func (t *checking) findLeasedBuffers(flow *model.Flow) {
 	for _, b := range flow.Buffers {
 		for _, ref := range b.Queues() {
-			if s := t.Settings(ref); s.Expires.Set && t.FlowsOf(ref)[0] == flow {
-				q, _ := t.Queue(ref)
-				t.foundAt(ref, leased(queue{q, s}))
+			if q := t.queue(ref); q.Expires.Set && t.FlowsOf(ref)[0] == flow {
+				t.foundIn(q, leased(q))
 			}
 		}
 	}

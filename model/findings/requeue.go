@@ -133,11 +133,11 @@ func (t *checking) limits(q queue) string {
 }
 
 func (t *checking) findPollers(flow *model.Flow) {
-	q, _ := t.Queue(flow.Worker.Queue)
+	q := t.queue(flow.Worker.Queue)
 	if !q.Polled() {
 		return
 	}
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code:     "poller",
 		Message:  spell("an application polls %s instead of consuming it", q),
 		Evidence: spell("0 consumers, basic.get %.1f/s (with or without a message)", q.PollRate.Or(0)),

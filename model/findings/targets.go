@@ -32,11 +32,10 @@ func (t *checking) findFullTargets() {
 
 		looked[w] = true
 		for _, ref := range hop.Route.Queues {
-			s := t.Settings(ref)
-			q, _ := t.Queue(ref)
+			q := t.queue(ref)
 			drops := q.Type == model.Stream && t.Behaviour.DropsDeadLettersToStreams && !w.keeps
-			refuses := s.Bounded() && s.Overflow.Value != model.DropHead
-			refuses = refuses && (q.NoDLX(s) || s.Overflow.Value == model.RejectPublish)
+			refuses := q.Bounded() && q.Overflow.Value != model.DropHead
+			refuses = refuses && (q.NoDLX(q.Settings) || q.Overflow.Value == model.RejectPublish)
 			if seen[ref] || ref == from || !drops && !refuses {
 				continue
 			}
@@ -48,7 +47,7 @@ func (t *checking) findFullTargets() {
 					Message: spell("dead letters of %s to %s are lost: a stream takes none before RabbitMQ 3.11", from, q),
 				})
 			case q.Type == model.Classic && !w.keeps:
-				t.foundAt(ref, refusal(queue{q, s}, hop))
+				t.foundAt(ref, refusal(q, hop))
 			default:
 				seen[ref] = false // another queue may lose what this one keeps
 			}
@@ -62,7 +61,7 @@ func refusal(q queue, hop *model.Hop) Finding {
 		Message: spell("dead letters of %s are lost when %s is full: a classic queue with overflow %s refuses "+
 			"them, and RabbitMQ then drops them", hop.From, q, q.Overflow.Value),
 		Evidence: bounds(q),
-		Remedy:   roomier(q.Settings) + ", or make it a quorum queue, which takes dead letters beyond its limit",
+		Remedy:   roomier(q) + ", or make it a quorum queue, which takes dead letters beyond its limit",
 	}
 
 	certain := hop.Route.Exact || hop.Route.Keys == model.KeysBound && len(hop.Route.Queues) == 1
@@ -81,11 +80,11 @@ func bounds(q queue) string {
 }
 
 // roomier says how to lift a queue's limit.
-func roomier(s model.Settings) string {
-	if s.MaxLength.Set {
-		return without(s.MaxLength.Source, "max-length")
+func roomier(q queue) string {
+	if q.MaxLength.Set {
+		return without(q.MaxLength.Source, "max-length")
 	}
-	return without(s.MaxBytes.Source, "max-length-bytes")
+	return without(q.MaxBytes.Source, "max-length-bytes")
 }
 
 // findFullBuffers finds buffers whose messages leave before their time, because as many come in (all versions).
@@ -104,7 +103,7 @@ func (t *checking) findFullBuffers(q queue) {
 		Message: spell("%s is full: each message that comes pushes the oldest one out, to %s, before %s", q,
 			model.NamesOr(t.OverflowTargets(q.QueueRef), "no queue"), waited),
 		Evidence: bounds(q),
-		Remedy:   roomier(q.Settings),
+		Remedy:   roomier(q),
 	})
 }
 
@@ -121,7 +120,7 @@ func (t *checking) findStuckDeadLetters(q queue) {
 
 func (t *checking) findForgetfulFailedQueues() {
 	for _, ref := range t.FailedQueues() {
-		q, _ := t.Queue(ref)
+		q := t.queue(ref)
 		f := Finding{Code: "failed-queue-forgets"}
 		if t.forgets(q, &f) {
 			t.foundAt(ref, f)
@@ -136,8 +135,7 @@ func (t *checking) findForgetfulFailedQueues() {
 }
 
 // forgets fills in why a failed queue loses messages; false if it does not.
-func (t *checking) forgets(q *model.Queue, f *Finding) bool {
-	s := t.Settings(q.QueueRef)
+func (t *checking) forgets(q queue, f *Finding) bool {
 	switch {
 	case q.Type == model.Stream:
 		return streamForgets(q, f)
@@ -152,41 +150,41 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 		f.Message = spell("RabbitMQ deletes %s, failed messages included, %s", q, when)
 		f.Evidence = "declared " + flag + "; a queue that is deleted dead-letters nothing"
 		f.Remedy = "delete the queue and declare it durable, and not " + flag
-	case s.Expires.Set && q.Consumers.Or(1) == 0:
+	case q.Expires.Set && q.Consumers.Or(1) == 0:
 		f.Message = spell("RabbitMQ deletes %s, failed messages included, when it is unused for %s; dead letters "+
-			"do not count as use", q, s.Expires.Value)
-		f.Evidence = spell("expires %s, 0 consumers; a queue that expires dead-letters nothing", s.Expires)
-		f.Remedy = without(s.Expires.Source, "expires")
-	case !q.NoDLX(s):
+			"do not count as use", q, q.Expires.Value)
+		f.Evidence = spell("expires %s, 0 consumers; a queue that expires dead-letters nothing", q.Expires)
+		f.Remedy = without(q.Expires.Source, "expires")
+	case !q.NoDLX(q.Settings):
 		return false
-	case s.TTL.Set:
-		f.Message = spell("failed messages in %s are lost after %s", q, s.TTL.Value)
-		f.Evidence = spell("message-ttl %s, no dead-letter-exchange", s.TTL)
-		f.Remedy = without(s.TTL.Source, "message-ttl") + "; until then, replay or drop before it ends"
-		if s.TTL.Value == 0 {
+	case q.TTL.Set:
+		f.Message = spell("failed messages in %s are lost after %s", q, q.TTL.Value)
+		f.Evidence = spell("message-ttl %s, no dead-letter-exchange", q.TTL)
+		f.Remedy = without(q.TTL.Source, "message-ttl") + "; until then, replay or drop before it ends"
+		if q.TTL.Value == 0 {
 			f.Level = LevelError
 		}
-	case s.DropsHead():
+	case q.DropsHead():
 		f.Message = spell("failed messages in %s are lost when it is full: the oldest go first", q)
-		f.Evidence = bounds(queue{q, s})
-		f.Remedy = roomier(s)
+		f.Evidence = bounds(q)
+		f.Remedy = roomier(q)
 
 		if q.Type == model.Quorum { // a classic queue would refuse dead letters, which are then dropped
 			f.Remedy += ", or set overflow to reject-publish by policy: a quorum queue takes dead letters beyond its limit"
 		}
-	case s.DeliveryLimit.Set && s.DeliveryLimit.Value >= 0:
-		f.Message = spell("failed messages in %s are lost after they were looked at %v time(s)", q, s.DeliveryLimit.Value)
-		f.Evidence = spell("delivery-limit %s, no dead-letter-exchange; each look that is returned counts", s.DeliveryLimit)
-		f.Remedy = t.limited(s.DeliveryLimit.Source, "-1") + ", or use a classic queue for failed messages"
+	case q.DeliveryLimit.Set && q.DeliveryLimit.Value >= 0:
+		f.Message = spell("failed messages in %s are lost after they were looked at %v time(s)", q, q.DeliveryLimit.Value)
+		f.Evidence = spell("delivery-limit %s, no dead-letter-exchange; each look that is returned counts", q.DeliveryLimit)
+		f.Remedy = t.limited(q.DeliveryLimit.Source, "-1") + ", or use a classic queue for failed messages"
 
-		if s.DeliveryLimit.Source.Kind == model.FromDefault {
+		if q.DeliveryLimit.Source.Kind == model.FromDefault {
 			f.Level = LevelInfo
 		}
 
 		if !t.Behaviour.ReturnCountsAsDelivery {
 			f.Message = spell("failed messages in %s are lost after a consumer has failed on them %v time(s)", q,
-				s.DeliveryLimit.Value)
-			f.Evidence = spell("delivery-limit %s, no dead-letter-exchange", s.DeliveryLimit)
+				q.DeliveryLimit.Value)
+			f.Evidence = spell("delivery-limit %s, no dead-letter-exchange", q.DeliveryLimit)
 		}
 	default:
 		return false
@@ -196,7 +194,7 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 }
 
 // streamForgets is forgets for a stream, which deletes its oldest messages in whole segments.
-func streamForgets(q *model.Queue, f *Finding) bool {
+func streamForgets(q queue, f *Finding) bool {
 	for _, key := range []string{"max-age", "max-length-bytes"} {
 		from := model.Source{Kind: model.FromArgument}
 		value := q.Arguments["x-"+key]

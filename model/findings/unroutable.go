@@ -68,9 +68,9 @@ func (t *checking) findLostKeys(q queue) {
 		Code:     "dead-letter-unroutable",
 		Exchange: q.DLX.Value,
 		Message: spell("dead letters of %s that arrive with %s %s: %s has no queue for them", q, namedKeys(lost),
-			endOf(q.Settings).are, exchange),
+			endOf(q).are, exchange),
 		Evidence: spell("dead-letter-exchange %s (%s); no dead-letter-routing-key, so each message keeps its own "+
-			"keys; %s%s", exchange, q.DLX.Source, leads, endOf(q.Settings).evidence),
+			"keys; %s%s", exchange, q.DLX.Source, leads, endOf(q).evidence),
 		Remedy: spell("bind a queue to %s for %s, or set a dead-letter-routing-key", exchange, namedKeys(lost)),
 	}
 
@@ -111,9 +111,9 @@ func (t *checking) findLostHeaders(q queue, route *model.Route) {
 		Level:    infoIf(arrived),
 		Exchange: q.DLX.Value,
 		Message: spell("dead letters of %s %s unless they have the headers that a binding of %s asks for", q,
-			endOf(q.Settings).are, exchange),
+			endOf(q).are, exchange),
 		Evidence: spell("dead-letter-exchange %s (%s) leads to %v by %s alone, and nothing by which messages get in asks "+
-			"for such headers%s", exchangeOf(q.Settings), q.DLX.Source, route.Queues, exchange, endOf(q.Settings).evidence),
+			"for such headers%s", exchangeOf(q.Settings), q.DLX.Source, route.Queues, exchange, endOf(q).evidence),
 		Remedy: spell("bind a queue to %s without arguments, which takes all, or give it an alternate exchange; do "+
 			"nothing if all messages have these headers", exchange),
 	})
@@ -238,7 +238,7 @@ func (t *checking) feeds() feeds {
 
 func (t *checking) deadLettersLost(q queue) Finding {
 	exchange := exchangeOf(q.Settings)
-	end := endOf(q.Settings)
+	end := endOf(q)
 	f := Finding{
 		Code:     "dead-letter-unroutable",
 		Level:    end.level,
@@ -256,7 +256,7 @@ func (t *checking) deadLettersLost(q queue) Finding {
 		if q.DLX.Value == "" {
 			f.Remedy = spell("declare the queue %s, or correct the dead-letter-routing-key", key)
 		}
-		if like := t.boundLike(q.VHost, q.Settings); like != "" {
+		if like := t.boundLike(q); like != "" {
 			f.Remedy += spell(": the nearest is %s", model.Printable(like))
 		}
 	}
@@ -268,22 +268,22 @@ func (t *checking) deadLettersLost(q queue) Finding {
 // boundLike returns the key bound to a dead-letter exchange that is most like the dead-letter key: at most a quarter of
 // its characters differ, apart from upper and lower case. It returns "" when there is none. The default exchange has
 // the name of every queue. The dead-letter key itself can be bound to an exchange that leads nowhere.
-func (t *checking) boundLike(vhost string, s model.Settings) (like string) {
-	least := 1 + len(s.Key.Value)/4
+func (t *checking) boundLike(q queue) (like string) {
+	least := 1 + len(q.Key.Value)/4
 	closer := func(key string) {
-		if d := model.Distance(s.Key.Value, key); d < least && key != s.Key.Value {
+		if d := model.Distance(q.Key.Value, key); d < least && key != q.Key.Value {
 			like, least = key, d
 		}
 	}
 
 	for b := range model.Each(t.Snapshot.Bindings) {
-		if b.VHost == vhost && b.Source == s.DLX.Value {
+		if b.VHost == q.VHost && b.Source == q.DLX.Value {
 			closer(b.RoutingKey)
 		}
 	}
-	for q := range t.EachQueue() {
-		if q.VHost == vhost && s.DLX.Value == "" {
-			closer(q.Name)
+	for other := range t.EachQueue() {
+		if other.VHost == q.VHost && q.DLX.Value == "" {
+			closer(other.Name)
 		}
 	}
 
@@ -298,9 +298,9 @@ func deadLettersAstray(q queue, others []model.QueueRef) Finding {
 		Code:     "dead-letter-unroutable",
 		Exchange: q.DLX.Value,
 		Message: spell("dead letters of %s %s: %s has no queue for the keys that messages arrive with",
-			q, endOf(q.Settings).may, exchange),
+			q, endOf(q).may, exchange),
 		Evidence: spell("dead-letter-exchange %s (%s); no dead-letter-routing-key, so each message keeps its own keys, "+
-			"including CC and BCC%s", exchange, q.DLX.Source, endOf(q.Settings).evidence),
+			"including CC and BCC%s", exchange, q.DLX.Source, endOf(q).evidence),
 		Remedy: spell("bind a queue to %s for their keys, or set a dead-letter-routing-key; do nothing "+
 			"if they carry another key that is bound (CC)", exchange),
 	}
@@ -314,17 +314,17 @@ func deadLettersAstray(q queue, others []model.QueueRef) Finding {
 
 // strays are messages that will be lost when they expire, or kept, as their own keys show.
 type strays struct {
-	ways     *story.Ways
-	settings model.Settings
+	ways *story.Ways
+	from queue
 }
 
 func (s *strays) inspect(m *message.Message) { s.ways.See(m) }
 
 func (s *strays) finding() (Finding, bool) {
 	n, keys := s.ways.Lost()
-	dlx := s.settings.DLX
-	end := endOf(s.settings)
-	exchange := exchangeOf(s.settings)
+	dlx := s.from.DLX
+	end := endOf(s.from)
+	exchange := exchangeOf(s.from.Settings)
 
 	return Finding{
 		Code:     "dead-letter-unroutable",

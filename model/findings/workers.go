@@ -7,8 +7,8 @@ import (
 // Findings about workers and what they do with failures.
 
 func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
-	q, _ := t.Queue(flow.Worker.Queue)
-	if !isIdle(q, flow) {
+	q := t.queue(flow.Worker.Queue)
+	if !isIdle(q.Queue, flow) {
 		return
 	}
 	waiting, coming := q.Ready.Or(0), int64(0)
@@ -22,10 +22,10 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 		Evidence: spell("0 consumers, %v message(s) ready, %v waiting in %s", waiting, coming, listBuffers(flow)),
 	}
 
-	settings, spills := t.Settings(q.QueueRef), t.OverflowTargets(q.QueueRef)
+	spills := t.OverflowTargets(q.QueueRef)
 	stay, end := "are stuck in it", ""
-	if settings.TTL.Set {
-		stay, end = "wait in it", spell(", and expire after %s", settings.TTL.Value)
+	if q.TTL.Set {
+		stay, end = "wait in it", spell(", and expire after %s", q.TTL.Value)
 		f.Remedy = "start the application that consumes it; until then messages from the buffers expire here"
 	}
 
@@ -40,13 +40,13 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 		f.Remedy = "start the application that consumes it; if there is none any more, remove the bindings of the queue, " +
 			"then replay or move what it has"
 
-		if settings.Full(q) && waiting > 1 && len(spills) > 0 {
+		if q.Full(q.Queue) && waiting > 1 && len(spills) > 0 {
 			f.Message = spell("%s has no consumers and is full: what comes pushes its oldest messages out to %v", q, spills)
-			f.Evidence = "0 consumers; " + bounds(queue{q, settings})
+			f.Evidence = "0 consumers; " + bounds(q)
 		}
 	}
 
-	t.foundAt(q.QueueRef, f)
+	t.foundIn(q, f)
 }
 
 // isIdle reports whether the worker of a flow has no consumers, as far as statistics show, and messages that wait, or
@@ -82,11 +82,11 @@ func listBuffers(flow *model.Flow) string {
 }
 
 func (t *checking) findRejectsLost(flow *model.Flow) {
-	q, _ := t.Queue(flow.Worker.Queue)
-	if !q.NoDLX(t.Settings(q.QueueRef)) || len(flow.Failed) > 0 || q.Type == model.Stream || flow.Retries() {
+	q := t.queue(flow.Worker.Queue)
+	if !q.NoDLX(q.Settings) || len(flow.Failed) > 0 || q.Type == model.Stream || flow.Retries() {
 		return
 	}
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code: "rejects-lost",
 		Message: spell("messages rejected by consumers of %s are lost: the queue has no dead-letter "+
 			"exchange, and the flow has no failed queue", q),
@@ -97,27 +97,26 @@ func (t *checking) findRejectsLost(flow *model.Flow) {
 // findAutomaticAcknowledgements finds workers with dead lettering whose consumers take each message as done when it is
 // sent to them (auto-ack): they can reject none. Looks of dlxtop acknowledge nothing, and are the smaller part.
 func (t *checking) findAutomaticAcknowledgements(flow *model.Flow) {
-	q, _ := t.Queue(flow.Worker.Queue)
-	settings := t.Settings(q.QueueRef)
+	q := t.queue(flow.Worker.Queue)
 	automatic, all := q.DeliveredNoAck.Or(0), q.Delivered.Or(0)
 
 	mostly := 2*automatic > all && q.Acked.Or(0) == 0
-	if !settings.DLX.Set || !q.Consumed() || !mostly {
+	if !q.DLX.Set || !q.Consumed() || !mostly {
 		return
 	}
 
-	t.foundAt(q.QueueRef, Finding{
+	t.foundIn(q, Finding{
 		Code: "automatic-acknowledgements",
 		Message: spell("messages that fail in a consumer of %s are lost: RabbitMQ takes them as done when it sends "+
 			"them, and none is ever rejected", q),
 		Evidence: spell("%v of %v (delivery|deliveries) needed no acknowledgement; dead-letter-exchange %s", automatic, all,
-			settings.DLX),
+			q.DLX),
 	})
 }
 
 func (t *checking) findBuffersWithConsumers(flow *model.Flow) {
 	for _, b := range flow.Buffers {
-		q := t.Known(b.Queue)
+		q := t.queue(b.Queue)
 		n := q.Consumers.Or(0)
 		if n == 0 || b.Held || t.FlowsOf(b.Queue)[0] != flow {
 			continue
@@ -126,7 +125,7 @@ func (t *checking) findBuffersWithConsumers(flow *model.Flow) {
 		f := Finding{
 			Code:     "buffer-with-consumers",
 			Message:  spell("the delay of %s is bypassed: consumers take its messages before they expire", q),
-			Evidence: spell("%v consumer(s), message-ttl %s", n, t.Settings(b.Queue).TTL),
+			Evidence: spell("%v consumer(s), message-ttl %s", n, q.TTL),
 			Remedy:   "stop the consumers of the buffer: the application should consume " + model.Names(b.Targets),
 		}
 
@@ -137,6 +136,6 @@ func (t *checking) findBuffersWithConsumers(flow *model.Flow) {
 			f.Remedy += "; if it is a worker, state that in the configuration ([roles])"
 		}
 
-		t.foundAt(q.QueueRef, f)
+		t.foundIn(q, f)
 	}
 }
