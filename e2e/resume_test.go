@@ -240,7 +240,7 @@ func nodeDies(t *testing.T, name string, signal syscall.Signal) bool {
 	screen.Press("M").WaitFor("5,000 messages")
 	screen.Press("R").WaitFor("To replay 5,000 messages")
 
-	replay := act("replay", name+" command.failed", "--rate", "50/s")
+	replay := act("replay", name+" command.failed", "--rate", "20/s")
 	var said built.Buffer
 	replay.Stdout, replay.Stderr = &said, &said
 	built.Begin(t, replay)
