@@ -78,7 +78,8 @@ func (t *checking) findHiddenPolicies(q queue) {
 			return p.Definition[name] == nil || q.PolicyDefinition[name] != nil || q.Arguments["x-"+name] != nil
 		})
 
-		rekeys := keyed && q.DLX.Set && !q.Key.Set && (!leads || exchange == q.DLX.Value)
+		rekeys := keyed && q.DLX.Set && !q.Key.Set
+		rekeys = rekeys && (!leads || exchange == q.DLX.Value)
 		// A failed queue's own policy excludes it from the general one; but not from one that brings failures back.
 		returns := lost && slices.ContainsFunc(t.Route(q.VHost, exchange, []string{key}, nil).Queues, t.IsWorker)
 		hides := []string{"the dead lettering"}
