@@ -22,6 +22,9 @@ import (
 // Patience limits every wait of a test.
 const Patience = must.Patience
 
+// goroutines are the lines about dlxtop's own code in the stacks of a program.
+var goroutines = regexp.MustCompile(`goroutine \d+ \[.*|\S*dlxtop/.*\.go:\d+`)
+
 // Terminal is a pseudo-terminal that runs the real binary, with an emulator that shows its screen.
 type Terminal struct {
 	t       testing.TB
@@ -112,16 +115,22 @@ func (s *Terminal) reply() { _, _ = io.Copy(s.PTY, s.emulator) }
 func (s *Terminal) close() {
 	if s.t.Failed() {
 		s.t.Logf("the last screen:\n%s", s.Text())
+		s.mu.Lock()
+		s.emulator.Resize(160, 9000) // for what a program says of its goroutines when it quits
+		s.mu.Unlock()
+		_ = s.Command.Process.Signal(syscall.SIGQUIT)
+		select {
+		case <-s.Ended:
+		case <-time.After(5 * time.Second):
+		}
 	}
 
-	select {
-	case <-s.Ended:
-	default:
-		_ = s.Command.Process.Kill()
-		<-s.Ended
-	}
-
+	_ = s.Command.Process.Kill()
+	<-s.Ended
 	s.streams.Wait()
+	if s.t.Failed() {
+		s.t.Logf("its goroutines:\n%s", strings.Join(goroutines.FindAllString(s.Text(), -1), "\n"))
+	}
 	_ = s.PTY.Close()
 }
 
