@@ -26,8 +26,11 @@ func (t *Topology) Carried(ref QueueRef) (c Carried, ok bool) {
 	return c, ok
 }
 
-// findCarried follows the counts from the quorum queues until none rises any more.
-func (t *Topology) findCarried() map[QueueRef]Carried {
+// CarriedFromWork is Carried, but for what only looks count, in queues that nothing consumes or has consumed.
+func (t *Topology) CarriedFromWork(ref QueueRef) Carried { return t.carriedFromWork[ref] }
+
+// findCarried follows the counts from these quorum queues until none rises any more.
+func (t *Topology) findCarried(counts func(QueueRef) bool) map[QueueRef]Carried {
 	if !t.Behaviour.CarriesDeliveryCount {
 		return nil
 	}
@@ -44,7 +47,11 @@ func (t *Topology) findCarried() map[QueueRef]Carried {
 		ref := raised[len(raised)-1]
 		raised = raised[:len(raised)-1]
 		for _, hop := range t.hops[ref] {
-			c := t.carriedBy(ref, hop.Reason, carried[ref])
+			c := carried[ref]
+			if counts(ref) {
+				c = t.carriedBy(ref, hop.Reason, c)
+			}
+
 			for _, to := range hop.Route.Queues {
 				if c.Count > carried[to].Count {
 					carried[to] = c

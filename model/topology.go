@@ -43,7 +43,8 @@ type partition struct {
 	flowsOf      map[QueueRef][]*Flow
 	failed       map[QueueRef]bool // parked queues, too
 	// workers of flows (no guesses on unknown consumers), and queues that had consumers and were no buffers then
-	worked map[QueueRef]bool
+	worked          map[QueueRef]bool
+	carriedFromWork map[QueueRef]Carried
 }
 
 // NewTopology derives a topology from a snapshot, which must not change afterwards.
@@ -75,7 +76,7 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 		next.structure = structure{settings: findSettings(s, next.Behaviour), routings: newRoutings(s)}
 		next.bound, next.into = indexBindings(s)
 		next.hops = next.findHops()
-		next.carried = next.findCarried()
+		next.carried = next.findCarried(func(QueueRef) bool { return true })
 		next.gone = t.goneIn(next)
 		next.stated = next.findStated()
 	}
@@ -103,6 +104,10 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 			next.worked[q.QueueRef] = true
 		}
 	}
+
+	next.carriedFromWork = next.findCarried(func(ref QueueRef) bool {
+		return next.worked[ref] || next.Queues[ref].Consumers.Or(1) > 0
+	})
 
 	return next
 }

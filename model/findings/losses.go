@@ -101,8 +101,8 @@ func (t *checking) findDeliveryLimitWithoutDLX(q queue) {
 // findCarriedDeliveryCounts finds quorum queues that lose, at the first return, messages dead-lettered at another one's
 // delivery limit (from 4.3).
 func (t *checking) findCarriedDeliveryCounts(q queue) {
-	c, carries := t.Carried(q.QueueRef)
-	if !carries || q.Type != model.Quorum || !q.NoDLX(q.Settings) || !q.DeliveryLimit.Set || q.DeliveryLimit.Value < 0 ||
+	c := t.CarriedFromWork(q.QueueRef)
+	if q.Type != model.Quorum || !q.NoDLX(q.Settings) || !q.DeliveryLimit.Set || q.DeliveryLimit.Value < 0 ||
 		c.Count <= q.DeliveryLimit.Value {
 		return
 	}
