@@ -88,7 +88,7 @@ func (s *FlowScreen) Update(msg tea.Msg) (cmd tea.Cmd) {
 // noFailed says why there is nothing that failed in a flow; "" when there can be.
 func noFailed(f *model.Flow) string {
 	if f != nil && len(f.Failed) == 0 {
-		return "this flow has no failed queue"
+		return "this flow has no failed queue of its own: 3 shows all"
 	}
 	return ""
 }
