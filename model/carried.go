@@ -26,7 +26,7 @@ func (t *Topology) Carried(ref QueueRef) (c Carried, ok bool) {
 	return c, ok
 }
 
-// CarriedFromWork is Carried, but for what only looks count, in queues that nothing consumes or has consumed.
+// CarriedFromWork is Carried, but for what only looks count, in buffers that nothing consumes.
 func (t *Topology) CarriedFromWork(ref QueueRef) Carried { return t.carriedFromWork[ref] }
 
 // findCarried follows the counts from these quorum queues until none rises any more.

@@ -106,7 +106,7 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 	}
 
 	next.carriedFromWork = next.findCarried(func(ref QueueRef) bool {
-		return next.worked[ref] || next.Queues[ref].Consumers.Or(1) > 0
+		return !next.IsBuffer(ref) || next.Queues[ref].Consumers.Or(1) > 0
 	})
 
 	return next
