@@ -123,6 +123,10 @@ there is an error-level finding; 2 bad usage or configuration; 3 cannot connect 
 		p.versionCommand(), p.completionCommand())
 	root.AddCommand(p.observed().Commands()...)
 
+	for _, sub := range root.Commands() {
+		sub.SuggestFor = strings.Fields(otherNames[sub.Name()])
+	}
+
 	root.SetHelpCommand(&cobra.Command{
 		Use:     "help [COMMAND]",
 		Short:   "What a command does",
@@ -155,12 +159,23 @@ func indentExamples(c *cobra.Command) {
 	}
 }
 
+// otherNames are what other tools call a command.
+var otherNames = map[string]string{
+	"causes": "failed failures errors",
+	"flows":  "queues list ls status",
+	"peek":   "get browse messages",
+	"replay": "retry requeue redrive republish",
+	"move":   "shovel",
+	"drop":   "delete purge discard rm",
+}
+
 // noSuchCommand explains a word in place of a command that does not exist.
 func (p *Program) noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	hint := fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = max(1, len(args[0])/3)
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
